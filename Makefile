@@ -1,4 +1,4 @@
-# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, target, dist.
+# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, .venv-onnx, target, dist.
 # Stamp files make a second run quick, and able to run without a network.
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -17,15 +17,17 @@ TYPES_STAMP := $(VENV)/.stamp-types
 EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
 KERAS := .venv-keras
+ONNX := .venv-onnx
 KERAS_STAMP := $(KERAS)/.stamp-requirements
+ONNX_STAMP := $(ONNX)/.stamp-requirements
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	$(shell find crates -type d \( -name target -o -name tests -o -name benches \) -prune -o -type f -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo test test-rust test-python test-keras lint lint-rust lint-python types deny fmt bless generate \
-	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-passes bench-keras bench-table clean
+.PHONY: help setup build demo gpu-programs gpu-check test test-rust test-python test-keras test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -60,6 +62,12 @@ $(KERAS_STAMP): requirements/dev.txt requirements/keras.txt
 	$(KERAS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt -r requirements/keras.txt
 	@touch $@
 
+$(ONNX_STAMP): requirements/onnx.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(ONNX)/bin/python || "$(PYTHON)" -m venv $(ONNX)
+	$(ONNX)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/onnx.txt
+	@touch $@
+
 $(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --release $(CARGO_FLAGS)
 	@touch $@
@@ -84,8 +92,43 @@ test-rust: $(NVRTC_STAMP)
 test-python: $(EXT_STAMP)
 	$(PY) -m pytest
 
+test-onnx: $(EXT_STAMP) $(ONNX_STAMP) ## the cases of ONNX's backend tests, and exported models in onnxruntime
+	$(ONNX)/bin/python tools/peers/onnx_cases.py target/onnx_cases
+	$(CARGO) run --quiet --locked --release -p penstock-onnx --example cases target/onnx_cases tests/onnx_refusals.txt
+	PYTHONPATH=tests/python:tests/keras $(PY) tools/peers/onnx_exports.py write target/onnx_exports
+	$(ONNX)/bin/python tools/peers/onnx_exports.py check target/onnx_exports
+
+fuzz-formats: $(EXT_STAMP) ## a hundred thousand damaged files of each format that is read
+	PENSTOCK_MUTATIONS=100000 $(PY) -m pytest -q tests/python/saving/test_hostile_files.py
+	PENSTOCK_TEXTS=100000 $(CARGO) test --release $(CARGO_FLAGS) -p penstock-engine --test hostile_texts
+
 test-keras: $(EXT_STAMP) $(KERAS_STAMP) ## the tests that Keras's wheel ships, some 15 minutes (KERAS_TESTS="ops/nn_test.py")
 	PYTHONPATH=python $(KERAS)/bin/python tests/keras_suite/run.py -q $(KERAS_TESTS)
+
+test-features: ## the tests of programs without the features of Cargo
+	$(CARGO) test $(CARGO_FLAGS) -p penstock-engine --no-default-features --test features
+
+test-recipe: ## the recipe for an operator in CONTRIBUTING.md, on a copy of the tree
+	python3 tools/check_recipe.py
+
+calibrate: ## measure the rates of the machine, print the table of costs
+	$(CARGO) run $(CARGO_FLAGS) --release -q -p penstock-kernels --example calibrate
+
+# Built beside the binding, so that everything has the features that it has in `make build`, and is made once.
+GPU_CARGO := $(CARGO_FLAGS) --release -p penstock-python -p penstock-cuda
+gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
+	mkdir -p target/gpu
+	$(CARGO) build $(GPU_CARGO) --example gpu_bench
+	cp target/release/examples/gpu_bench target/gpu/gpu_bench
+	cp "$$($(CARGO) test $(GPU_CARGO) --test device --no-run --message-format=json \
+		| sed -n 's/.*"executable":"\([^"]*device-[^"]*\)".*/\1/p')" target/gpu/device
+	strip target/gpu/device target/gpu/gpu_bench
+
+gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
+	python3 tools/gpu_check.py $(GPU_STAGES)
+
+sizes: ## how large a Rust program with the engine is, by feature
+	python3 tools/program_sizes.py
 
 lint: lint-rust lint-python ## formats, clippy, ruff, mypy, generated files, layers, signatures, licences
 
@@ -99,6 +142,7 @@ lint-python: $(EXT_STAMP)
 	$(PY) -m mypy
 	$(PY) tools/generate.py --check
 	$(PY) tools/check_layers.py
+	$(PY) tools/check_cycles.py
 	$(PY) tools/check_signatures.py
 	$(PY) tools/check_licences.py
 
@@ -155,8 +199,14 @@ bench-calls: $(EXT_STAMP) ## measure calls, tracing, variables and callbacks, wr
 bench-scaling: $(EXT_STAMP) ## measure some cases on 1, 2, 4, ... threads, write the table in docs/benchmarks.md
 	$(PY) benches/scaling.py
 
+bench-embedding: ## measure how programs load and run in a Rust process, write the table in docs/benchmarks.md
+	python3 benches/embedding.py
+
 bench-passes: $(EXT_STAMP) ## measure each case without each optimisation, write the table in docs/benchmarks.md
 	$(PY) benches/passes.py
+
+bench-unknown-sizes: $(EXT_STAMP) ## measure programs traced for unknown sizes, write the table in docs/benchmarks.md
+	$(PY) benches/unknown_sizes.py --write $(BENCH_FLAGS)
 
 bench-keras: $(EXT_STAMP) $(PEERS_STAMP) ## measure training with Keras on each backend, write benches/keras.md
 	$(PY) benches/keras_fit.py --python penstock=$(PY) --python tensorflow=$(PEERS)/bin/python \

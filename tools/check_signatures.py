@@ -4,7 +4,7 @@ A public function or method is one that a program reaches as `tf.…`. Of each i
 
 - every parameter and the result have a type, that of a parameter not being `Any` without a reason in `ANY`;
 - there is no `*args` or `**kwargs` but where TensorFlow has it;
-- the names of parameters are TensorFlow's, in its order (`tensorflow_signatures.txt`), and what is
+- the names of parameters are TensorFlow's, in its order (`penstock._api_names.symbols`), and what is
   added comes behind them or by keyword;
 - the documentation starts with an imperative, says what each parameter is and what is returned;
 - there is an example, which imports what it uses and runs as pasted.
@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import doctest
 import enum
-import functools
 import importlib
 import inspect
 import io
@@ -25,13 +24,14 @@ import re
 import sys
 import types
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
+
+from penstock._api_names import symbols
+from penstock.api_report import OTHER_PARAMETERS, differing, parameters
 
 PACKAGE = "penstock"
 # Modules that are documented by the operators' declarations, one that is a program, and those of Keras.
 NOT_FOR_PROGRAMS = ("raw_ops", "api_report", "keras", "losses", "metrics")
-SIGNATURES = Path(__file__).parent / "tensorflow_signatures.txt"
 
 # Parameters that take anything, and why.
 ANY: dict[str, str] = {
@@ -67,11 +67,6 @@ ANY: dict[str, str] = {
     ),
 }
 
-# Functions whose parameters are not those of TensorFlow, and why.
-OTHER_PARAMETERS: dict[str, str] = {
-    "optimizers.Optimizer.from_config": "there is no registry of classes, which `custom_objects` adds to",
-}
-
 # Functions without a runnable example, and why.
 WITHOUT_EXAMPLE: dict[str, str] = {}
 
@@ -80,11 +75,11 @@ IMPERATIVES = frozenset(
     re.findall(
         r"\w+",
         """
-    accumulate add append apply ask broadcast call check choose combine compute concatenate convert
-    convolve copy count cut decode demand describe divide do draw encode evaluate factor find gather get
-    give go group have hide insert invert iterate join keep leave let limit list load lower make mark
+    accumulate add adjust append apply ask broadcast call check choose combine compute concatenate convert
+    convolve copy count crop cut decode demand describe divide do draw encode evaluate factor fail find gather
+    get give go group have hide insert invert iterate join keep leave let limit list load lower make mark
     move multiply negate note number open pad permute print put raise read rearrange register remove
-    repeat replace restart restore reverse round run save say scale set shift show solve sort stack
+    repeat replace resize restart restore reverse round run save say scale set shift show solve sort stack
     stand stop subtract sum take tell transpose turn undo wait watch write
     """,
     )
@@ -145,21 +140,6 @@ def methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
                 yield name, function
 
 
-@functools.cache
-def tensorflow() -> dict[str, list[str]]:
-    """The parameters of TensorFlow's functions by their names, without defaults."""
-    lines = SIGNATURES.read_text(encoding="utf-8").splitlines()
-    pairs = (line.rstrip(")").split("(") for line in lines if line and not line.startswith("#"))
-    return {path: list(filter(None, parameters.split(", "))) for path, parameters in pairs}
-
-
-def parameters(function: Callable[..., Any]) -> list[str]:
-    """The names of parameters, with stars, without `self` and `cls`."""
-    stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
-    names = [stars.get(p.kind, "") + p.name for p in inspect.signature(function).parameters.values()]
-    return [name for name in names if name not in ("self", "cls")]
-
-
 def untyped(path: str, function: Callable[..., Any]) -> list[str]:
     """The parameters without a type, or with one that says nothing; what is passed on may be anything."""
     return [
@@ -174,14 +154,12 @@ def untyped(path: str, function: Callable[..., Any]) -> list[str]:
 
 def misplaced(path: str, function: Callable[..., Any]) -> list[str]:
     """What is wrong with names and order of parameters, beside those of TensorFlow."""
-    theirs = tensorflow().get(path)
-    if theirs is None or path in OTHER_PARAMETERS:
+    symbol = symbols().get(path)
+    if symbol is None or symbol.parameters is None or path in OTHER_PARAMETERS:
         return []
-    positional = [name for name in theirs if not name.startswith("**")]
+    theirs = symbol.parameters
     stars = [name for name in parameters(function) if name.startswith("*") and name not in theirs]
-    if parameters(function)[: len(positional)] != positional:
-        return [f"parameters ({', '.join(theirs)})", *stars]
-    return stars
+    return [f"parameters ({', '.join(theirs)})", *stars] if differing(symbol, function) else stars
 
 
 def sections(text: str) -> dict[str, str]:
@@ -207,7 +185,7 @@ def undocumented(path: str, function: Callable[..., Any]) -> list[str]:
         found.append("type of result")
     elif result not in ("None", "Never", "Self") and not {"Returns", "Yields"} & parts.keys():
         found.append("returns")
-    if "ignored." in [line.strip() for line in text.splitlines() if line.strip().startswith("name:")]:
+    if re.search(r"^ *name: .*ignored|`name`[^,;.\n]*ignored", text, flags=re.MULTILINE):
         found.append("name")
     return found
 

@@ -247,6 +247,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock import raw_ops
+from penstock._runtime.dispatch import redirected
 
 if TYPE_CHECKING:
     from penstock._core import Tensor
@@ -290,7 +291,16 @@ def _source(name: str, function: Function, op: _core.Op) -> str:
         '"""',
     ]
     passed, operator = ", ".join(function.parameters), f"_{function.operator or name}"
-    lines.append(f"return {operator}({passed}) if name is None else {operator}({passed}, name=name)")
+    operands = passed if others else f"{passed},"
+    lines += [
+        "try:",
+        f"    return {operator}({passed}) if name is None else {operator}({passed}, name=name)",
+        "except Exception:",
+        f'    made: Tensor = redirected({name}, ({operands}), {{"name": name}})',
+        "    if made is NotImplemented:",
+        "        raise",
+        "    return made",
+    ]
     typed = ", ".join(f"{parameter}: TensorLike" for parameter in function.parameters)
     body = textwrap.indent("\n".join(lines), " " * 4)
     return f"def {name}({typed}, name: str | None = None) -> Tensor:\n{body}\n"

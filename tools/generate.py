@@ -3,8 +3,10 @@
 The declarations are read from the built extension. From them come `python/penstock/raw_ops.pyi`, which types
 and documents `penstock.raw_ops`, `python/penstock/_ops/elementwise.py`, the public functions of one
 elementwise operator each (`elementwise.py` beside this file lists them), those of the array standard in
-`python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), and `docs/ops.md`, the table of
-operators. With `--check` nothing is written, and the exit status is 1 if a file differs from what would be.
+`python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), `docs/ops.md`, the table of operators,
+and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); and from the
+report of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`. With `--check`
+nothing is written, and the exit status is 1 if a file differs from what would be.
 """
 
 import argparse
@@ -17,12 +19,17 @@ from pathlib import Path
 
 import array_elementwise
 import elementwise
-from penstock import _core
+import rust_operators
+from penstock import _core, api_report
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 110
 
 Family = tuple[str, list[str]]
+
+# The page that ends with the report of symbols, and what stands before it.
+SYMBOLS = ROOT / "docs" / "tensorflow.md"
+SYMBOLS_MARK = "<!-- Below: written by tools/generate.py. -->\n"
 
 # What an attribute of a kind may be.
 ATTRIBUTES = {
@@ -44,7 +51,7 @@ RESULTS = {
     **dict.fromkeys(
         ("softmax_cross_entropy", "sparse_softmax_cross_entropy", "top_k"), "tuple[Tensor, Tensor]"
     ),
-    **dict.fromkeys(("list_pop", "list_take"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(("list_pop", "list_take", "table_export"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(("string_bytes_split", "string_split", "unicode_decode"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(
         ("eig", "log_matrix_determinant", "lu", "qr", "qr_full", "self_adjoint_eig"), "tuple[Tensor, Tensor]"
@@ -53,7 +60,9 @@ RESULTS = {
     "unique": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys(("barrier", "concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "native", "host_call", "switch", "while"), "_Tensors | None"),
-    **dict.fromkeys(("assert", "assign", "assign_add", "assign_sub", "print"), "None"),
+    **dict.fromkeys(
+        ("assert", "assign", "assign_add", "assign_sub", "print", "table_insert", "table_remove"), "None"
+    ),
 }
 
 # The table names groups of dtypes; each is named where an operator takes all of it.
@@ -260,6 +269,12 @@ def table(ops: Mapping[str, _core.Op], families: Sequence[Family]) -> str:
     return "".join(parts)
 
 
+def symbols(page: str) -> str:
+    """The text of `docs/tensorflow.md` with the present report of symbols at its end."""
+    head, mark, _ = page.partition(SYMBOLS_MARK)
+    return f"{head}{mark}\n{api_report.as_markdown(api_report.coverage())}\n"
+
+
 def generated() -> dict[Path, str]:
     """The text of each generated file.
 
@@ -274,6 +289,8 @@ def generated() -> dict[Path, str]:
         ROOT / "python" / "penstock" / "_ops" / "elementwise.py": elementwise.module(ops),
         ROOT / "python" / "penstock" / "array_api" / "_elementwise.py": array_elementwise.module(),
         ROOT / "docs" / "ops.md": table(ops, families),
+        SYMBOLS: symbols(SYMBOLS.read_text(encoding="utf-8")),
+        ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
     }
 
 

@@ -132,7 +132,7 @@ from penstock._runtime.print import (
     get_logger as get_logger,
     print as print,
 )
-from penstock._runtime.public_names import publish as _publish
+from penstock._runtime.public_names import publish as _publish, settle as _settle
 from penstock._runtime.scope import (
     device as device,
     executing_eagerly as executing_eagerly,
@@ -219,6 +219,7 @@ from penstock.math import (
     reduce_sum as reduce_sum,
     round as round,
     saturate_cast as saturate_cast,
+    scalar_mul as scalar_mul,
     sigmoid as sigmoid,
     sign as sign,
     sin as sin,
@@ -262,32 +263,66 @@ _NAMESPACES = {
     "config",
     "data",
     "debugging",
+    "distribute",
+    "dtypes",
     "experimental",
+    "image",
     "initializers",
     "io",
     "lookup",
     "nn",
+    "onnx",
     "optimizers",
     "ragged",
     "random",
     "saved_model",
+    "sets",
     "signal",
+    "sparse",
     "strings",
+    "summary",
+    "sysconfig",
+    "test",
     "train",
     "types",
+    "version",
 }
 # Keras, which is a package of its own and is loaded when it is first used, and what is found in it.
 _KERAS = {"keras": "", "losses": "losses", "metrics": "metrics"}
 _ELSEWHERE = {
+    "CriticalSection": "_values.critical_section",
+    "DeviceSpec": "_runtime.device_spec",
     "Graph": "compat.v1",
     "Operation": "compat.v1",
     "OptionalSpec": "_values.optional",
     "RaggedTensor": "_values.ragged",
     "RaggedTensorSpec": "_values.ragged",
+    "approx_top_k": "_ops.layouts",
+    "assert_equal": "debugging",
+    "assert_greater": "debugging",
+    "assert_less": "debugging",
+    "assert_rank": "debugging",
+    "batch_to_space": "_ops.space_batch",
+    "SparseTensor": "_values.sparse",
+    "SparseTensorSpec": "_values.sparse",
     "constant_initializer": "initializers",
+    "eig": "linalg",
+    "eigvals": "linalg",
+    "extract_volume_patches": "_ops.layouts",
+    "guarantee_const": "_ops.layouts",
+    "histogram_fixed_width": "_ops.layouts",
+    "histogram_fixed_width_bins": "_ops.layouts",
+    "matrix_square_root": "_ops.matrix_functions",
+    "make_ndarray": "_ops.tensor_protos",
+    "make_tensor_proto": "_ops.tensor_protos",
     "ones_initializer": "initializers",
+    "parallel_stack": "_ops.layouts",
     "random_normal_initializer": "initializers",
     "random_uniform_initializer": "initializers",
+    "reverse_sequence": "_ops.layouts",
+    "space_to_batch": "_ops.space_batch",
+    "space_to_batch_nd": "_ops.space_batch",
+    "unravel_index": "_ops.layouts",
     "zeros_initializer": "initializers",
 }
 
@@ -301,25 +336,66 @@ if _typing.TYPE_CHECKING:
         config as config,
         data as data,
         debugging as debugging,
+        distribute as distribute,
+        dtypes as dtypes,
         experimental as experimental,
+        image as image,
         initializers as initializers,
         io as io,
         keras as keras,
         lookup as lookup,
         nn as nn,
+        onnx as onnx,
         optimizers as optimizers,
         ragged as ragged,
         random as random,
         saved_model as saved_model,
+        sets as sets,
         signal as signal,
+        sparse as sparse,
         strings as strings,
+        summary as summary,
         train as train,
         types as types,
     )
+    from penstock._ops.layouts import (
+        approx_top_k as approx_top_k,
+        extract_volume_patches as extract_volume_patches,
+        guarantee_const as guarantee_const,
+        histogram_fixed_width as histogram_fixed_width,
+        histogram_fixed_width_bins as histogram_fixed_width_bins,
+        parallel_stack as parallel_stack,
+        reverse_sequence as reverse_sequence,
+        unravel_index as unravel_index,
+    )
+    from penstock._ops.matrix_functions import matrix_square_root as matrix_square_root
+    from penstock._ops.space_batch import (
+        batch_to_space as batch_to_space,
+        space_to_batch as space_to_batch,
+        space_to_batch_nd as space_to_batch_nd,
+    )
+    from penstock._ops.tensor_protos import (
+        make_ndarray as make_ndarray,
+        make_tensor_proto as make_tensor_proto,
+    )
+    from penstock._runtime.device_spec import (
+        DeviceSpec as DeviceSpec,
+    )
     from penstock._types.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
+    from penstock._types.sparse_spec import SparseTensorSpec as SparseTensorSpec
+    from penstock._values.critical_section import (
+        CriticalSection as CriticalSection,
+    )
     from penstock._values.optional import OptionalSpec as OptionalSpec
     from penstock._values.ragged import RaggedTensor as RaggedTensor
+    from penstock._values.sparse import SparseTensor as SparseTensor
     from penstock.compat.v1 import Graph as Graph, Operation as Operation
+    from penstock.debugging import (
+        assert_equal as assert_equal,
+        assert_greater as assert_greater,
+        assert_less as assert_less,
+        assert_rank as assert_rank,
+    )
     from penstock.initializers import (
         constant_initializer as constant_initializer,
         ones_initializer as ones_initializer,
@@ -327,15 +403,21 @@ if _typing.TYPE_CHECKING:
         random_uniform_initializer as random_uniform_initializer,
         zeros_initializer as zeros_initializer,
     )
+    from penstock.linalg import (
+        eig as eig,
+        eigvals as eigvals,
+    )
 else:
 
     def __getattr__(name: str) -> object:
-        import importlib
+        import importlib  # no name of this module
 
         if name in _NAMESPACES:
             return importlib.import_module(f"penstock.{name}")
         if name in _ELSEWHERE:
             value = globals()[name] = getattr(importlib.import_module(f"penstock.{_ELSEWHERE[name]}"), name)
+            if _ELSEWHERE[name].startswith("_") and getattr(value, "__name__", None) == name:
+                _settle(value, "penstock")
             return value
         if name in _KERAS:
             try:
@@ -343,7 +425,7 @@ else:
             except ModuleNotFoundError as error:
                 raise AttributeError(f"module 'penstock' has no attribute {name!r}: {error}") from None
             return getattr(keras, _KERAS[name]) if _KERAS[name] else keras
-        from penstock._runtime.absent_names import hint
+        from penstock._runtime.absent_names import hint  # start-up does without it
 
         where = hint(name)
         text = f"module 'penstock' has no attribute {name!r}"

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import atexit
+import importlib
 import os
 import sys
+from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 from penstock import _core, errors
-from penstock._function import describe, explain, function as _function, signature
-from penstock._runtime import conversion, graph
+from penstock._function import function as _function, signature
+from penstock._runtime import conversion
 from penstock._runtime.print import get_logger, value_format, value_text
 from penstock._types import argument_kinds
 from penstock._types.shape import ArrayShape, TensorShape
@@ -19,16 +22,22 @@ from penstock._values import variable
 __all__ = ["install"]
 
 
+_OPAQUE = (_core.variant, _core.resource)
+
+
 def tensor_repr(tensor: _core.Tensor) -> str:
     """`repr()` of a tensor."""
     if tensor._is_symbolic:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
-    if tensor.dtype == _core.variant:
-        return f"<tf.Tensor: shape=(), dtype=variant, value={_list_text(tensor)}>"
+    if tensor.dtype in _OPAQUE:
+        return f"<tf.Tensor: shape=(), dtype={tensor.dtype.name}, value={_opaque_text(tensor)}>"
     return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={value_text(tensor.numpy())}>"
 
 
-def _list_text(tensor: _core.Tensor) -> str:
+def _opaque_text(tensor: _core.Tensor) -> str:
+    """What a tensor holds that is no array."""
+    if tensor.dtype == _core.resource:
+        return f"<table of {_core._ops()['table_size'](tensor).numpy()} keys>"
     return f"<list of {_core._ops()['list_length'](tensor).numpy()} tensors>"
 
 
@@ -36,13 +45,13 @@ def tensor_str(tensor: _core.Tensor) -> str:
     """`str()` of a tensor."""
     if tensor._is_symbolic:
         return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
-    value = _list_text(tensor) if tensor.dtype == _core.variant else value_text(tensor.numpy(), str)
+    value = _opaque_text(tensor) if tensor.dtype in _OPAQUE else value_text(tensor.numpy(), str)
     return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name})"
 
 
 def tensor_format(tensor: _core.Tensor, spec: str) -> str:
     """`format()` of a tensor: its value alone, where it has one."""
-    if tensor._is_symbolic or tensor.dtype == _core.variant:
+    if tensor._is_symbolic or tensor.dtype in _OPAQUE:
         return format(tensor_str(tensor), spec)
     return value_format(tensor.numpy(), spec)
 
@@ -53,7 +62,7 @@ def print_to(stream: str, text: str) -> None:
         with open(stream.removeprefix("file://"), "a", encoding="utf-8") as file:  # noqa: PTH123 -- pathlib is slow to import
             file.write(text)
     elif stream.startswith("log:"):
-        import logging
+        import logging  # start-up does without it
 
         level = {"log:info": logging.INFO, "log:warning": logging.WARNING, "log:error": logging.ERROR}
         get_logger().log(level.get(stream, logging.INFO), text.removesuffix("\n"))
@@ -64,7 +73,7 @@ def print_to(stream: str, text: str) -> None:
 
 
 def _array_namespace(api_version: str | None) -> Any:
-    from penstock import array_api
+    from penstock import array_api  # start-up does without it
 
     if api_version is not None and api_version not in array_api.VERSIONS:
         raise ValueError(
@@ -73,40 +82,13 @@ def _array_namespace(api_version: str | None) -> Any:
     return array_api
 
 
-def _array_matmul(x1: Any, x2: Any) -> _core.Tensor:
-    from penstock import array_api
+def _later(module: str, name: str) -> Callable[..., Any]:
+    """A function of a module that is imported when the function is called first."""
 
-    return array_api.matmul(x1, x2)
+    def call(*args: Any) -> Any:
+        return attrgetter(name)(importlib.import_module(f"penstock.{module}"))(*args)
 
-
-def _to_device(tensor: _core.Tensor, device: Any, stream: Any) -> _core.Tensor:
-    from penstock.array_api import _arrays
-
-    return _arrays.to_device(tensor, device, stream)
-
-
-def _index_by_arrays(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:
-    from penstock._ops import advanced_indexing
-
-    return advanced_indexing.get(tensor, keys)
-
-
-def _concrete_function_type(concrete: Any) -> Any:
-    from penstock._function.function_type import FunctionType
-
-    return FunctionType.of_concrete(concrete)
-
-
-def _guarded_places(function: Any, names: list[str], arguments: tuple[Any, ...]) -> Any:
-    from penstock._function import guards
-
-    return guards.places(function, names, arguments)
-
-
-def _filtered(traceback: Any) -> Any:
-    from penstock.autograph._traceback import filtered
-
-    return filtered(traceback)
+    return call
 
 
 def position_of_thread(ident: int) -> Any:
@@ -130,26 +112,26 @@ def install() -> None:
             "VariableSpec": VariableSpec,
             "argument_kind": argument_kinds.argument_kind,
             "components": argument_kinds.components,
-            "concrete_function_type": _concrete_function_type,
-            "array_matmul": _array_matmul,
+            "concrete_function_type": _later("_function.function_type", "FunctionType.of_concrete"),
+            "array_matmul": _later("array_api", "matmul"),
             "array_namespace": _array_namespace,
-            "concrete_line": describe.signature_line,
-            "concrete_repr": describe.concrete_repr,
-            "concrete_str": describe.concrete_str,
-            "concrete_text": describe.describe,
+            "concrete_line": _later("_function.describe", "signature_line"),
+            "concrete_repr": _later("_function.describe", "concrete_repr"),
+            "concrete_str": _later("_function.describe", "concrete_str"),
+            "concrete_text": _later("_function.describe", "describe"),
             "conform_to_signature": signature.conform_to_signature,
             "constant": conversion.constant,
-            "filtered_traceback": _filtered,
-            "graph_operations": graph.graph_operations,
-            "operation_by_name": graph.operation_by_name,
-            "output_parts": describe.output_parts,
-            "tensor_by_name": graph.tensor_by_name,
-            "graph_def": graph.graph_def,
-            "guarded_places": _guarded_places,
+            "filtered_traceback": _later("autograph._traceback", "filtered"),
+            "graph_operations": _later("_runtime.graph", "graph_operations"),
+            "operation_by_name": _later("_runtime.graph", "operation_by_name"),
+            "output_parts": _later("_function.describe", "output_parts"),
+            "tensor_by_name": _later("_runtime.graph", "tensor_by_name"),
+            "graph_def": _later("_runtime.graph", "graph_def"),
+            "guarded_places": _later("_function.guards", "places"),
             "held_weakly": argument_kinds.held_weakly,
             "literal_text": argument_kinds.literal_text,
             "made_variables": _function.made_variables,
-            "index_by_arrays": _index_by_arrays,
+            "index_by_arrays": _later("_ops.advanced_indexing", "get"),
             "package_directory": __file__.removesuffix("_hooks.py"),
             "placeholder_value": argument_kinds.placeholder_value,
             "position_of_thread": position_of_thread,
@@ -163,8 +145,8 @@ def install() -> None:
             "tensor_str": tensor_str,
             "tracing_context": argument_kinds.tracing_context,
             "variables_of": variable.of_ids,
-            "warn_of_retracing": explain.warn_of_retracing,
+            "warn_of_retracing": _later("_function.explain", "warn_of_retracing"),
             "with_fields": argument_kinds.with_fields,
-            "to_device": _to_device,
+            "to_device": _later("array_api._arrays", "to_device"),
         }
     )

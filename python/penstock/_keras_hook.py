@@ -132,6 +132,21 @@ def _keep_64_bits(tree: ast.Module, module: str) -> None:
     raise _unknown_form(module, "function 'result_type'")
 
 
+def _import_ours(tree: ast.Module, module: str) -> None:
+    """Makes imports of TensorFlow ones of this package."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            for alias in node.names:
+                alias.name = _ours(alias.name)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            node.module = _ours(node.module)
+
+
+def _ours(module: str) -> str:
+    first, dot, rest = module.partition(".")
+    return f"penstock{dot}{rest}" if first == "tensorflow" else module
+
+
 _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     **dict.fromkeys(_BRANCHES, _take_branch),
     **dict.fromkeys(_QUESTIONS, _answer),
@@ -139,6 +154,7 @@ _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.backend.config": _add_backend,
     "keras.src.utils.module_utils": _point_at_facade,
+    "keras.src.callbacks.tensorboard": _import_ours,
 }
 
 
@@ -212,6 +228,6 @@ def install() -> None:
     if loaded is not None:
         raise RuntimeError(
             f"Keras is loaded on the backend '{loaded.backend()}': import penstock.keras before keras, "
-            f"or set KERAS_BACKEND={BACKEND} and import penstock first"
+            f"or start Python with KERAS_BACKEND={BACKEND} in the environment"
         )
     sys.meta_path.insert(0, _Finder())

@@ -1,107 +1,203 @@
-"""Which of the public names to cover exist: `python -m penstock.api_report [--missing] [--json]`.
+"""Which of TensorFlow's public symbols exist: `python -m penstock.api_report [--missing] [--json] [AREA]`.
 
-A name exists when an attribute lookup from the imported package finds it. Whether it also behaves as it
-should is what the tests say.
+A symbol exists when an attribute lookup from the imported package finds it. Its parameters agree where those
+of TensorFlow come first, by the same names and in the same order. Whether it also behaves as it should is
+what the tests say.
 """
+
+from __future__ import annotations
 
 import argparse
 import importlib
+import inspect
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any, Literal
 
-from penstock._api_names import TIERS
+from penstock._api_names import Symbol, reason, symbols
+
+__all__ = [
+    "OTHER_PARAMETERS",
+    "Entry",
+    "as_json",
+    "as_markdown",
+    "as_text",
+    "coverage",
+    "differing",
+    "parameters",
+]
+
+State = Literal["present", "other parameters", "planned", "not applicable"]
+STATES: tuple[State, ...] = ("present", "other parameters", "planned", "not applicable")
+
+# Symbols whose parameters are not those of TensorFlow, and why.
+OTHER_PARAMETERS: dict[str, str] = {
+    "optimizers.Optimizer.from_config": "there is no registry of classes, which `custom_objects` adds to",
+}
 
 
 @dataclass(frozen=True, slots=True)
-class Coverage:
-    """How much of one namespace of one tier exists.
+class Entry:
+    """What has become of one symbol.
 
     Attributes:
-        tier: 1, 2 or 3.
-        namespace: The dotted path below the package, empty for the top level.
-        present: The names that exist.
-        missing: The names that do not.
+        symbol: The symbol.
+        state: Whether it exists, with the parameters that TensorFlow has, and whether it is to.
+        note: What TensorFlow's parameters are, or why the symbol has no place here.
     """
 
-    tier: int
-    namespace: str
-    present: tuple[str, ...]
-    missing: tuple[str, ...]
+    symbol: Symbol
+    state: State
+    note: str = ""
 
     @property
-    def total(self) -> int:
-        """The number of names in the namespace."""
-        return len(self.present) + len(self.missing)
+    def exists(self) -> bool:
+        """Whether a program finds it."""
+        return self.state in ("present", "other parameters")
 
 
-def _exists(root: object, path: str) -> bool:
-    value = root
+def _found(root: object, path: str) -> tuple[bool, Any]:
+    value: Any = root
     for part in path.split("."):
         try:
-            value = getattr(value, part)
+            value = inspect.getattr_static(value, part) if isinstance(value, type) else getattr(value, part)
         except (AttributeError, ImportError):
-            return False
-    return True
+            return False, None
+    return True, value
 
 
-def coverage(package: str = "penstock") -> list[Coverage]:
-    """Looks every listed name up.
+def parameters(function: Callable[..., Any]) -> list[str]:
+    """The names of parameters, with stars, without `self` and `cls`.
+
+    >>> import penstock as tf
+    >>> parameters(tf.math.abs)
+    ['x', 'name']
+    """
+    stars: dict[object, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    names = [stars.get(p.kind, "") + p.name for p in inspect.signature(function).parameters.values()]
+    return [name for name in names if name not in ("self", "cls")]
+
+
+def differing(symbol: Symbol, value: Any) -> bool:
+    """Whether the parameters of what a symbol stands for are not TensorFlow's, in its order.
+
+    >>> import penstock as tf
+    >>> differing(symbols()["math.abs"], tf.math.sign), differing(symbols()["math.abs"], tf.math.add)
+    (False, True)
+    """
+    function = getattr(value, "__func__", value)
+    if symbol.parameters is None or not callable(function):
+        return False
+    try:
+        ours = parameters(function)
+    except (TypeError, ValueError):
+        # What Rust defines may have no signature.
+        return False
+    theirs = [name for name in symbol.parameters if not name.startswith("**")]
+    return ours[: len(theirs)] != theirs
+
+
+def _entry(root: object, symbol: Symbol) -> Entry:
+    there, value = _found(root, symbol.name)
+    if not there:
+        why = reason(symbol.name)
+        return Entry(symbol, "planned") if why is None else Entry(symbol, "not applicable", why)
+    if symbol.name not in OTHER_PARAMETERS and differing(symbol, value):
+        return Entry(symbol, "other parameters", f"({', '.join(symbol.parameters or ())})")
+    return Entry(symbol, "present")
+
+
+def coverage(package: str = "penstock") -> list[Entry]:
+    """Looks every symbol up.
 
     Args:
         package: The name of the package to look into; it is imported.
 
     Returns:
-        One entry for each namespace of each tier, in the order of the lists.
+        An entry for each symbol that counts, in the order of the alphabet.
 
-    >>> report = coverage()
-    >>> {entry.tier for entry in report} == {1, 2, 3}
-    True
+    >>> {entry.symbol.name: entry.state for entry in coverage()}["math.add"]
+    'present'
     """
     root = importlib.import_module(package)
-    report = []
-    for tier, namespaces in TIERS.items():
-        for namespace, names in namespaces.items():
-            prefix = f"{namespace}." if namespace else ""
-            found = {name: _exists(root, prefix + name) for name in names}
-            present = tuple(name for name, there in found.items() if there)
-            missing = tuple(name for name, there in found.items() if not there)
-            report.append(Coverage(tier, namespace, present, missing))
-    return report
+    return [_entry(root, symbol) for symbol in symbols().values() if symbol.counted]
 
 
-def as_text(report: Sequence[Coverage], *, missing: bool = False) -> str:
-    """Renders a report as a table, one line a namespace and one a tier.
+def areas(report: Sequence[Entry]) -> dict[str, list[Entry]]:
+    """The entries of a report by the module that they are in."""
+    found: dict[str, list[Entry]] = {}
+    for entry in report:
+        found.setdefault(entry.symbol.namespace, []).append(entry)
+    return dict(sorted(found.items()))
+
+
+def _counts(entries: Sequence[Entry]) -> list[int]:
+    return [sum(entry.state == state for entry in entries) for state in STATES]
+
+
+def _called(area: str) -> str:
+    return f"tf.{area}" if area else "tf"
+
+
+def as_text(report: Sequence[Entry], *, missing: bool = False) -> str:
+    """Renders a report as a table, one line a module.
 
     Args:
         report: What `coverage` returned.
-        missing: Whether to list the names that do not exist.
+        missing: Whether to list the symbols that do not exist, or have other parameters.
     """
-    lines = []
-    for tier in sorted({entry.tier for entry in report}):
-        entries = [entry for entry in report if entry.tier == tier]
-        done = sum(len(entry.present) for entry in entries)
-        total = sum(entry.total for entry in entries)
-        lines.append(f"tier {tier:<26}{done:>5} of {total:>4}  {done / total:>6.1%}")
-        for entry in entries:
-            name = f"tf.{entry.namespace}" if entry.namespace else "tf"
-            share = len(entry.present) / entry.total
-            lines.append(f"  {name:<29}{len(entry.present):>5} of {entry.total:>4}  {share:>6.1%}")
-            if missing and entry.missing:
-                lines.append(f"      missing: {' '.join(entry.missing)}")
-    done = sum(len(entry.present) for entry in report)
-    total = sum(entry.total for entry in report)
-    lines.append(f"{'all':<31}{done:>5} of {total:>4}  {done / total:>6.1%}")
+    lines = [
+        f"{'':<31}{'symbols':>8}{'present':>9}{'other parameters':>18}{'planned':>9}{'not applicable':>16}"
+    ]
+    named: list[tuple[str | None, Sequence[Entry]]] = [*areas(report).items(), (None, report)]
+    for area, entries in named:
+        name = "all" if area is None else _called(area)
+        present, other, planned, none = _counts(entries)
+        lines.append(f"{name:<31}{len(entries):>8}{present:>9}{other:>18}{planned:>9}{none:>16}")
+        if missing and area is not None:
+            prefix = f"{area}." if area else ""
+            for state in STATES[1:]:
+                names = [
+                    e.symbol.name.removeprefix(prefix) + e.note * (state == "other parameters")
+                    for e in entries
+                    if e.state == state
+                ]
+                if names:
+                    lines.append(f"    {state}: {' '.join(names)}")
+    exist = sum(entry.exists for entry in report)
+    lines.append(f"{exist} of {len(report)} exist, {exist / max(len(report), 1):.1%}")
     return "\n".join(lines)
 
 
-def as_json(report: Sequence[Coverage]) -> str:
-    """Renders a report as JSON: tier, then namespace, then the present and the missing names."""
-    tiers: dict[str, dict[str, dict[str, tuple[str, ...]]]] = {}
+def as_markdown(report: Sequence[Entry]) -> str:
+    """Renders a report as Markdown: a line for each module, then what has no place here."""
+    exist = sum(entry.exists for entry in report)
+    lines = [
+        f"{exist} of TensorFlow 2.21's {len(report)} public symbols exist, Keras and `compat` left out.",
+        "",
+    ]
+    lines.append("| module | symbols | present | with other parameters | planned | not applicable |")
+    lines.append("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for area, entries in areas(report).items():
+        counts = " | ".join(map(str, _counts(entries)))
+        lines.append(f"| `{_called(area)}` | {len(entries)} | {counts} |")
+    reasons: dict[str, list[str]] = {}
     for entry in report:
-        names = {"present": entry.present, "missing": entry.missing}
-        tiers.setdefault(str(entry.tier), {})[entry.namespace] = names
-    return json.dumps(tiers, indent=2)
+        if entry.state == "not applicable":
+            reasons.setdefault(entry.note, []).append(f"`{entry.symbol.name}`")
+    lines += ["", "Not applicable:", ""]
+    lines += [f"- {why}: {', '.join(names)}." for why, names in sorted(reasons.items())]
+    return "\n".join(lines)
+
+
+def as_json(report: Sequence[Entry]) -> str:
+    """Renders a report as JSON: module, then state, then the names."""
+    found = {
+        area: {state: [e.symbol.name for e in entries if e.state == state] for state in STATES}
+        for area, entries in areas(report).items()
+    }
+    return json.dumps(found, indent=2)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -110,13 +206,15 @@ def main(arguments: Sequence[str] | None = None) -> None:
     Args:
         arguments: The command line without the program's name; `sys.argv` when None.
     """
-    parser = argparse.ArgumentParser(
-        prog="python -m penstock.api_report", description="Public name coverage."
+    parser = argparse.ArgumentParser(prog="python -m penstock.api_report", description="Public symbols.")
+    parser.add_argument(
+        "areas", nargs="*", metavar="AREA", help="the modules to report, as in tf.math; all by default"
     )
-    parser.add_argument("--missing", action="store_true", help="list the names that do not exist")
+    parser.add_argument("--missing", action="store_true", help="list the symbols that do not exist")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
-    report = coverage()
+    wanted = {area.removeprefix("tf").removeprefix(".") for area in options.areas}
+    report = [entry for entry in coverage() if not wanted or entry.symbol.namespace in wanted]
     print(as_json(report) if options.json else as_text(report, missing=options.missing))
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, named
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.print import Assert as Assert, check as _check
 from penstock._runtime.public_names import publish as _publish
 
@@ -74,6 +75,7 @@ def _not_equal(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
     return raw_ops.logical_not(_equal(a, b))
 
 
+@dispatched
 def assert_equal(
     x: TensorLike,
     y: TensorLike,
@@ -99,6 +101,7 @@ def assert_equal(
     _check_pair(x, y, "==", _equal, message, summarize)
 
 
+@dispatched
 def assert_none_equal(
     x: TensorLike,
     y: TensorLike,
@@ -124,6 +127,7 @@ def assert_none_equal(
     _check_pair(x, y, "!=", _not_equal, message, summarize)
 
 
+@dispatched
 def assert_less(
     x: TensorLike,
     y: TensorLike,
@@ -149,6 +153,7 @@ def assert_less(
     _check_pair(x, y, "<", raw_ops.less, message, summarize)
 
 
+@dispatched
 def assert_less_equal(
     x: TensorLike,
     y: TensorLike,
@@ -174,6 +179,7 @@ def assert_less_equal(
     _check_pair(x, y, "<=", raw_ops.less_equal, message, summarize)
 
 
+@dispatched
 def assert_greater(
     x: TensorLike,
     y: TensorLike,
@@ -199,6 +205,7 @@ def assert_greater(
     _check_pair(x, y, ">", raw_ops.greater, message, summarize)
 
 
+@dispatched
 def assert_greater_equal(
     x: TensorLike,
     y: TensorLike,
@@ -320,6 +327,7 @@ def assert_non_positive(
 _EPSILONS = {"float16": 2.0**-10, "bfloat16": 2.0**-7, "float32": 2.0**-23, "float64": 2.0**-52}
 
 
+@dispatched
 def assert_near(
     x: TensorLike,
     y: TensorLike,
@@ -639,6 +647,7 @@ def is_numeric_tensor(tensor: object) -> bool:
     return bool(tensor.dtype.is_integer or tensor.dtype.is_floating or tensor.dtype.is_complex)
 
 
+@dispatched
 def check_numerics(tensor: TensorLike, message: str, name: str | None = None) -> _core.Tensor:
     """Check that no element is infinite or NaN.
 

@@ -113,7 +113,7 @@ class Constant(Initializer):
 
     def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> _core.Tensor:
         """Make the tensor."""
-        from penstock._runtime.conversion import constant
+        from penstock._runtime.conversion import constant  # no name of this module
 
         return constant(self.value, dtype, shape)
 

@@ -50,10 +50,9 @@ def _children(structure: Any) -> Iterable[Any]:
 
 def _specification(node: Any) -> Any:
     """The specification of a composite value, which knows its tensors; None for anything else."""
-    from penstock._types.specs import TypeSpec  # specifications build on this
+    from penstock._types.specs import own_spec  # specifications build on this
 
-    spec = None if isinstance(node, type | TypeSpec) else getattr(node, "_type_spec", None)
-    return spec if isinstance(spec, TypeSpec) else None
+    return own_spec(node)
 
 
 def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import named
+from penstock._ops import crosses
+from penstock._ops.ragged_layout import merge_dims, within_rows
+from penstock._ops.ragged_selection import boolean_mask as _boolean_mask, stack as _stack
+from penstock._runtime.arguments import known_rank, require
+from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
 
 if TYPE_CHECKING:
-    from penstock._types.aliases import DTypeLike, Nested, TensorLike
+    from penstock._types.aliases import DTypeLike, IntLike, Nested, TensorLike
+    from penstock._values.sparse import SparseTensor
 
-__all__ = ["constant", "map_flat_values", "row_splits_to_segment_ids", "segment_ids_to_row_splits"]
+__all__ = [
+    "boolean_mask",
+    "constant",
+    "cross",
+    "cross_hashed",
+    "map_flat_values",
+    "range",
+    "row_splits_to_segment_ids",
+    "segment_ids_to_row_splits",
+    "stack",
+    "stack_dynamic_partitions",
+]
 
 
 def _depth(value: Any) -> int:
@@ -61,7 +78,7 @@ def constant(
     if ragged_rank == 0 or not isinstance(pylist, list | tuple):
         return _core._to_tensor(pylist, None if dtype is None else _core.DType(dtype))
     values, lengths = list(pylist), []
-    for _ in range(ragged_rank):
+    for _ in builtins.range(ragged_rank):
         for row in values:
             if not isinstance(row, list | tuple):
                 raise ValueError(
@@ -132,6 +149,7 @@ def _equal_vectors(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
     return raw_ops.logical_and(raw_ops.equal(n, m), raw_ops.reduce_all(raw_ops.equal(a[:least], b[:least])))
 
 
+@scoped
 def row_splits_to_segment_ids(
     splits: TensorLike, name: str | None = None, out_type: DTypeLike | None = None
 ) -> _core.Tensor:
@@ -139,7 +157,7 @@ def row_splits_to_segment_ids(
 
     Args:
         splits: where each row starts, and last where they end: a vector that ascends from 0.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
         out_type: `int32` or `int64`; by default the dtype of `splits`.
 
     Returns:
@@ -154,9 +172,10 @@ def row_splits_to_segment_ids(
     """
     splits = _core._to_tensor_hinted(splits, _core.int64)
     ids = RaggedTensor(splits, splits).value_rowids()
-    return named(ids if out_type is None else raw_ops.cast(ids, dtype=_core.DType(out_type)), name)
+    return ids if out_type is None else raw_ops.cast(ids, dtype=_core.DType(out_type))
 
 
+@scoped
 def segment_ids_to_row_splits(
     segment_ids: TensorLike,
     num_segments: TensorLike | None = None,
@@ -169,7 +188,7 @@ def segment_ids_to_row_splits(
         segment_ids: the row of each value: a vector that ascends.
         num_segments: how many rows there are; by default one more than the last.
         out_type: `int32` or `int64`; by default the dtype of `segment_ids`.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A vector of `num_segments + 1` elements of the dtype of `segment_ids`, or of `out_type`.
@@ -183,4 +202,231 @@ def segment_ids_to_row_splits(
     """
     ids = _core._to_tensor_hinted(segment_ids, _core.int64)
     splits = RaggedTensor.from_value_rowids(ids, ids, num_segments).row_splits
-    return named(splits if out_type is None else raw_ops.cast(splits, dtype=_core.DType(out_type)), name)
+    return splits if out_type is None else raw_ops.cast(splits, dtype=_core.DType(out_type))
+
+
+@scoped
+def boolean_mask(
+    data: TensorLike | RaggedTensor, mask: TensorLike | RaggedTensor, name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Keep the rows, or the values of rows, that a mask chooses, in the rows where they are.
+
+    Args:
+        data: a tensor, ragged or not.
+        mask: booleans of the shape of the first dimensions of `data`.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        A ragged tensor of the rank of `data`, with as many ragged dimensions as `mask` has behind its first;
+        a tensor for a vector of booleans and a tensor.
+
+    Raises:
+        ValueError: for a mask that is a scalar.
+        InvalidArgumentError: where the rows of `mask` are not those of `data`.
+
+    >>> import penstock as tf
+    >>> tf.ragged.boolean_mask([[1, 2, 3], [4, 5, 6]], [[True, False, True], [False, False, True]]).to_list()
+    [[1, 3], [6]]
+    """
+    made: _core.Tensor | RaggedTensor = _boolean_mask(data, mask)
+    return made
+
+
+@scoped
+def stack(
+    values: Sequence[TensorLike | RaggedTensor], axis: int = 0, name: str | None = None
+) -> _core.Tensor | RaggedTensor:
+    """Stack tensors along a new dimension, also where they have other lengths.
+
+    Args:
+        values: tensors of one rank and dtype, ragged or not.
+        axis: where the new dimension is.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        A ragged tensor of a rank more; a tensor of scalars.
+
+    Raises:
+        ValueError: where there are no tensors, or their ranks differ.
+
+    >>> import penstock as tf
+    >>> tf.ragged.stack([[1, 2, 3], [4]]).to_list()
+    [[1, 2, 3], [4]]
+    """
+    made: _core.Tensor | RaggedTensor = _stack(values, axis)
+    return made
+
+
+@scoped
+def range(
+    starts: TensorLike,
+    limits: TensorLike | None = None,
+    deltas: TensorLike = 1,
+    dtype: DTypeLike | None = None,
+    name: str | None = None,
+    row_splits_dtype: DTypeLike = _core.int64,
+) -> RaggedTensor:
+    """Make rows of numbers in equal steps.
+
+    Args:
+        starts: where each row begins, a vector, or one for all; where it ends, from 0, if `limits` is None.
+        limits: what each row ends before.
+        deltas: the step of each row.
+        dtype: the element type, by default that of the arguments.
+        name: a scope for the names of its operations in a graph.
+        row_splits_dtype: `int32` or `int64`.
+
+    Returns:
+        The ragged tensor.
+
+    Raises:
+        InvalidArgumentError: for a step of 0.
+
+    >>> import penstock as tf
+    >>> tf.ragged.range([3, 5, 2]).to_list(), tf.ragged.range([0, 5], [3, 3], [1, -1]).to_list()
+    ([[0, 1, 2], [0, 1, 2, 3, 4], [0, 1]], [[0, 1, 2], [5, 4]])
+    """
+    from penstock._ops.shapes import repeat  # no name of this module
+
+    if limits is None:
+        starts, limits = 0, starts
+    given = [starts, limits, deltas]
+    kind = (
+        next((x.dtype for x in given if isinstance(x, _core.Tensor)), None)
+        if dtype is None
+        else _core.DType(dtype)
+    )
+    if kind is None:
+        kind = next((d for d in (_core._to_tensor(x).dtype for x in given) if d.is_floating), None)
+        kind = _core._to_tensor(limits).dtype if kind is None else kind
+    start, limit, delta = (_core._to_tensor(x, kind) for x in given)
+    count = raw_ops.size(raw_ops.reshape(start + limit + delta, [-1]), dtype=_core.int64)
+    shape = raw_ops.reshape(count, [1])
+    start, limit, delta = (raw_ops.broadcast_to(x, shape) for x in (start, limit, delta))
+    zero = _core._to_tensor(0, kind)
+    require(raw_ops.reduce_all(raw_ops.not_equal(delta, zero)), "argument 'deltas' must not be 0", delta)
+    span = limit - start
+    if kind.is_floating:
+        lengths = raw_ops.cast(raw_ops.ceil(span / delta), dtype=_core.int64)
+    else:
+        wide, step = (raw_ops.cast(x, dtype=_core.int64) for x in (span, delta))
+        lengths = -raw_ops.floordiv(-wide, step)
+    lengths = raw_ops.maximum(lengths, _core._to_tensor(0, _core.int64))
+    rows = repeat(raw_ops.range(*(_core._to_tensor(n, _core.int64) for n in (0, count, 1))), lengths)
+    made: RaggedTensor = RaggedTensor.from_row_lengths(raw_ops.gather(start, rows), lengths, validate=False)
+    place = raw_ops.cast(within_rows(made), dtype=kind)
+    made = made.with_values(made.values + place * raw_ops.gather(delta, rows))
+    target = _core.DType(row_splits_dtype)
+    return made if target == _core.int64 else made.with_row_splits_dtype(target)
+
+
+@scoped
+def stack_dynamic_partitions(
+    data: TensorLike | RaggedTensor,
+    partitions: TensorLike | RaggedTensor,
+    num_partitions: IntLike,
+    name: str | None = None,
+) -> RaggedTensor:
+    """Put values into the rows that their numbers name, in their order.
+
+    Args:
+        data: the values, ragged or not.
+        partitions: the row of each, of the shape of the first dimensions of `data`.
+        num_partitions: the number of rows.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The ragged tensor, with `num_partitions` rows.
+
+    Raises:
+        InvalidArgumentError: for a number that is no row.
+
+    >>> import penstock as tf
+    >>> tf.ragged.stack_dynamic_partitions(["a", "b", "c", "d"], [2, 0, 2, 1], 3).to_list()
+    [[b'b'], [b'd'], [b'a', b'c']]
+    """
+    count = raw_ops.cast(_core._to_tensor(num_partitions), dtype=_core.int64)
+    if isinstance(partitions, RaggedTensor):
+        if not isinstance(data, RaggedTensor):
+            raise ValueError("argument 'data' must be ragged, as argument 'partitions' is")
+        numbers, values = partitions.flat_values, data.flat_values
+    else:
+        numbers, values = _core._to_tensor_hinted(partitions, _core.int64), data
+        rank = len(known_rank(numbers))
+        if rank == 0:
+            numbers, values = (
+                raw_ops.reshape(numbers, [1]),
+                raw_ops.expand_dims(_core._to_tensor(values), axis=0),
+            )
+        elif rank > 1:
+            values = merge_dims(
+                values if isinstance(values, RaggedTensor) else _core._to_tensor(values), 0, rank - 1
+            )
+            numbers = raw_ops.reshape(numbers, [-1])
+    numbers = raw_ops.cast(numbers, dtype=_core.int64)
+    inside = raw_ops.logical_and(numbers >= 0, numbers < count)
+    require(raw_ops.reduce_all(inside), "argument 'partitions' must be below 'num_partitions'", numbers)
+    order = raw_ops.argsort(numbers, dtype=_core.int64)
+    taken = values._rows(order) if isinstance(values, RaggedTensor) else raw_ops.gather(values, order)
+    made: RaggedTensor = RaggedTensor.from_value_rowids(
+        taken, raw_ops.gather(numbers, order), count, validate=False
+    )
+    return made
+
+
+@scoped
+def cross(
+    inputs: Sequence[RaggedTensor | SparseTensor | TensorLike], name: str | None = None
+) -> RaggedTensor:
+    """Combine features: of each row every combination of elements, as a text.
+
+    Args:
+        inputs: matrices of strings or integers, ragged, sparse or not, with as many rows.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        Ragged rows of strings.
+
+    Raises:
+        TypeError: for other elements.
+        ValueError: for what is no matrix.
+
+    >>> import penstock as tf
+    >>> tf.ragged.cross([tf.ragged.constant([["a"], ["b", "c"]]), tf.constant([["d"], ["e"]])]).to_list()
+    [[b'a_X_d'], [b'b_X_e', b'c_X_e']]
+    """
+    found = crosses.crossed([crosses.feature(x) for x in inputs])
+    made: RaggedTensor = RaggedTensor.from_row_lengths(found.values, found.lengths, validate=False)
+    return made
+
+
+@scoped
+def cross_hashed(
+    inputs: Sequence[RaggedTensor | SparseTensor | TensorLike],
+    num_buckets: int = 0,
+    hash_key: int | None = None,
+    name: str | None = None,
+) -> RaggedTensor:
+    """Combine features: of each row every combination of elements, as a hash.
+
+    Args:
+        inputs: matrices of strings or integers, ragged, sparse or not, with as many rows.
+        num_buckets: what the hashes are below; 0 for no bound.
+        hash_key: what the hash starts with.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        Ragged rows of `int64`.
+
+    Raises:
+        TypeError: for other elements.
+        ValueError: for what is no matrix.
+
+    >>> import penstock as tf
+    >>> x = tf.ragged.cross_hashed([tf.ragged.constant([["a"], ["b", "c"]]), tf.constant([["d"], ["e"]])], 10)
+    >>> x.row_lengths().numpy().tolist()
+    [1, 2]
+    """
+    found = crosses.crossed([crosses.feature(x) for x in inputs], buckets=num_buckets, key=hash_key)
+    made: RaggedTensor = RaggedTensor.from_row_lengths(found.values, found.lengths, validate=False)
+    return made

@@ -9,6 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.candidates import (
+    all_candidate_sampler as all_candidate_sampler,
+    fixed_unigram_candidate_sampler as fixed_unigram_candidate_sampler,
+    learned_unigram_candidate_sampler as learned_unigram_candidate_sampler,
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+    uniform_candidate_sampler as uniform_candidate_sampler,
+)
 from penstock._ops.random_generator import (
     Algorithm as Algorithm,
     Generator as Generator,
@@ -17,6 +24,7 @@ from penstock._ops.random_generator import (
 )
 from penstock._runtime.arguments import extents, integer, named
 from penstock._runtime.public_names import publish as _publish
+from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -25,10 +33,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Algorithm",
     "Generator",
+    "all_candidate_sampler",
     "categorical",
+    "fixed_unigram_candidate_sampler",
     "fold_in",
     "gamma",
     "get_global_generator",
+    "learned_unigram_candidate_sampler",
+    "log_uniform_candidate_sampler",
     "normal",
     "poisson",
     "set_global_generator",
@@ -43,6 +55,7 @@ __all__ = [
     "stateless_uniform",
     "truncated_normal",
     "uniform",
+    "uniform_candidate_sampler",
 ]
 
 _INTEGERS = (_core.int32, _core.int64)
@@ -89,6 +102,7 @@ def _sequence(seed: int) -> _core.Tensor:
     return _core._to_tensor([_core._to_tensor(key, _core.int64), drawn])
 
 
+@scoped
 def uniform(
     shape: SizesLike,
     minval: TensorLike = 0,
@@ -105,7 +119,7 @@ def uniform(
         maxval: the upper bound: 1 by default for floating point, and required for integers.
         dtype: floating point, `int32` or `int64`.
         seed: makes the sequence of results repeatable.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `shape`.
@@ -121,10 +135,10 @@ def uniform(
     target = _checked(dtype, maxval)
     dims = extents(shape)
     if seed is not None:
-        return stateless_uniform(dims, _sequence(seed), minval, maxval, target, name=name)
+        return stateless_uniform(dims, _sequence(seed), minval, maxval, target)
     if target in _INTEGERS:
-        return raw_ops.random_uniform_int(dims, _bound(minval, target), _bound(maxval, target), name=name)
-    return named(_scaled(raw_ops.random_uniform(dims, dtype=target), minval, maxval), name)
+        return raw_ops.random_uniform_int(dims, _bound(minval, target), _bound(maxval, target))
+    return _scaled(raw_ops.random_uniform(dims, dtype=target), minval, maxval)
 
 
 def _checked(dtype: Any, maxval: Any) -> _core.DType:
@@ -147,6 +161,7 @@ def _scaled(unit: _core.Tensor, minval: Any, maxval: Any) -> _core.Tensor:
     return unit * (high - low) + low
 
 
+@scoped
 def normal(
     shape: SizesLike,
     mean: TensorLike = 0.0,
@@ -163,7 +178,7 @@ def normal(
         stddev: the standard deviation, likewise.
         dtype: floating point.
         seed: makes the sequence of results repeatable.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `shape`.
@@ -176,12 +191,11 @@ def normal(
     TensorShape([2, 3])
     """
     if seed is not None:
-        return stateless_normal(shape, _sequence(seed), mean, stddev, dtype, name=name)
-    return named(
-        _shifted(raw_ops.random_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev), name
-    )
+        return stateless_normal(shape, _sequence(seed), mean, stddev, dtype)
+    return _shifted(raw_ops.random_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
 
 
+@scoped
 def truncated_normal(
     shape: SizesLike,
     mean: TensorLike = 0.0,
@@ -198,7 +212,7 @@ def truncated_normal(
         stddev: the standard deviation before values beyond two of it are drawn again, likewise.
         dtype: floating point.
         seed: makes the sequence of results repeatable.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `shape`.
@@ -211,10 +225,8 @@ def truncated_normal(
     True
     """
     if seed is not None:
-        return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype, name=name)
-    return named(
-        _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev), name
-    )
+        return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype)
+    return _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
 
 
 def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
@@ -225,6 +237,7 @@ def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
     )
 
 
+@scoped
 def stateless_uniform(
     shape: SizesLike,
     seed: SizesLike,
@@ -242,7 +255,7 @@ def stateless_uniform(
         minval: the least number; None, with `maxval` None, for integers of all values.
         maxval: the upper bound: 1 by default for floating point, and required for integers.
         dtype: floating point, `int32` or `int64`; for integers of all values `uint32` or `uint64` as well.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
         alg: the algorithm: `"philox"`, or `"auto_select"` for the same.
 
     Returns:
@@ -260,17 +273,16 @@ def stateless_uniform(
     target = _core.DType(dtype)
     dims = extents(shape)
     if minval is None and maxval is None and target.is_integer:
-        return raw_ops.stateless_random_uniform_full_int(dims, _seed(seed), dtype=target, name=name)
+        return raw_ops.stateless_random_uniform_full_int(dims, _seed(seed), dtype=target)
     _checked(dtype, maxval)
     if target in _INTEGERS:
         return raw_ops.stateless_random_uniform_int(
-            dims, _seed(seed), _bound(minval, target), _bound(maxval, target), name=name
+            dims, _seed(seed), _bound(minval, target), _bound(maxval, target)
         )
-    return named(
-        _scaled(raw_ops.stateless_random_uniform(dims, _seed(seed), dtype=target), minval, maxval), name
-    )
+    return _scaled(raw_ops.stateless_random_uniform(dims, _seed(seed), dtype=target), minval, maxval)
 
 
+@scoped
 def stateless_normal(
     shape: SizesLike,
     seed: SizesLike,
@@ -288,7 +300,7 @@ def stateless_normal(
         mean: the mean.
         stddev: the standard deviation.
         dtype: a floating-point dtype.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
         alg: accepted; the algorithm is Philox.
 
     Returns:
@@ -304,16 +316,14 @@ def stateless_normal(
     True
     """
     _check_algorithm(alg)
-    return named(
-        _shifted(
-            raw_ops.stateless_random_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
-            mean,
-            stddev,
-        ),
-        name,
+    return _shifted(
+        raw_ops.stateless_random_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
+        mean,
+        stddev,
     )
 
 
+@scoped
 def stateless_truncated_normal(
     shape: SizesLike,
     seed: SizesLike,
@@ -331,7 +341,7 @@ def stateless_truncated_normal(
         mean: the mean.
         stddev: the standard deviation before values beyond two of it are drawn again.
         dtype: a floating-point dtype.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
         alg: accepted; the algorithm is Philox.
 
     Returns:
@@ -346,13 +356,10 @@ def stateless_truncated_normal(
     True
     """
     _check_algorithm(alg)
-    return named(
-        _shifted(
-            raw_ops.stateless_truncated_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
-            mean,
-            stddev,
-        ),
-        name,
+    return _shifted(
+        raw_ops.stateless_truncated_normal(extents(shape), _seed(seed), dtype=_core.DType(dtype)),
+        mean,
+        stddev,
     )
 
 
@@ -364,6 +371,7 @@ def _new_seed(seed: int | None) -> _core.Tensor:
     return raw_ops.random_uniform_int([2], low, high)
 
 
+@scoped
 def gamma(
     shape: SizesLike,
     alpha: TensorLike,
@@ -382,7 +390,7 @@ def gamma(
         beta: its inverse scale, positive; 1 by default. It broadcasts with `alpha`.
         dtype: floating point.
         seed: makes the sequence of results repeatable.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `shape` followed by what the parameters broadcast to.
@@ -399,7 +407,7 @@ def gamma(
     rate = _core._to_tensor(1 if beta is None else beta, target)
     both = alpha + raw_ops.zeros_like(rate)
     dims = raw_ops.concat([_dims(shape), raw_ops.shape(both, dtype=_core.int64)], axis=0)
-    return named(raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate, name)
+    return raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate
 
 
 def poisson(
@@ -446,6 +454,7 @@ def _mean(lam: Any) -> _core.Tensor:
     return tensor if tensor.dtype.is_floating else raw_ops.cast(tensor, dtype=_core.float64)
 
 
+@scoped
 def stateless_gamma(
     shape: SizesLike,
     seed: SizesLike,
@@ -462,7 +471,7 @@ def stateless_gamma(
         alpha: the shape of the distribution, positive.
         beta: its inverse scale, positive; 1 by default.
         dtype: floating point.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `shape`: equal seeds, equal numbers.
@@ -476,7 +485,7 @@ def stateless_gamma(
     """
     target = _core.DType(dtype)
     numbers = raw_ops.stateless_random_gamma(_dims(shape), _seed(seed), _core._to_tensor(alpha, target))
-    return named(numbers if beta is None else numbers / _core._to_tensor(beta, target), name)
+    return numbers if beta is None else numbers / _core._to_tensor(beta, target)
 
 
 def stateless_poisson(
@@ -544,6 +553,7 @@ def _check_algorithm(alg: Any) -> None:
         raise ValueError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
 
 
+@scoped
 def categorical(
     logits: TensorLike,
     num_samples: IntLike,
@@ -558,7 +568,7 @@ def categorical(
         num_samples: how many to draw for each row.
         dtype: `int64` unless it is `int32`.
         seed: makes the sequence of results repeatable.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A matrix of `dtype` with as many rows as `logits`, and `num_samples` columns.
@@ -571,12 +581,10 @@ def categorical(
     >>> tf.random.categorical([[0.0, 0.0]], 5).shape
     TensorShape([1, 5])
     """
-    return named(
-        _classes(logits, num_samples, dtype, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed)),
-        name,
-    )
+    return _classes(logits, num_samples, dtype, lambda shape, dtype: uniform(shape, dtype=dtype, seed=seed))
 
 
+@scoped
 def stateless_categorical(
     logits: TensorLike,
     num_samples: IntLike,
@@ -591,7 +599,7 @@ def stateless_categorical(
         num_samples: how many to draw for each row.
         seed: a pair of integers.
         dtype: `int32` or `int64`.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A matrix of `dtype` and of shape `[n, num_samples]`: equal seeds, equal classes.
@@ -604,11 +612,8 @@ def stateless_categorical(
     >>> tf.random.stateless_categorical([[0.0, 0.0]], 5, seed=[1, 2]).shape
     TensorShape([1, 5])
     """
-    return named(
-        _classes(
-            logits, num_samples, dtype, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype)
-        ),
-        name,
+    return _classes(
+        logits, num_samples, dtype, lambda shape, dtype: stateless_uniform(shape, seed, dtype=dtype)
     )
 
 

@@ -2199,6 +2199,16 @@ def ensure_shape(x: _TensorLike, *, shape: _ShapeLike, name: str | None = None) 
             float64, complex64, complex128, string.
     """
 
+def placeholder_with_default(x: _TensorLike, *, shape: _ShapeLike, name: str | None = None) -> Tensor:
+    """`x`, of which nothing is known before it runs but that its shape is one of `shape`.
+
+    Raises InvalidArgument where the shape differs, when the graph is built or when it runs.
+
+    Dtypes:
+        x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
 def check_numerics(tensor: _TensorLike, *, message: str = "", name: str | None = None) -> Tensor:
     """`tensor`, all of whose elements must be finite.
 
@@ -3450,9 +3460,9 @@ def switch(index: _TensorLike, *, name: str | None = None) -> _Tensors | None:
 #     the second region their next, and the results of the instruction their last. A loop variable keeps its
 #     dtype, and its shape stays within the type of the parameter.
 #
-#     For its derivative a loop keeps what that reads of every round; with `checkpoint_every` = k it keeps its
-#     variables every k-th round, and the derivative runs the rounds in between again. A body with effects other
-#     than reads is not run again: the attribute has no effect then.
+#     For its derivative a loop keeps what that reads of every iteration; with `checkpoint_every` = k it keeps
+#     its variables every k-th iteration, and the derivative runs the iterations in between again. A body with
+#     effects other than reads is not run again: the attribute has no effect then.
 #
 #     Dtypes:
 #         init: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
@@ -3590,4 +3600,87 @@ def rng_read_and_skip(variable: _Variable, delta: _TensorLike, *, name: str | No
 
     Dtypes:
         delta: int32, int64.
+    """
+
+# --- table ---
+
+def table_of(keys: _TensorLike, values: _TensorLike, *, key_rank: int = 0, name: str | None = None) -> Tensor:
+    """A table with these keys and their values.
+
+    `keys` has the shape of what is looked up, then `key_rank` dimensions of a key; `values` has the same
+    shape, then that of a value. Raises FailedPrecondition where a key stands twice with different values.
+
+    Dtypes:
+        keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            string.
+        values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def table_find(
+    table: _TensorLike,
+    keys: _TensorLike,
+    default: _TensorLike,
+    *,
+    key_rank: int = 0,
+    each: bool = False,
+    name: str | None = None,
+) -> Tensor:
+    """The value of each key; `default` where the key is not there.
+
+    `default` is one value, or, where `each` is set, one for each key.
+
+    Dtypes:
+        table: resource.
+        keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            string.
+        default: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def table_size(table: _TensorLike, *, name: str | None = None) -> Tensor:
+    """How many keys the table has, `i64`.
+
+    Dtypes:
+        table: resource.
+    """
+
+def table_export(
+    table: _TensorLike,
+    *,
+    key_dtype: _DTypeLike,
+    value_dtype: _DTypeLike,
+    key_shape: _ShapeLike,
+    value_shape: _ShapeLike,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """The keys of the table and their values, a row for each.
+
+    The table has keys and values of these dtypes and shapes. The rows are in the order in which the keys
+    came; the last takes the place of one that is removed.
+
+    Dtypes:
+        table: resource.
+    """
+
+def table_insert(
+    variable: _Variable, keys: _TensorLike, values: _TensorLike, *, key_rank: int = 0, name: str | None = None
+) -> None:
+    """Sets the values of keys in the table that the variable holds: of equal keys the last one counts.
+
+    Dtypes:
+        keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            string.
+        values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def table_remove(
+    variable: _Variable, keys: _TensorLike, *, key_rank: int = 0, name: str | None = None
+) -> None:
+    """Removes keys from the table that the variable holds. Those that are not there make no difference.
+
+    Dtypes:
+        keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
+            string.
     """

@@ -1,4 +1,4 @@
-"""Discrete Fourier transforms."""
+"""Signals: Fourier and cosine transforms, of frames and as a whole; windows; mel spectrograms."""
 
 from __future__ import annotations
 
@@ -6,30 +6,70 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core
 from penstock._ops.fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
-from penstock._runtime.arguments import axes as axes_argument, axis_of, known_rank, named
+from penstock._ops.frames import (
+    dct as dct,
+    frame as frame,
+    idct as idct,
+    inverse_mdct as inverse_mdct,
+    inverse_stft as inverse_stft,
+    inverse_stft_window_fn as inverse_stft_window_fn,
+    mdct as mdct,
+    overlap_and_add as overlap_and_add,
+    stft as stft,
+)
+from penstock._ops.mel import (
+    linear_to_mel_weight_matrix as linear_to_mel_weight_matrix,
+    mfccs_from_log_mel_spectrograms as mfccs_from_log_mel_spectrograms,
+)
+from penstock._ops.windows import (
+    hamming_window as hamming_window,
+    hann_window as hann_window,
+    kaiser_bessel_derived_window as kaiser_bessel_derived_window,
+    kaiser_window as kaiser_window,
+    vorbis_window as vorbis_window,
+)
+from penstock._runtime.arguments import axes as axes_argument, axis_of, known_rank
+from penstock._runtime.public_names import publish as _publish
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, TensorLike
 
 __all__ = [
+    "dct",
     "fft",
     "fft2d",
     "fft3d",
     "fftnd",
     "fftshift",
+    "frame",
+    "hamming_window",
+    "hann_window",
+    "idct",
     "ifft",
     "ifft2d",
     "ifft3d",
     "ifftnd",
     "ifftshift",
+    "inverse_mdct",
+    "inverse_stft",
+    "inverse_stft_window_fn",
     "irfft",
     "irfft2d",
     "irfft3d",
     "irfftnd",
+    "kaiser_bessel_derived_window",
+    "kaiser_window",
+    "linear_to_mel_weight_matrix",
+    "mdct",
+    "mfccs_from_log_mel_spectrograms",
+    "overlap_and_add",
     "rfft",
     "rfft2d",
     "rfft3d",
     "rfftnd",
+    "stft",
+    "vorbis_window",
 ]
 
 
@@ -84,6 +124,7 @@ def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[
     return x, along, _lengths(fft_length, len(along))
 
 
+@scoped
 def fft(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the discrete Fourier transform along the last dimension.
 
@@ -91,7 +132,7 @@ def fft(input: TensorLike, name: str | None = None) -> _core.Tensor:
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -105,9 +146,10 @@ def fft(input: TensorLike, name: str | None = None) -> _core.Tensor:
     [1.0, 1.0, 1.0, 1.0]
     """
     x, axes = _last(input, 1)
-    return named(complex_transform(x, axes, [None] * 1, False), name)
+    return complex_transform(x, axes, [None] * 1, False)
 
 
+@scoped
 def ifft(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the inverse discrete Fourier transform along the last dimension.
 
@@ -115,7 +157,7 @@ def ifft(input: TensorLike, name: str | None = None) -> _core.Tensor:
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n]` and known rank.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -129,9 +171,10 @@ def ifft(input: TensorLike, name: str | None = None) -> _core.Tensor:
     [1.0, 1.0, 1.0, 1.0]
     """
     x, axes = _last(input, 1)
-    return named(complex_transform(x, axes, [None] * 1, True), name)
+    return complex_transform(x, axes, [None] * 1, True)
 
 
+@scoped
 def fft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the discrete Fourier transform along the last two dimensions.
 
@@ -139,7 +182,7 @@ def fft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -153,9 +196,10 @@ def fft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     [[4.0, 4.0]]
     """
     x, axes = _last(input, 2)
-    return named(complex_transform(x, axes, [None] * 2, False), name)
+    return complex_transform(x, axes, [None] * 2, False)
 
 
+@scoped
 def ifft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the inverse discrete Fourier transform along the last two dimensions.
 
@@ -163,7 +207,7 @@ def ifft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m]` and known rank.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -177,9 +221,10 @@ def ifft2d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     [[2.0, 2.0]]
     """
     x, axes = _last(input, 2)
-    return named(complex_transform(x, axes, [None] * 2, True), name)
+    return complex_transform(x, axes, [None] * 2, True)
 
 
+@scoped
 def fft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the discrete Fourier transform along the last three dimensions.
 
@@ -187,7 +232,7 @@ def fft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -201,9 +246,10 @@ def fft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     [[[4.0, 4.0]]]
     """
     x, axes = _last(input, 3)
-    return named(complex_transform(x, axes, [None] * 3, False), name)
+    return complex_transform(x, axes, [None] * 3, False)
 
 
+@scoped
 def ifft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the inverse discrete Fourier transform along the last three dimensions.
 
@@ -211,7 +257,7 @@ def ifft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
 
     Args:
         input: `complex64` or `complex128`, of shape `[..., n, m, k]` and known rank.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -225,9 +271,10 @@ def ifft3d(input: TensorLike, name: str | None = None) -> _core.Tensor:
     [[[2.0, 2.0]]]
     """
     x, axes = _last(input, 3)
-    return named(complex_transform(x, axes, [None] * 3, True), name)
+    return complex_transform(x, axes, [None] * 3, True)
 
 
+@scoped
 def rfft(
     input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -239,7 +286,7 @@ def rfft(
         input_tensor: `float32` or `float64`, of shape `[..., n]` and known rank.
         fft_length: a vector of 1: how many elements to transform, cut or filled up with zeros; by default
             all.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A complex tensor of shape `[..., n / 2 + 1]`.
@@ -253,9 +300,10 @@ def rfft(
     [1.0, 1.0, 1.0]
     """
     x, axes = _last(input_tensor, 1, "input_tensor")
-    return named(real_transform(x, axes, _lengths(fft_length, 1)), name)
+    return real_transform(x, axes, _lengths(fft_length, 1))
 
 
+@scoped
 def irfft(
     input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -265,7 +313,7 @@ def irfft(
         input_tensor: complex, of shape `[..., n / 2 + 1]` and known rank.
         fft_length: a vector of 1: the lengths of the results, for which coefficients are cut or filled up
             with zeros; by default as many as there are, for the last one an even number.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A real tensor of shape `[..., n]`.
@@ -279,9 +327,10 @@ def irfft(
     [1.0, 1.0, 1.0, 1.0]
     """
     x, axes = _last(input_tensor, 1, "input_tensor")
-    return named(inverse_real_transform(x, axes, _lengths(fft_length, 1)), name)
+    return inverse_real_transform(x, axes, _lengths(fft_length, 1))
 
 
+@scoped
 def rfft2d(
     input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -293,7 +342,7 @@ def rfft2d(
         input_tensor: `float32` or `float64`, of shape `[..., n, m]` and known rank.
         fft_length: a vector of 2: how many elements to transform, cut or filled up with zeros; by default
             all.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A complex tensor of shape `[..., n, m / 2 + 1]`.
@@ -307,9 +356,10 @@ def rfft2d(
     [[1.0, 1.0, 1.0]]
     """
     x, axes = _last(input_tensor, 2, "input_tensor")
-    return named(real_transform(x, axes, _lengths(fft_length, 2)), name)
+    return real_transform(x, axes, _lengths(fft_length, 2))
 
 
+@scoped
 def irfft2d(
     input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -319,7 +369,7 @@ def irfft2d(
         input_tensor: complex, of shape `[..., n, m / 2 + 1]` and known rank.
         fft_length: a vector of 2: the lengths of the results, for which coefficients are cut or filled up
             with zeros; by default as many as there are, for the last one an even number.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A real tensor of shape `[..., n, m]`.
@@ -333,9 +383,10 @@ def irfft2d(
     [[1.0, 1.0, 1.0, 1.0]]
     """
     x, axes = _last(input_tensor, 2, "input_tensor")
-    return named(inverse_real_transform(x, axes, _lengths(fft_length, 2)), name)
+    return inverse_real_transform(x, axes, _lengths(fft_length, 2))
 
 
+@scoped
 def rfft3d(
     input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -347,7 +398,7 @@ def rfft3d(
         input_tensor: `float32` or `float64`, of shape `[..., n, m, k]` and known rank.
         fft_length: a vector of 3: how many elements to transform, cut or filled up with zeros; by default
             all.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A complex tensor of shape `[..., n, m, k / 2 + 1]`.
@@ -361,9 +412,10 @@ def rfft3d(
     [[[1.0, 1.0, 1.0]]]
     """
     x, axes = _last(input_tensor, 3, "input_tensor")
-    return named(real_transform(x, axes, _lengths(fft_length, 3)), name)
+    return real_transform(x, axes, _lengths(fft_length, 3))
 
 
+@scoped
 def irfft3d(
     input_tensor: TensorLike, fft_length: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -373,7 +425,7 @@ def irfft3d(
         input_tensor: complex, of shape `[..., n, m, k / 2 + 1]` and known rank.
         fft_length: a vector of 3: the lengths of the results, for which coefficients are cut or filled up
             with zeros; by default as many as there are, for the last one an even number.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A real tensor of shape `[..., n, m, k]`.
@@ -387,9 +439,10 @@ def irfft3d(
     [[[1.0, 1.0, 1.0, 1.0]]]
     """
     x, axes = _last(input_tensor, 3, "input_tensor")
-    return named(inverse_real_transform(x, axes, _lengths(fft_length, 3)), name)
+    return inverse_real_transform(x, axes, _lengths(fft_length, 3))
 
 
+@scoped
 def fftnd(
     input_tensor: TensorLike,
     fft_length: TensorLike | None = None,
@@ -405,7 +458,7 @@ def fftnd(
         axes: the dimensions; by default the last ones, as many as there are lengths, or all.
         norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the
             lengths, `"ortho"` for division by their roots.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the dtype of `input_tensor`, of its shape but for the lengths.
@@ -419,9 +472,10 @@ def fftnd(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     x, along, lengths = _chosen(input_tensor, fft_length, axes)
-    return named(complex_transform(x, along, lengths, False, _norm(norm)), name)
+    return complex_transform(x, along, lengths, False, _norm(norm))
 
 
+@scoped
 def ifftnd(
     input_tensor: TensorLike,
     fft_length: TensorLike | None = None,
@@ -437,7 +491,7 @@ def ifftnd(
         axes: the dimensions; by default the last ones, as many as there are lengths, or all.
         norm: `"backward"`, the default, for division by the lengths; `"forward"` for results that are not
             scaled, `"ortho"` for division by their roots.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the dtype of `input_tensor`, of its shape but for the lengths.
@@ -451,9 +505,10 @@ def ifftnd(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     x, along, lengths = _chosen(input_tensor, fft_length, axes)
-    return named(complex_transform(x, along, lengths, True, _norm(norm)), name)
+    return complex_transform(x, along, lengths, True, _norm(norm))
 
 
+@scoped
 def rfftnd(
     input_tensor: TensorLike,
     fft_length: TensorLike | None = None,
@@ -471,7 +526,7 @@ def rfftnd(
         axes: the dimensions; by default the last ones, as many as there are lengths, or all.
         norm: `"backward"`, the default, for results that are not scaled; `"forward"` for division by the
             lengths, `"ortho"` for division by their roots.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A complex tensor, of the shape of `input_tensor` but for the lengths, `n / 2 + 1` for the last.
@@ -485,9 +540,10 @@ def rfftnd(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     x, along, lengths = _chosen(input_tensor, fft_length, axes)
-    return named(real_transform(x, along, lengths, _norm(norm)), name)
+    return real_transform(x, along, lengths, _norm(norm))
 
 
+@scoped
 def irfftnd(
     input_tensor: TensorLike,
     fft_length: TensorLike | None = None,
@@ -503,7 +559,7 @@ def irfftnd(
         axes: the dimensions; by default the last ones, as many as there are lengths, or all.
         norm: `"backward"`, the default, for division by the lengths; `"forward"` for results that are not
             scaled, `"ortho"` for division by their roots.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A real tensor, of the shape of `input_tensor` but for the lengths; without lengths the last is even.
@@ -517,7 +573,7 @@ def irfftnd(
     [[1.0, 1.0], [1.0, 1.0]]
     """
     x, along, lengths = _chosen(input_tensor, fft_length, axes)
-    return named(inverse_real_transform(x, along, lengths, _norm(norm)), name)
+    return inverse_real_transform(x, along, lengths, _norm(norm))
 
 
 def _norm(norm: str | None) -> str:
@@ -528,13 +584,14 @@ def _norm(norm: str | None) -> str:
     return norm
 
 
+@scoped
 def fftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> _core.Tensor:
     """Move the first element of each dimension to its middle, where frequency 0 is between the others.
 
     Args:
         x: a tensor of known rank.
         axes: a dimension, or several; all by default.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -547,16 +604,17 @@ def fftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> _
     >>> tf.signal.fftshift([0, 1, 2, -2, -1]).numpy().tolist()
     [-2, -1, 0, 1, 2]
     """
-    return named(_shifted(x, axes, False), name)
+    return _shifted(x, axes, False)
 
 
+@scoped
 def ifftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> _core.Tensor:
     """Move the middle element of each dimension to its front: undo `fftshift`.
 
     Args:
         x: a tensor of known rank.
         axes: a dimension, or several; all by default.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -569,7 +627,7 @@ def ifftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> 
     >>> tf.signal.ifftshift([-2, -1, 0, 1, 2]).numpy().tolist()
     [0, 1, 2, -2, -1]
     """
-    return named(_shifted(x, axes, True), name)
+    return _shifted(x, axes, True)
 
 
 def _shifted(x: Any, axes: Any, back: bool) -> _core.Tensor:
@@ -577,3 +635,6 @@ def _shifted(x: Any, axes: Any, back: bool) -> _core.Tensor:
     rank = len(known_rank(tensor))
     along = axes_argument(axes)
     return rolled(tensor, range(rank) if along is None else [axis_of(a, rank, "axes") for a in along], back)
+
+
+_publish(__name__)

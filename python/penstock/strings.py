@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, overload
 from penstock import _core, nest, raw_ops
 from penstock._ops.ngrams import ngrams as ngrams
 from penstock._ops.text import as_string as as_string
-from penstock._runtime.arguments import axes, extents, integer, known_rank, product, sizes
+from penstock._runtime.arguments import axes, extents, integer, items, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.public_names import publish as _publish
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._values.ragged import RaggedTensor
 
@@ -85,6 +87,7 @@ def format(
     return raw_ops.string_format(tensors, template=text, summarize=summarize, name=name)
 
 
+@dispatched
 def join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = None) -> _core.Tensor:
     """Join the strings of several tensors elementwise.
 
@@ -106,7 +109,7 @@ def join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = N
     """
     if not inputs:
         raise ValueError("join: argument 'inputs' must hold at least one tensor")
-    return raw_ops.string_join(list(inputs), separator=separator, name=name)
+    return raw_ops.string_join(items(inputs, "inputs"), separator=separator, name=name)
 
 
 @overload
@@ -450,6 +453,7 @@ def to_hash_bucket_strong(
     return _elementwise(op, input, num_buckets=buckets, key=signed, name=name)
 
 
+@dispatched
 def reduce_join(
     inputs: TensorLike,
     axis: AxisLike = None,
@@ -735,6 +739,7 @@ def unicode_encode(
     return raw_ops.reshape(encoded, extents(dims[:-1]), name=name)
 
 
+@scoped
 def unicode_split(
     input: TensorLike | RaggedTensor,
     input_encoding: str,
@@ -749,7 +754,7 @@ def unicode_split(
         input_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`; the characters are in it too.
         errors: what to do with bytes that are no character: `"replace"`, `"ignore"` or `"strict"`.
         replacement_char: the code point to replace them by.
-        name: accepted and ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The characters: a vector of a scalar, else a ragged tensor with a dimension more.

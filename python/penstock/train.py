@@ -1,5 +1,16 @@
-"""Checkpoints: the values of objects, in TensorFlow's files."""
+"""Checkpoints: the values of objects, in TensorFlow's files; messages that hold rows of data sets."""
 
+from penstock._runtime.protos import (
+    BytesList as BytesList,
+    Example as Example,
+    Feature as Feature,
+    FeatureList as FeatureList,
+    FeatureLists as FeatureLists,
+    Features as Features,
+    FloatList as FloatList,
+    Int64List as Int64List,
+    SequenceExample as SequenceExample,
+)
 from penstock._runtime.public_names import publish as _publish
 from penstock._saving.checkpoint import Checkpoint as Checkpoint, CheckpointOptions as CheckpointOptions
 from penstock._saving.checkpoint_manager import CheckpointManager as CheckpointManager
@@ -17,11 +28,20 @@ from penstock._saving.checkpoint_state import (
 )
 
 __all__ = [
+    "BytesList",
     "Checkpoint",
     "CheckpointManager",
     "CheckpointOptions",
     "CheckpointReader",
     "CheckpointState",
+    "Example",
+    "Feature",
+    "FeatureList",
+    "FeatureLists",
+    "Features",
+    "FloatList",
+    "Int64List",
+    "SequenceExample",
     "checkpoints_iterator",
     "get_checkpoint_state",
     "latest_checkpoint",

@@ -17,7 +17,7 @@ def driver_device_count() -> int:
         return 0
     version, count = ctypes.c_int(), ctypes.c_int()
     driver.cuDriverGetVersion(ctypes.byref(version))
-    if version.value < 13_000 or driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
+    if version.value < 12_080 or driver.cuInit(0) != 0 or driver.cuDeviceGetCount(ctypes.byref(count)) != 0:
         return 0
     return count.value
 

@@ -35,3 +35,14 @@ def test_the_keys_are_those_of_keras_on_tensorflow(tmp_path):
     assert "model/_layers/2/moving_mean" in keys
     assert "model/optimizer/_iterations" in keys
     assert "model/optimizer/_variables/2" in keys
+
+
+def test_the_steps_of_an_optimiser_are_written_in_64_bits_as_on_tensorflow(tmp_path):
+    optimizer = keras.optimizers.LossScaleOptimizer(keras.optimizers.Adam())
+    optimizer.build([keras.Variable([1.0])])
+    path = tf.train.Checkpoint(optimizer=optimizer).write(tmp_path / "ckpt")
+    dtypes = tf.train.load_checkpoint(path).get_variable_to_dtype_map()
+    integers = {key: dtype for key, dtype in dtypes.items() if dtype.is_integer}
+    assert any("_iterations" in key for key in integers)
+    assert set(integers.values()) == {tf.int64}
+    tf.train.Checkpoint(optimizer=optimizer).restore(path).assert_consumed()

@@ -29,6 +29,16 @@ def test_keras_runs_on_this_backend_by_the_environment():
     assert run(program, KERAS_BACKEND="penstock") == "penstock penstock\n"
 
 
+def test_a_plain_keras_program_needs_only_the_environment():
+    program = "import keras; print(keras.backend.backend(), type(keras.ops.ones([2])).__module__)"
+    assert run(program, KERAS_BACKEND="penstock") == "penstock penstock\n"
+
+
+def test_python_starts_without_this_package_unless_the_environment_asks_for_it():
+    assert run("import sys; print('penstock' in sys.modules)") == "False\n"
+    assert run("import sys; print('penstock' in sys.modules)", KERAS_BACKEND="jax") == "False\n"
+
+
 def test_tf_keras_and_keras_are_one():
     program = "import penstock as tf; a = tf.keras.Model; import keras; print(a is keras.Model)"
     assert run(program) == "True\n"

@@ -33,11 +33,33 @@ def pytest_configure(config):
 
     assert keras.backend.backend() == "penstock"
     sys.modules["tensorflow"] = facade
+    sys.modules.update(tensorflow_modules())
     sys.modules["conftest"] = keras_conftest()
     if importlib.util.find_spec("jax"):
         load_edited("keras.src.trainers.trainer_test", "from keras_penstock.src.trainer import Trainer")
     for marker in MARKERS:
         config.addinivalue_line("markers", f"{marker}: a marker of Keras's tests")
+
+
+def tensorflow_modules():
+    """The modules within TensorFlow that Keras's tests import: what event files and their records are."""
+    import penstock
+    from penstock._runtime import records
+
+    def tf_record_iterator(path):
+        with Path(path).open("rb") as file:
+            yield from records.records(file, path)
+
+    tf_record = types.SimpleNamespace(tf_record_iterator=tf_record_iterator)
+    event_pb2 = types.SimpleNamespace(Event=penstock.compat.v1.Event)
+    return {
+        "tensorflow.summary": penstock.summary,
+        "tensorflow.compat": penstock.compat,
+        "tensorflow.compat.v1": penstock.compat.v1,
+        "tensorflow.core.util": types.SimpleNamespace(event_pb2=event_pb2),
+        "tensorflow.core.util.event_pb2": event_pb2,
+        "tensorflow.python.lib.io": types.SimpleNamespace(tf_record=tf_record),
+    }
 
 
 def keras_conftest():

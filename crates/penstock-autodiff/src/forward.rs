@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use penstock_data::{Error, Result};
 use penstock_ir::{
-    Attr, Attrs, Builder, Census, Derived, FuncRef, Function, Graph, Inst, Kept, Region, Signature, Type, Value,
-    compact, stack,
+    Attr, Attrs, Builder, Counter, Derived, FuncRef, Function, Graph, Inst, Kept, Region, Signature, Type, Value,
+    Verified, stack,
 };
 use penstock_ops::control;
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -29,7 +29,7 @@ pub struct JvpFunction {
 type Cache = Kept<Vec<bool>, JvpFunction>;
 
 impl Derived for JvpFunction {
-    fn count(&self, census: &mut Census) -> bool {
+    fn count(&self, census: &mut dyn Counter) -> bool {
         census.function(&self.function)
     }
 }
@@ -71,7 +71,7 @@ pub fn jvp_function(function: &Arc<Function>, active: &[bool]) -> Result<Arc<Jvp
     if let Some(declared) = recursive {
         return Ok(declared);
     }
-    stack::check(function.graph().map_or(0, Graph::depth))?;
+    stack::check(function.graph().map_or(0, |graph| graph.depth()))?;
     UNDERWAY.with_borrow_mut(|list| list.push(Underway { source, active: active.clone(), declared: None }));
     let made = build(function, &active);
     let declared = UNDERWAY.with_borrow_mut(Vec::pop).and_then(|u| u.declared);
@@ -87,7 +87,7 @@ pub fn jvp_function(function: &Arc<Function>, active: &[bool]) -> Result<Arc<Jvp
             let all: Vec<bool> = declared.tangents.iter().map(Option::is_some).collect();
             let full = forward.instantiate(&tangents, &all)?;
             let graph = forward.finish(&full)?;
-            declared.function.define(graph).map_err(|_| Error::internal("a function is defined twice"))?;
+            declared.function.define(graph)?;
             declared
         }
     };
@@ -151,10 +151,13 @@ struct Forward<'g> {
 }
 
 impl Forward<'_> {
-    fn finish(self, tangents: &[Option<Value>]) -> Result<Graph> {
+    fn finish(self, tangents: &[Option<Value>]) -> Result<Verified> {
         let outputs: Vec<Value> =
             self.source.outputs().iter().map(|v| self.map[v]).chain(tangents.iter().flatten().copied()).collect();
-        Ok(compact(&self.builder.finish(&outputs)?))
+        #[expect(unsafe_code, reason = "the results of branches are set once their tangents are known")]
+        // SAFETY: all is added by the builder; a branch was opened again and got its results before an instruction took it.
+        let graph = unsafe { self.builder.finish_trusted(&outputs, "forward mode")? };
+        Ok(graph.compact())
     }
 
     /// Zeros for the outputs that have to have a tangent and lack one.
@@ -248,7 +251,7 @@ impl Forward<'_> {
         let data = &self.source.insts[inst];
         let tangents: Vec<Option<Value>> = data.operands.iter().map(|v| self.tangents.get(v).copied()).collect();
         let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
-        let callee = jvp_function(&data.attrs.func(0).get(), &active)?;
+        let callee = jvp_function(&data.attrs.func(0).get()?, &active)?;
         let mut operands = self.operands(inst);
         operands.extend(tangents.into_iter().flatten());
         let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(&callee.function))]));
@@ -273,7 +276,7 @@ impl Forward<'_> {
         let has: Vec<bool> = (0..data.results.len()).map(|k| made.iter().any(|(.., t)| t[k].is_some())).collect();
         let mut regions: SmallVec<[Region; 2]> = SmallVec::new();
         for (region, copy, tangents) in made {
-            self.builder.reopen_region(copy);
+            self.builder.reopen_region(copy)?;
             let results: Vec<Value> = source.regions[region].results.clone().into_vec();
             let done = self.closed(&results, &tangents, &has);
             self.builder.abandon_region();
@@ -356,7 +359,7 @@ fn loop_activity(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHash
 }
 
 /// The same, where `active` has what was found so far, of this loop as well: it only grows, so that a loop in loops is not
-/// gone through anew for each of their rounds.
+/// gone through anew for each of their iterations.
 fn spread(graph: &Graph, body: Region, start: Vec<bool>, active: &mut FxHashSet<Value>) -> Result<Vec<bool>> {
     let params = &graph.regions[body].params;
     let mut has: Vec<bool> = start.iter().zip(params).map(|(has, p)| *has || active.contains(p)).collect();
@@ -397,7 +400,7 @@ fn mark(graph: &Graph, region: Region, active: &mut FxHashSet<Value>) -> Result<
         if op.is(&control::CALL) {
             let inputs: Vec<bool> = data.operands.iter().map(|v| active.contains(v)).collect();
             if inputs.contains(&true) {
-                let callee = jvp_function(&data.attrs.func(0).get(), &inputs)?;
+                let callee = jvp_function(&data.attrs.func(0).get()?, &inputs)?;
                 active.extend(data.results.iter().zip(&callee.tangents).filter(|(_, t)| t.is_some()).map(|(r, _)| *r));
             }
             continue;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{
-    Attr, Builder, Census, Derived, Function, Graph, Kept, Region, Signature, Type, Value, compact, drop_dead, stack,
+    Attr, Builder, Counter, Derived, Function, Graph, Kept, Region, Signature, Type, Value, Verified, drop_dead, stack,
 };
 use penstock_ops::{array, control, list};
 use rustc_hash::{FxHashMap, FxHashSet};
@@ -49,7 +49,7 @@ type Key = (Vec<bool>, Vec<bool>);
 type Cache = Kept<Key, VjpPair>;
 
 impl Derived for VjpPair {
-    fn count(&self, census: &mut Census) -> bool {
+    fn count(&self, census: &mut dyn Counter) -> bool {
         self.keeping.iter().chain(&self.backward).all(|function| census.function(function))
     }
 }
@@ -114,7 +114,7 @@ fn calls_itself(function: &Arc<Function>) -> bool {
         if let Some(graph) = f.graph() {
             graph.visit(&mut |_, _, data| {
                 found.extend(data.attrs.0.iter().filter_map(|a| match a {
-                    Attr::Func(f) => Some(f.get()),
+                    Attr::Func(f) => f.get().ok(),
                     _ => None,
                 }));
             });
@@ -231,16 +231,21 @@ impl Joint {
         joint.graph_mut().regions[body].results = outputs.iter().copied().collect();
         drop_dead(joint.graph_mut(), &[body, derivative], &mut || true);
         let captured = captures(joint.graph(), &[derivative]);
-        let (remade, kept) = captured.iter().partition(|&&v| is_remade(joint.graph(), v, &captured));
+        let all = captured.iter().copied().collect();
+        let (remade, kept) = captured.iter().partition(|&&v| is_remade(joint.graph(), v, &all));
         Ok(Joint { builder: joint, inputs, outputs, derivative, grads, kept, remade })
     }
 
-    fn forward(mut self, outputs: &[Value]) -> Result<Graph> {
+    fn forward(mut self, outputs: &[Value]) -> Result<Verified> {
         let graph = self.builder.graph_mut();
         let body = graph.body();
         graph.regions[body].results = outputs.into();
         drop_dead(graph, &[body], &mut || true);
-        Ok(compact(&self.builder.finish(outputs)?))
+        #[expect(unsafe_code, reason = "the pass changes the program in place")]
+        // SAFETY: the program is a verified graph, to which the pass adds what its derivative wants: instructions behind what they
+        // take, results of branches and variables of loops with all that belongs to them. The derivative is no part of what is left.
+        let graph = unsafe { self.builder.finish_trusted(outputs, "reverse mode")? };
+        Ok(graph.compact())
     }
 
     /// The pair that passes each kept value by itself.
@@ -250,12 +255,14 @@ impl Joint {
             return Ok(VjpPair { keeping: None, backward: None, residuals: Vec::new(), grads });
         }
         let mut outputs = self.outputs.clone();
+        let inputs: FxHashMap<Value, usize> = first_places(&self.inputs);
+        let mut given: FxHashMap<Value, usize> = first_places(&outputs);
         let residuals = self
             .kept
             .iter()
-            .map(|&v| match self.inputs.iter().position(|&x| x == v) {
-                Some(i) => Residual::Input(i),
-                None => Residual::Output(outputs.iter().position(|&y| y == v).unwrap_or_else(|| {
+            .map(|&v| match inputs.get(&v) {
+                Some(&i) => Residual::Input(i),
+                None => Residual::Output(*given.entry(v).or_insert_with(|| {
                     outputs.push(v);
                     outputs.len() - 1
                 })),
@@ -310,19 +317,23 @@ impl Joint {
         }
         let outputs: Vec<Value> = self.outputs.iter().copied().chain([pack]).collect();
         let forward = self.forward(&outputs)?;
-        let twice = |_| Error::internal("a derivative is defined twice");
-        pair.keeping.as_ref().map_or(Ok(()), |f| f.define(forward)).map_err(twice)?;
-        pair.backward.as_ref().map_or(Ok(()), |f| f.define(backward)).map_err(twice)
+        pair.keeping.as_ref().map_or(Ok(()), |f| f.define(forward))?;
+        pair.backward.as_ref().map_or(Ok(()), |f| f.define(backward))
     }
 }
 
 /// Whether a captured value is made again rather than kept: a constant, and the shape or length of what is kept.
-fn is_remade(graph: &Graph, value: Value, captured: &[Value]) -> bool {
+fn is_remade(graph: &Graph, value: Value, captured: &FxHashSet<Value>) -> bool {
     let Some(inst) = graph.def_inst(value) else { return false };
     let data = &graph.insts[inst];
     let op = data.op.0;
     let of_kept = op.is(&array::SHAPE) || op.is(&list::LIST_LENGTH);
     op.is(&control::CONST) || (of_kept && captured.contains(&data.operands[0]))
+}
+
+/// Where each value comes first.
+fn first_places(values: &[Value]) -> FxHashMap<Value, usize> {
+    values.iter().enumerate().rev().map(|(i, &v)| (v, i)).collect()
 }
 
 /// A region as a graph of its own: `map` says what the kept values from outside are in `builder`, whose further inputs
@@ -333,7 +344,7 @@ fn extract(
     region: Region,
     mut map: FxHashMap<Value, Value>,
     remade: &[Value],
-) -> Result<Graph> {
+) -> Result<Verified> {
     for &v in &source.regions[region].params {
         map.entry(v).or_insert_with(|| builder.input(source.ty(v).clone(), None));
     }

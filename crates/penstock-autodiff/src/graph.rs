@@ -4,7 +4,7 @@
 //! closed regions leaves those as further results of the instructions that own them: the instructions
 //! themselves change in place, and nothing is computed twice.
 
-use penstock_data::{DType, Dim, Error, Result, Symbol, Tensor};
+use penstock_data::{DType, Dim, Error, Result, Symbol, Table, Tensor};
 use penstock_ir::{
     Attr, Attrs, Builder, Def, Emitter, FuncRef, Graph, Inst, OpDef, Region, Type, Value, ValueData, stack,
 };
@@ -45,6 +45,10 @@ pub fn gradients_in(builder: &mut Builder, request: &Request<'_>) -> Result<Vec<
     let Request { targets, target_grads, sources, stops, recorded } = *request;
     if !target_grads.is_empty() && target_grads.len() != targets.len() {
         return Err(Error::invalid(format!("{} target gradients for {} targets", target_grads.len(), targets.len())));
+    }
+    let mut given = targets.iter().chain(sources).chain(stops).chain(target_grads.iter().flatten());
+    if let Some(foreign) = given.find(|&&v| builder.ty(v).is_none()) {
+        return Err(Error::invalid(format!("{foreign} is of another graph")));
     }
     let graph = builder.graph();
     let insts = builder.open_regions().iter().flat_map(|&r| &graph.regions[r].insts).copied();
@@ -254,7 +258,7 @@ impl<'b> GraphPass<'b> {
 
     /// Runs `f` with `region` open, and makes what it gives the results of the region.
     fn in_region(&mut self, region: Region, f: impl FnOnce(&mut Self) -> Result<SmallVec<[Value; 4]>>) -> Result<()> {
-        self.builder.reopen_region(region);
+        self.builder.reopen_region(region)?;
         let results = f(self);
         self.builder.abandon_region();
         self.builder.graph_mut().regions[region].results = results?;
@@ -282,6 +286,10 @@ impl<'b> GraphPass<'b> {
         if ty.dtype() == DType::Variant {
             let none = self.builder.constant(Tensor::from(0i64));
             return Ok(self.builder.emit(&list::LIST_NEW, &[none], &[])?[0]);
+        }
+        if ty.dtype() == DType::Resource {
+            let none = Table::new(DType::Str, &[], DType::I64, &[]);
+            return Ok(self.builder.constant(Tensor::from_table(none)));
         }
         if ty.shape().is_static() {
             return rules::zeros(self, like);
@@ -343,7 +351,7 @@ impl<'b> GraphPass<'b> {
     fn call(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
         let data = self.graph().insts[step.inst].clone();
         let flowing: Vec<bool> = grads.iter().map(Option::is_some).collect();
-        let callee = data.attrs.func(0).get();
+        let callee = data.attrs.func(0).get()?;
         let pair = vjp_function(&callee, needed, &flowing)?;
         let forward = pair.forward(&callee);
         let Some(backward) = &pair.backward else { return Ok(Grads::from_elem(None, needed.len())) };
@@ -459,7 +467,11 @@ impl Pass<InstStep> for GraphPass<'_> {
         } else {
             let data = self.graph().insts[step.inst].clone();
             let found = rules::apply(self, op, &data.attrs, &data.operands, &data.results, &grads, needed);
-            if op.name.starts_with("list_") { found.and_then(|found| self.refined(step, found)) } else { found }
+            if data.results.iter().chain(&data.operands).any(|&v| self.graph().ty(v).dtype() == DType::Variant) {
+                found.and_then(|found| self.refined(step, found))
+            } else {
+                found
+            }
         }
         .map_err(|e| e.in_op(op.name).at(loc))
     }
@@ -570,7 +582,7 @@ impl GraphPass<'_> {
             Some(shape) => shape,
             None => {
                 let region = self.graph().values[value].region;
-                self.builder.reopen_region(region);
+                self.builder.reopen_region(region)?;
                 let made = self.builder.emit_attrs(op, &[value], attrs.clone());
                 self.builder.abandon_region();
                 let shape = made?[0];

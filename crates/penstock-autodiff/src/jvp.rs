@@ -1,6 +1,6 @@
 //! Forward mode of one instruction: the tangents of its results from those of its operands.
 //!
-//! No operator declares a jvp. It follows from the vjp rule in one of three ways, cheapest first: an
+//! No operator has a jvp rule of its own. It follows from the operator itself or from its vjp rule, as [`Jvp`] says, cheapest first: an
 //! operator that is linear in some operands is applied to their tangents; the Jacobian of an
 //! elementwise operator on real numbers is diagonal, and so is its own transpose; any other rule, a
 //! linear map of the cotangents, is recorded and transposed by reverse mode (the "double vjp").
@@ -8,85 +8,13 @@
 use std::rc::Rc;
 
 use penstock_data::{DType, Error, Result, Tensor};
-use penstock_ir::{Attr, Attrs, Cotangents, Cpu, Emitter, FuncRef, OpDef, Type, Value, Vjp};
+use penstock_ir::{Attr, Attrs, Cotangents, Emitter, FuncRef, Jvp, OpDef, Type, Value, Vjp};
 use penstock_ops::{array, binary, control, host, shape_ops, state};
 use smallvec::SmallVec;
 
 use crate::function::{Residual, vjp_function};
 use crate::reverse::{Grads, Pass, Path, Step};
 use crate::rules;
-
-/// How the tangents of an operator's results come about.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Form {
-    /// The results are linear in these operands taken together.
-    Linear(&'static [usize]),
-    /// The results are linear in all operands that can carry tangents, taken together.
-    AllLinear,
-    /// The result is linear in each of the first two operands, taken by itself.
-    Bilinear,
-    /// The derivative of each element of the result is by the elements of the operands that meet it.
-    Diagonal,
-    /// By transposing the vjp rule.
-    Transposed,
-    /// By transposing the derivative of host code, which is host code too.
-    Host,
-}
-
-fn form(op: &OpDef, complex: bool) -> Form {
-    match op.name {
-        "identity"
-        | "ensure_shape"
-        | "check_numerics"
-        | "cast"
-        | "neg"
-        | "real"
-        | "imag"
-        | "conj"
-        | "reshape"
-        | "expand_dims"
-        | "squeeze"
-        | "transpose"
-        | "broadcast_to"
-        | "tile"
-        | "reverse"
-        | "reduce_sum"
-        | "reduce_mean"
-        | "sum_to_shape"
-        | "cumsum"
-        | "unstack"
-        | "split"
-        | "strided_slice"
-        | "slice"
-        | "gather"
-        | "gather_nd"
-        | "unsorted_segment_sum"
-        | "list_from_tensor"
-        | "list_get"
-        | "list_take"
-        | "list_pop"
-        | "list_resize"
-        | "list_stack"
-        | "list_concat"
-        | "list_split"
-        | "fft"
-        | "rfft"
-        | "irfft" => Form::Linear(&[0]),
-        "fill" | "scatter_nd" => Form::Linear(&[1]),
-        "list_push" => Form::Linear(&[0, 1]),
-        "list_set" | "list_accumulate" => Form::Linear(&[0, 2]),
-        "slice_grad" | "gather_grad" => Form::Linear(&[2]),
-        "strided_slice_grad" => Form::Linear(&[4]),
-        "pad" => Form::Linear(&[0, 2]),
-        "one_hot" => Form::Linear(&[2, 3]),
-        "concat" | "stack" | "add_n" | "complex" | "bias_add" | "barrier" | "list_add" => Form::AllLinear,
-        "tensor_scatter_nd_update" | "tensor_scatter_nd_add" | "tensor_scatter_nd_sub" => Form::Linear(&[0, 2]),
-        "mul" | "matmul" => Form::Bilinear,
-        "host_call" => Form::Host,
-        _ if matches!(op.cpu, Cpu::Elementwise(_)) && !complex => Form::Diagonal,
-        _ => Form::Transposed,
-    }
-}
 
 /// Emits the tangents of an instruction's results; `None` where there is none.
 ///
@@ -118,24 +46,24 @@ pub(crate) fn jvp(
         return Ok(none());
     }
     let complex = inputs.iter().chain(outputs).any(|&v| emit.type_of(v).dtype().is_complex());
-    let mut call = Jvp { emit, op, attrs, inputs, outputs, tangents };
-    let made = match form(op, complex) {
-        Form::Linear(operands) => call.linear(operands),
-        Form::AllLinear => {
+    let mut call = Forward { emit, op, attrs, inputs, outputs, tangents };
+    let made = match op.jvp {
+        Jvp::Linear(operands) => call.linear(operands),
+        Jvp::AllLinear => {
             let carrying = |i: &usize| rules::carries(&call.emit.type_of(inputs[*i]));
             let all: SmallVec<[usize; 4]> = (0..inputs.len()).filter(carrying).collect();
             call.linear(&all)
         }
-        Form::Bilinear => call.bilinear(),
-        Form::Diagonal => call.diagonal(),
-        Form::Transposed => call.transposed(),
-        Form::Host => call.host(),
+        Jvp::Bilinear => call.bilinear(),
+        Jvp::Elementwise if !complex => call.diagonal(),
+        Jvp::Elementwise | Jvp::FromVjp => call.transposed(),
+        Jvp::Host => call.host(),
     };
     let made = made.map_err(|e| e.in_op(op.name))?;
     Ok(made.into_iter().zip(carries).map(|(t, carries)| t.filter(|_| carries)).collect())
 }
 
-struct Jvp<'a> {
+struct Forward<'a> {
     emit: &'a mut dyn Emitter,
     op: &'static OpDef,
     attrs: &'a Attrs,
@@ -144,7 +72,7 @@ struct Jvp<'a> {
     tangents: &'a [Option<Value>],
 }
 
-impl Jvp<'_> {
+impl Forward<'_> {
     fn apply(&mut self, operands: &[Value]) -> Result<Cotangents> {
         let results = self.emit.emit_attrs(self.op, operands, self.attrs.clone())?;
         Ok(results.into_iter().map(Some).collect())
@@ -316,7 +244,7 @@ impl Transposer<'_> {
     /// The derivative of a call: what it needs of the run of the callee is computed anew.
     fn call(&mut self, step: &Applied, grads: &Grads<Value>, needed: &[bool]) -> Result<Grads<Value>> {
         let flowing: Vec<bool> = grads.iter().map(Option::is_some).collect();
-        let callee = &step.attrs.func(0).get();
+        let callee = &step.attrs.func(0).get()?;
         let pair = vjp_function(callee, needed, &flowing)?;
         let Some(backward) = &pair.backward else { return Ok(Grads::from_elem(None, needed.len())) };
         let func = |f: &std::sync::Arc<penstock_ir::Function>| [("func", Attr::Func(FuncRef::called(f)))];
@@ -356,19 +284,22 @@ impl Pass<Rc<Applied>> for Transposer<'_> {
 
 #[cfg(test)]
 mod tests {
+    use penstock_ir::Cpu;
+
     use super::*;
 
     #[test]
     fn a_form_fits_the_operands_of_its_operator() {
         let mut linear = 0;
         for op in penstock_ops::all().filter(|op| matches!(op.vjp, Vjp::Rule(_))) {
-            match form(op, false) {
-                Form::Linear(group) => {
+            match op.jvp {
+                Jvp::Linear(group) => {
                     linear += 1;
                     assert!(group.iter().all(|&i| op.operand(i).is_some()), "{}: {group:?}", op.name);
                 }
-                Form::Bilinear => assert_eq!(op.operands.len(), 2, "{}", op.name),
-                Form::AllLinear | Form::Diagonal | Form::Transposed | Form::Host => {}
+                Jvp::Bilinear => assert_eq!(op.operands.len(), 2, "{}", op.name),
+                Jvp::Elementwise => assert!(matches!(op.cpu, Cpu::Elementwise(_)), "{}", op.name),
+                Jvp::AllLinear | Jvp::FromVjp | Jvp::Host => {}
             }
         }
         assert!(linear > 25);

@@ -1,8 +1,8 @@
 //! Reverse mode through loops.
 //!
-//! The derivative of a `while` is a `while` over as many rounds, backward. What a round of it reads of the values of the
-//! same round of the program is pushed on lists, each a further variable of the program's loop; what does not change
-//! from round to round is taken, or computed once more, from outside, and what counts rounds is computed from their
+//! The derivative of a `while` is a `while` over as many iterations, backward. What an iteration of it reads of the values of the
+//! same iteration of the program is pushed on lists, each a further variable of the program's loop; what does not change
+//! from iteration to iteration is taken, or computed once more, from outside, and what counts iterations is computed from their
 //! number. Cotangents of the loop variables are the variables of the backward loop, next to the sums of those of the
 //! values that the body sees from outside.
 //!
@@ -10,7 +10,8 @@
 
 use penstock_data::{DType, Dim, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Def, EffectSet, Emitter, Inst, InstData, Region, Type, Value, ValueData, effects_of};
-use penstock_ops::{binary, cast, compare, control, list, state};
+use penstock_ops::counted::{CountedLoop, Number};
+use penstock_ops::{binary, cast, compare, control, gather, linalg, list, reduce, shape_ops, state};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -18,9 +19,9 @@ use crate::graph::{GraphPass, InstStep, path};
 use crate::reverse::{Grads, Pass, Path};
 use crate::rules;
 use crate::segments::checkpoint_every;
-use crate::sums::Rounds;
+use crate::sums::{Addend, Sums, kept};
 
-/// How many instructions are looked back through for what does not change from round to round.
+/// How many instructions are looked back through for what does not change from iteration to iteration.
 const LOOK_BACK: usize = 32;
 
 /// A loop of the program whose backward loop is being made.
@@ -31,9 +32,9 @@ pub(crate) struct LoopFrame {
     outside: Region,
     /// Its body.
     inside: Region,
-    /// The number of the round, in the body: from the last to 0.
-    round: Value,
-    /// What values of the round have become there.
+    /// The number of the iteration, in the body: from the last to 0.
+    iteration: Value,
+    /// What values of the iteration have become there.
     recalled: FxHashMap<Value, Value>,
     /// What the loop of the program touches.
     effects: EffectSet,
@@ -57,28 +58,29 @@ impl GraphPass<'_> {
         }
         let body = self.graph().insts[step.inst].regions[1];
         let outside = self.builder.current();
-        let rounds = self.rounds(step.inst)?;
+        let iterations = self.iterations(step.inst)?;
         let (ends, params) = (self.graph().regions[body].results.clone(), self.graph().regions[body].params.clone());
-        let (variables, captured) = self.backward_loop(step, &flow, grads, rounds, None, |this, round, state| {
-            let inside = this.builder.current();
-            let recalled = FxHashMap::default();
-            let effects = effects_of(this.graph(), step.inst);
-            this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, round, recalled, effects });
-            let seeds: Vec<(Value, Option<Value>)> =
-                flow.variables.iter().zip(state).map(|(&k, &g)| (ends[k], Some(g))).collect();
-            let sources: Vec<Value> =
-                flow.variables.iter().map(|&k| params[k]).chain(flow.captures.iter().copied()).collect();
-            let found = this.region(body, &seeds, &sources).and_then(|mut found| {
-                for (grad, &source) in found.iter_mut().zip(&sources).take(flow.variables.len()) {
-                    if grad.is_none() {
-                        *grad = Some(rules::zeros(this, source)?);
+        let (variables, captured) =
+            self.backward_loop(step, &flow, grads, iterations, None, |this, iteration, state| {
+                let inside = this.builder.current();
+                let recalled = FxHashMap::default();
+                let effects = effects_of(this.graph(), step.inst);
+                this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, iteration, recalled, effects });
+                let seeds: Vec<(Value, Option<Value>)> =
+                    flow.variables.iter().zip(state).map(|(&k, &g)| (ends[k], Some(g))).collect();
+                let sources: Vec<Value> =
+                    flow.variables.iter().map(|&k| params[k]).chain(flow.captures.iter().copied()).collect();
+                let found = this.region(body, &seeds, &sources).and_then(|mut found| {
+                    for (grad, &source) in found.iter_mut().zip(&sources).take(flow.variables.len()) {
+                        if grad.is_none() {
+                            *grad = Some(rules::zeros(this, source)?);
+                        }
                     }
-                }
-                Ok(found)
-            });
-            this.loops.remove(&body);
-            found
-        })?;
+                    Ok(found)
+                });
+                this.loops.remove(&body);
+                found
+            })?;
         let mut out = Grads::from_elem(None, needed.len());
         for (&k, grad) in flow.variables.iter().zip(variables) {
             out[k] = Some(grad);
@@ -89,22 +91,22 @@ impl GraphPass<'_> {
         Ok(out)
     }
 
-    /// A loop from the last round to the first, at the current place. `body` gives, for the number of the round and the
+    /// A loop from the last iteration to the first, at the current place. `body` gives, for the number of the iteration and the
     /// cotangents of the variables after it, those of the variables before it, and what it adds to those of the captures.
-    /// The result is all of these before the first round. A sum that is better made outside ([`crate::sums`]) is.
+    /// The result is all of these before the first iteration. A sum that is better made outside ([`crate::sums`]) is.
     pub(crate) fn backward_loop(
         &mut self,
         step: &InstStep,
         flow: &Flow,
         grads: &[Option<Value>],
-        rounds: Value,
+        iterations: Value,
         checkpoint_every: Option<i64>,
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Result<Vec<Option<Value>>>,
     ) -> Result<(Vec<Value>, Vec<Value>)> {
         let data = self.graph().insts[step.inst].clone();
         let loc = self.graph().locs[step.inst];
         let (count, params) = (flow.variables.len(), self.graph().regions[data.regions[1]].params.clone());
-        let mut init = vec![rounds];
+        let mut init = vec![iterations];
         let mut types = vec![Type::scalar(DType::I64)];
         for &k in &flow.variables {
             init.push(match grads[k] {
@@ -130,13 +132,15 @@ impl GraphPass<'_> {
         let inside = self.builder.begin_region(types.clone());
         let state = self.builder.params(inside);
         let one = self.builder.constant(Tensor::from(1i64));
-        let round = self.builder.emit(&binary::SUB, &[state[0], one], &[])?[0];
+        let iteration = self.builder.emit(&binary::SUB, &[state[0], one], &[])?[0];
         let mut outside = Vec::new();
-        let next = body(self, round, &state[1..=count]).and_then(|found| {
+        let next = body(self, iteration, &state[1..=count]).and_then(|found| {
             self.builder.set_loc(loc);
             let inside = self.builder.current();
-            let mut next = vec![round];
-            let addends = self.addends(inside, round, &found[count..]);
+            let mut next = vec![iteration];
+            let has_extents = |ty: &Type| self.has_extents(ty);
+            let sums = Sums { graph: self.graph(), inside, iteration, has_extents: &has_extents };
+            let addends = sums.addends(&found[count..]);
             let addends = (0..count).map(|_| None).chain(addends);
             for (j, ((grad, ty), addend)) in found.iter().zip(&types[1..]).zip(addends).enumerate() {
                 if let Some(grad) = grad {
@@ -164,8 +168,8 @@ impl GraphPass<'_> {
         let mut variables = self.builder.results(inst)[1..].to_vec();
         let mut stacked = FxHashMap::default();
         for (j, addend) in outside {
-            let rounds = Rounds { inst, count: rounds, round };
-            variables[j] = self.summed(rounds, &addend, flow.captures[j - count], &mut stacked)?;
+            let iterations = Iterations { inst, count: iterations, iteration };
+            variables[j] = self.summed(iterations, &addend, flow.captures[j - count], &mut stacked)?;
         }
         let captured = variables.split_off(count);
         Ok((variables, captured))
@@ -176,7 +180,7 @@ impl GraphPass<'_> {
         path(graph, graph.regions[body].insts.iter().copied(), targets, sources, &[])
     }
 
-    /// A variable has a cotangent of use where its value in some round depends on a source and a target on it.
+    /// A variable has a cotangent of use where its value in some iteration depends on a source and a target on it.
     fn flow(&self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Flow {
         let graph = self.graph();
         let body = graph.insts[step.inst].regions[1];
@@ -253,32 +257,13 @@ impl GraphPass<'_> {
         Ok(result)
     }
 
-    /// A variable of a loop that the body adds the same to in each round, with its first value and what is added.
-    fn steps_by(&self, inst: Inst, k: usize) -> Option<(Value, Value)> {
-        let graph = self.graph();
-        let data = &graph.insts[inst];
-        let body = &graph.regions[data.regions[1]];
-        let end = &graph.insts[graph.def_inst(body.results[k])?];
-        let &[a, b] = &end.operands[..] else { return None };
-        if !end.op.is(&binary::ADD) || !matches!(graph.ty(a).dtype(), DType::I32 | DType::I64) {
-            return None;
-        }
-        let (param, step) = (body.params[k], if a == body.params[k] { b } else { a });
-        let scalars = [data.operands[k], step, param].iter().all(|&v| graph.ty(v).shape().rank() == Some(0));
-        let fixed = graph.constant(step).is_some() || graph.values[step].region != data.regions[1];
-        (scalars && fixed && (a == param || b == param)).then_some((data.operands[k], step))
-    }
-
-    /// The variable of a loop of the program that counts its rounds from 0.
+    /// The variable of a loop of the program that counts its iterations from 0.
     pub(crate) fn counter(&mut self, inst: Inst) -> Result<usize> {
-        let is = |this: &Self, v: Value, n: i64| {
-            this.graph().constant(v).and_then(|t| t.to_ints().ok()).is_some_and(|ints| ints[..] == [n])
-        };
-        let count = self.graph().insts[inst].operands.len();
-        let found = (0..count).find(|&k| {
-            let found = self.steps_by(inst, k);
-            found.is_some_and(|(first, step)| is(self, first, 0) && is(self, step, 1))
-        });
+        let data = &self.graph().insts[inst];
+        let (count, counted) = (data.operands.len(), CountedLoop::new(self.graph(), data));
+        let from_zero =
+            |&k: &usize| counted.start(k) == Some(Number::Const(0)) && counted.step(k) == Some(Number::Const(1));
+        let found = (0..count).find(from_zero);
         if let Some(k) = found {
             return Ok(k);
         }
@@ -293,11 +278,11 @@ impl GraphPass<'_> {
         Ok(count)
     }
 
-    /// The number of rounds that a loop of the program ran.
-    pub(crate) fn rounds(&mut self, inst: Inst) -> Result<Value> {
+    /// The number of iterations that a loop of the program ran.
+    pub(crate) fn iterations(&mut self, inst: Inst) -> Result<Value> {
         // What is known needs no list of a loop around this one.
-        if let Some(rounds) = control::rounds(self.graph(), &self.graph().insts[inst]) {
-            return Ok(self.builder.constant(Tensor::from(rounds as i64)));
+        if let Some(iterations) = CountedLoop::new(self.graph(), &self.graph().insts[inst]).iterations() {
+            return Ok(self.builder.constant(Tensor::from(iterations as i64)));
         }
         let k = self.counter(inst)?;
         let counted = self.graph().insts[inst].results[k];
@@ -314,22 +299,22 @@ impl GraphPass<'_> {
 
     /// Runs `f` with a region open again.
     fn at<T>(&mut self, region: Region, f: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.builder.reopen_region(region);
+        self.builder.reopen_region(region)?;
         let made = f(self);
         self.builder.abandon_region();
         made
     }
 
-    /// A value of a round of the program's loop with this body, in the same round of the backward loop.
+    /// A value of an iteration of the program's loop with this body, in the same iteration of the backward loop.
     pub(crate) fn recall(&mut self, body: Region, value: Value) -> Result<Value> {
         let frame = &self.loops[&body];
         if let Some(&found) = frame.recalled.get(&value) {
             return Ok(found);
         }
-        let (inst, outside, inside, round) = (frame.inst, frame.outside, frame.inside, frame.round);
+        let (inst, outside, inside, iteration) = (frame.inst, frame.outside, frame.inside, frame.iteration);
         let found = if self.is_invariant(inst, value, LOOK_BACK) {
             self.at(outside, |this| this.invariant(inst, value))?
-        } else if let Some(found) = self.counted(inst, inside, round, value)? {
+        } else if let Some(found) = self.counted(inst, inside, iteration, value)? {
             found
         } else {
             let stack = self.stack_of(inst, value)?;
@@ -338,7 +323,7 @@ impl GraphPass<'_> {
             self.at(inside, |this| {
                 let shape = this.builder.constant(element_shape(&ty));
                 let read = &[("dtype", ty.dtype().into())];
-                let found = this.builder.emit(&list::LIST_GET, &[stack, round, shape], read)?[0];
+                let found = this.builder.emit(&list::LIST_GET, &[stack, iteration, shape], read)?[0];
                 this.builder.refine(found, ty.shape())?;
                 Ok(found)
             })?
@@ -375,7 +360,7 @@ impl GraphPass<'_> {
         )
     }
 
-    /// Whether a value of the body of a loop is the same in every round, and can be computed outside: from at most
+    /// Whether a value of the body of a loop is the same in every iteration, and can be computed outside: from at most
     /// `fuel` instructions.
     fn is_invariant(&self, inst: Inst, value: Value, fuel: usize) -> bool {
         let graph = self.graph();
@@ -442,19 +427,26 @@ impl GraphPass<'_> {
         }
     }
 
-    /// A variable that counts, computed from the number of the round.
-    fn counted(&mut self, inst: Inst, inside: Region, round: Value, value: Value) -> Result<Option<Value>> {
+    /// A variable that counts, computed from the number of the iteration.
+    fn counted(&mut self, inst: Inst, inside: Region, iteration: Value, value: Value) -> Result<Option<Value>> {
         let body = self.graph().insts[inst].regions[1];
         let Def::Param(k) = self.graph().values[value].def else { return Ok(None) };
         if self.graph().values[value].region != body {
             return Ok(None);
         }
-        let Some((first, step)) = self.steps_by(inst, k as usize) else { return Ok(None) };
-        let dtype = self.graph().ty(value).dtype();
+        let data = &self.graph().insts[inst];
+        let (first, dtype) = (data.operands[k as usize], self.graph().ty(value).dtype());
+        let step = CountedLoop::new(self.graph(), data).step(k as usize);
+        let Some(step) = step.filter(|_| matches!(dtype, DType::I32 | DType::I64)) else { return Ok(None) };
         self.at(inside, |this| {
-            let (first, step) = (this.resolve(first)?, this.resolve(step)?);
-            let round = this.as_int(round, dtype)?;
-            let sum = this.builder.emit(&binary::MUL, &[round, step], &[])?[0];
+            let first = this.resolve(first)?;
+            let step = match step {
+                Number::Const(n) if dtype == DType::I32 => this.builder.constant(Tensor::from(n as i32)),
+                Number::Const(n) => this.builder.constant(Tensor::from(n)),
+                Number::Value(step) => this.resolve(step)?,
+            };
+            let iteration = this.as_int(iteration, dtype)?;
+            let sum = this.builder.emit(&binary::MUL, &[iteration, step], &[])?[0];
             Ok(Some(this.builder.emit(&binary::ADD, &[first, sum], &[])?[0]))
         })
     }
@@ -472,5 +464,93 @@ pub(crate) fn element_shape(ty: &Type) -> Tensor {
             let size = |d: &Dim| d.known().map_or(-1, |n| n as i64);
             Tensor::vector(&dims.iter().map(size).collect::<Vec<i64>>())
         }
+    }
+}
+
+/// A backward loop: its instruction, the number of its iterations, and the number of the iteration in its body.
+#[derive(Clone, Copy)]
+struct Iterations {
+    inst: Inst,
+    count: Value,
+    iteration: Value,
+}
+
+/// Sums that are made outside of a backward loop.
+impl GraphPass<'_> {
+    /// The sum of `addend` over all iterations of a finished loop, at the current place: a cotangent of `like`. `stacked`
+    /// holds what was stacked for other sums.
+    fn summed(
+        &mut self,
+        iterations: Iterations,
+        addend: &Addend,
+        like: Value,
+        stacked: &mut FxHashMap<Value, Value>,
+    ) -> Result<Value> {
+        let sum = match addend {
+            Addend::Product { a, b, attrs } => {
+                let operands = [self.all_rows(iterations, *a, stacked)?, self.all_rows(iterations, *b, stacked)?];
+                self.builder.emit_attrs(&linalg::MATMUL, &operands, attrs.clone())?[0]
+            }
+            Addend::Rows { matrix, attrs } => {
+                let all = self.all_rows(iterations, *matrix, stacked)?;
+                self.builder.emit_attrs(&reduce::REDUCE_SUM, &[all], attrs.clone())?[0]
+            }
+            Addend::Part { index, part, left, right, product, gather } => {
+                let all = self.all_rows(iterations, *left, stacked)?;
+                let rows = self.builder.emit_attrs(&linalg::MATMUL, &[all, *right], product.clone())?[0];
+                let dims = self.graph().ty(*part).clone();
+                let dims = self.extents(&dims, &[-1])?;
+                let parts = self.builder.emit(&shape_ops::RESHAPE, &[rows, dims], &[])?[0];
+                let places = self.all_iterations(iterations, *index, stacked)?;
+                let shape = rules::shape(self, like)?;
+                self.builder.emit_attrs(&gather::GATHER_GRAD, &[shape, places, parts], gather.clone())?[0]
+            }
+        };
+        let shape = self.graph().ty(like).shape().clone();
+        self.builder.refine(sum, &shape)?;
+        Ok(sum)
+    }
+
+    /// A value of all iterations, along a new first dimension.
+    fn all_iterations(
+        &mut self,
+        iterations: Iterations,
+        value: Value,
+        stacked: &mut FxHashMap<Value, Value>,
+    ) -> Result<Value> {
+        if let Some(&found) = stacked.get(&value) {
+            return Ok(found);
+        }
+        let ty = self.graph().ty(value).clone();
+        let all =
+            match kept(self.graph(), iterations.iteration, value) {
+                Some(list) => list,
+                None => self.add_variable(
+                    iterations.inst,
+                    |this| {
+                        Ok(this.builder.emit(&list::LIST_NEW, &[iterations.count], &[("dtype", ty.dtype().into())])?[0])
+                    },
+                    |this, present| {
+                        Ok(this.builder.emit(&list::LIST_SET, &[present, iterations.iteration, value], &[])?[0])
+                    },
+                )?,
+            };
+        let shape = self.extents(&ty, &[])?;
+        let all = self.builder.emit(&list::LIST_STACK, &[all, shape], &[("dtype", ty.dtype().into())])?[0];
+        stacked.insert(value, all);
+        Ok(all)
+    }
+
+    /// The rows of a matrix in all iterations, one under the other.
+    fn all_rows(
+        &mut self,
+        iterations: Iterations,
+        matrix: Value,
+        stacked: &mut FxHashMap<Value, Value>,
+    ) -> Result<Value> {
+        let columns = self.graph().ty(matrix).shape().dims().and_then(|dims| dims[1].known()).map_or(-1, |n| n as i64);
+        let all = self.all_iterations(iterations, matrix, stacked)?;
+        let shape = self.builder.constant(Tensor::vector(&[-1, columns]));
+        Ok(self.builder.emit(&shape_ops::RESHAPE, &[all, shape], &[])?[0])
     }
 }

@@ -30,7 +30,9 @@ pub(crate) fn apply(
     needed: &[bool],
 ) -> Result<Cotangents> {
     match op.vjp {
-        Vjp::Rule(rule) => rule(&mut VjpCx { emit, attrs, inputs, outputs, grads, needed }),
+        Vjp::Rule(rule) => {
+            rule(&mut VjpCx { emit, ops: &penstock_ops::RULE_OPS, attrs, inputs, outputs, grads, needed })
+        }
         Vjp::Zero => Ok(Cotangents::from_elem(None, inputs.len())),
         Vjp::NonDifferentiable(reason) => Err(Error::not_found(format!("has no gradient: {reason}"))),
         Vjp::Structural if op.is(&state::READ_VARIABLE) => Ok(grads.into()),

@@ -1,8 +1,8 @@
 //! Reverse mode through loops that keep their state only now and then.
 //!
-//! A loop with `checkpoint_every` = k keeps its variables at the start of every k-th round. Its derivative goes back over
-//! segments of k rounds: each is run again from where it started, now keeping what its derivative reads, and
-//! differentiated as any loop. So of n rounds about n / k states and k rounds are held at a time, and each round runs
+//! A loop with `checkpoint_every` = k keeps its variables at the start of every k-th iteration. Its derivative goes back over
+//! segments of k iterations: each is run again from where it started, now keeping what its derivative reads, and
+//! differentiated as any loop. So of n iterations about n / k states and k iterations are held at a time, and each iteration runs
 //! twice. The loop over segments has `checkpoint_every` = 1 in turn, so that a second derivative holds no more: it runs a
 //! segment and its derivative again.
 
@@ -16,7 +16,7 @@ use crate::repeat::{Flow, element_shape};
 use crate::reverse::Grads;
 use crate::rules;
 
-/// After how many rounds a loop keeps its state; `None` where it keeps what its derivative reads of every round, as one
+/// After how many iterations a loop keeps its state; `None` where it keeps what its derivative reads of every iteration, as one
 /// must whose body does something that is not to be done again.
 pub(crate) fn checkpoint_every(graph: &Graph, inst: Inst) -> Option<i64> {
     let every = graph.insts[inst].attrs.0.first().and_then(|_| graph.insts[inst].attrs.opt_int(0))?;
@@ -56,7 +56,7 @@ fn part(graph: &Graph, inst: Inst, of: &[usize]) -> Part {
 }
 
 impl GraphPass<'_> {
-    /// The derivative of a `while` that keeps its state every so many rounds.
+    /// The derivative of a `while` that keeps its state every so many iterations.
     pub(crate) fn repeat_in_segments(
         &mut self,
         step: &InstStep,
@@ -69,7 +69,7 @@ impl GraphPass<'_> {
         let part = part(&source, step.inst, &flow.variables);
         let body = &source.regions[data.regions[1]];
 
-        // In the program: the state at every so many rounds, and what variables hold.
+        // In the program: the state at every so many iterations, and what variables hold.
         let counter = self.counter(step.inst)?;
         let number = self.graph().regions[data.regions[1]].params[counter];
         let mut kept = Vec::new();
@@ -89,16 +89,16 @@ impl GraphPass<'_> {
             outside.insert(v, here);
         }
 
-        let rounds = self.rounds(step.inst)?;
+        let iterations = self.iterations(step.inst)?;
         let size = self.builder.constant(Tensor::from(every));
         let more = self.builder.constant(Tensor::from(every - 1));
-        let padded = self.builder.emit(&binary::ADD, &[rounds, more], &[])?[0];
+        let padded = self.builder.emit(&binary::ADD, &[iterations, more], &[])?[0];
         let segments = self.builder.emit(&binary::FLOORDIV, &[padded, size], &[])?[0];
 
         let (mut found, captured) =
             self.backward_loop(step, flow, grads, segments, Some(1), |this, segment, state| {
                 let start = this.builder.emit(&binary::MUL, &[segment, size], &[])?[0];
-                let left = this.builder.emit(&binary::SUB, &[rounds, start], &[])?[0];
+                let left = this.builder.emit(&binary::SUB, &[iterations, start], &[])?[0];
                 let count = this.builder.emit(&binary::MINIMUM, &[left, size], &[])?[0];
                 let again = this.again(&source, step.inst, &part, &kept, segment, count, &outside, &held)?;
                 this.segment(&source, again, &part, flow, state, &outside, &held)
@@ -113,7 +113,7 @@ impl GraphPass<'_> {
         Ok(out)
     }
 
-    /// The list of a value at the start of every so many rounds of a loop of the program.
+    /// The list of a value at the start of every so many iterations of a loop of the program.
     fn checkpoints(&mut self, inst: Inst, number: Value, value: Value, every: i64) -> Result<Value> {
         let dtype = self.graph().ty(value).dtype();
         self.add_variable(

@@ -7,7 +7,10 @@ use penstock_autodiff::{
     Request, Residual, batch_by_loop, batch_function, by_rows, gradients_in, jvp_function, vjp_function,
 };
 use penstock_data::{Bool8, Class, DType, Tensor};
-use penstock_ir::{ArgType, Builder, Cpu, Cuda, Fold, OpDef, OpSet, Type, Vjp, arg_of, no_hosts, parse_function};
+use penstock_ir::{
+    ArgType, Batch, Builder, Cost, Cpu, Cuda, Elements, Fails, Fold, Jvp, OpDef, OpSet, Rows, Type, Vjp, arg_of,
+    no_hosts, parse_function,
+};
 use penstock_ops::{Ops, control};
 
 fn vector() -> Tensor {
@@ -232,6 +235,13 @@ static HARD: OpDef = OpDef {
     }),
     cuda: Cuda::HostFallback("a test"),
     vjp: Vjp::NonDifferentiable("a test"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a test"),
     samples: Vec::new,
 };

@@ -1,5 +1,5 @@
-//! Measures two fused kernels on the first GPU, and prints JSON: the time by the device's own clock, the
-//! memory traffic that it amounts to, and that of a plain copy of the same size.
+//! Measures kernels on the first GPU, and prints JSON: the time of a launch by the device's own clock, and the memory
+//! traffic that it amounts to.
 
 use penstock_cuda::{CudaDevice, Output, Program};
 use penstock_data::{DType, Error, Result, Shape, Tensor};
@@ -53,20 +53,56 @@ fn polynomial() -> Result<Program> {
 /// The result is the input.
 fn copy() -> Program {
     let output = Output { dtype: DType::F32, value: "a0".to_string() };
-    Program { inputs: vec![DType::F32], steps: Vec::new(), outputs: vec![output] }
+    Program { inputs: vec![DType::F32], functions: Vec::new(), steps: Vec::new(), outputs: vec![output] }
 }
 
-/// Milliseconds of one launch over `len` elements.
-fn measure(gpu: &CudaDevice, program: Program, len: usize) -> Result<f32> {
-    let values: Vec<f32> = (0..len).map(|i| (i % 1000) as f32 / 250.0 - 2.0).collect();
-    let x = gpu.upload(&Tensor::vector(&values))?;
-    let mut y = [gpu.allocate(DType::F32, &[len])?];
-    let prepared = gpu.prepare(program)?;
-    prepared.launch(&[&x], &mut y)?;
+/// An operator on two inputs of a dtype.
+fn binary(name: &str, dtype: DType) -> Result<Program> {
+    let mut b = Builder::new(&penstock_ops::control::CONST);
+    let [x, y] = [(); 2].map(|()| b.input(Type::tensor(dtype, Shape::UNRANKED), None));
+    let z = emit(&mut b, name, &[x, y])?;
+    let graph = b.finish(&[z])?;
+    Program::of_region(&graph, graph.body()).map(|(program, _)| program)
+}
+
+/// A measurement: a program over inputs of these extents.
+struct Case {
+    name: &'static str,
+    program: Program,
+    inputs: Vec<Vec<usize>>,
+    dims: Vec<usize>,
+}
+
+/// Values between -2 and 2.
+fn values(gpu: &CudaDevice, dtype: DType, dims: &[usize]) -> Result<penstock_exec::DeviceTensor> {
+    let len: usize = dims.iter().product();
+    let mut tensor = Tensor::empty(dtype, dims)?;
+    match dtype {
+        DType::F32 => {
+            tensor.as_mut_slice::<f32>().iter_mut().enumerate().for_each(|(i, v)| *v = (i % 1000) as f32 / 250.0 - 2.0);
+        }
+        DType::Bf16 => tensor
+            .as_mut_slice::<penstock_data::bf16>()
+            .iter_mut()
+            .enumerate()
+            .for_each(|(i, v)| *v = penstock_data::bf16::from_f32((i % 1000) as f32 / 250.0 - 2.0)),
+        _ => tensor.bytes_mut().iter_mut().enumerate().for_each(|(i, v)| *v = (i % len.clamp(1, 251)) as u8),
+    }
+    gpu.upload(&tensor)
+}
+
+/// Milliseconds of one launch.
+fn measure(gpu: &CudaDevice, case: Case) -> Result<f32> {
+    let dtypes = case.program.inputs.iter();
+    let inputs = case.inputs.iter().zip(dtypes).map(|(dims, &d)| values(gpu, d, dims)).collect::<Result<Vec<_>>>()?;
+    let inputs: Vec<_> = inputs.iter().collect();
+    let mut y = case.program.outputs.iter().map(|o| gpu.allocate(o.dtype, &case.dims)).collect::<Result<Vec<_>>>()?;
+    let prepared = gpu.prepare(case.program)?;
+    prepared.launch(&inputs, &mut y)?;
     gpu.synchronize()?;
     let mut times = Vec::with_capacity(MEASUREMENTS);
     for _ in 0..MEASUREMENTS {
-        let all = gpu.time(|| (0..LAUNCHES).try_for_each(|_| prepared.launch(&[&x], &mut y)))?;
+        let all = gpu.time(|| (0..LAUNCHES).try_for_each(|_| prepared.launch(&inputs, &mut y)))?;
         times.push(all / LAUNCHES as f32);
     }
     times.sort_by(f32::total_cmp);
@@ -75,22 +111,44 @@ fn measure(gpu: &CudaDevice, program: Program, len: usize) -> Result<f32> {
 
 fn main() -> Result<()> {
     let gpu = CudaDevice::new(0)?;
+    // As much as the device holds three times of, and no more than the figures are about.
+    let most = gpu.memory().map_or(1 << 20, |m| m.free as usize / 16);
+    let len = |wanted: usize| wanted.min(most.next_power_of_two() / 2);
+    let flat = |name, program, n: usize| Case { name, program, inputs: vec![vec![len(n)]], dims: vec![len(n)] };
+    let rows = |name, program, second: fn(usize) -> Vec<usize>| {
+        let n = len(1 << 28) / 1024;
+        Case { name, program, inputs: vec![vec![n, 1024], second(n)], dims: vec![n, 1024] }
+    };
     println!("{{\"device\": \"{}\", \"cases\": [", gpu.info().name);
     let cases = [
-        ("scaled ELU", scaled_elu()?, 1 << 20),
-        ("polynomial", polynomial()?, 1 << 24),
-        ("polynomial", polynomial()?, 1 << 28),
+        flat("copy f32", copy(), 1 << 28),
+        flat("one element", scaled_elu()?, 1),
+        flat("scaled ELU f32", scaled_elu()?, 1 << 20),
+        flat("scaled ELU f32", scaled_elu()?, 1 << 28),
+        flat("polynomial f32", polynomial()?, 1 << 24),
+        flat("polynomial f32", polynomial()?, 1 << 28),
+        rows("add f32", binary("add", DType::F32)?, |n| vec![n, 1024]),
+        rows("add bf16", binary("add", DType::Bf16)?, |n| vec![n, 1024]),
+        rows("add i8", binary("add", DType::I8)?, |n| vec![n, 1024]),
+        rows("bias add f32", binary("add", DType::F32)?, |_| vec![1024]),
+        rows("bias add bf16", binary("add", DType::Bf16)?, |_| vec![1024]),
+        rows("row scale f32", binary("mul", DType::F32)?, |n| vec![n, 1]),
     ];
     let last = cases.len() - 1;
-    for (i, (name, program, len)) in cases.into_iter().enumerate() {
-        let (time, floor) = (measure(&gpu, program, len)?, measure(&gpu, copy(), len)?);
-        let rate = |ms: f32| 8.0 * len as f32 / ms / 1e6;
+    for (i, case) in cases.into_iter().enumerate() {
+        let bytes: usize = case
+            .inputs
+            .iter()
+            .zip(&case.program.inputs)
+            .map(|(dims, dtype)| dims.iter().product::<usize>() * dtype.size())
+            .chain(case.program.outputs.iter().map(|o| case.dims.iter().product::<usize>() * o.dtype.size()))
+            .sum();
+        let (name, elements) = (case.name, case.dims.iter().product::<usize>());
+        let time = measure(&gpu, case)?;
         println!(
-            "  {{\"case\": \"{name}\", \"elements\": {len}, \"microseconds\": {:.2}, \"gb_per_s\": {:.0}, \"copy_microseconds\": {:.2}, \"copy_gb_per_s\": {:.0}}}{}",
+            "  {{\"case\": \"{name}\", \"elements\": {elements}, \"us\": {:.2}, \"gb_per_s\": {:.0}}}{}",
             time * 1e3,
-            rate(time),
-            floor * 1e3,
-            rate(floor),
+            bytes as f32 / time / 1e6,
             if i == last { "" } else { "," }
         );
     }

@@ -1,35 +1,27 @@
-//! A CUDA device: its memory, its stream, its kernels and their launches.
+//! A CUDA device, and the launches of its programs.
 
 #![expect(unsafe_code, reason = "driver calls on memory and kernels of this device")]
 
 use std::any::Any;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaSlice, CudaStream, DevicePtr, result, sys};
-use cudarc::nvrtc::Ptx;
-use penstock_data::{DType, Error, Loc, Result, Tensor, num_elements};
-use penstock_exec::{Device, DeviceKind, DeviceTensor, Memory};
+use cudarc::driver::{CudaEvent, result, sys};
+use penstock_data::{DType, Error, Result, Tensor};
+use penstock_exec::{Device, DeviceKind, DeviceTensor};
 use penstock_ir::{Graph, Region};
-use penstock_kernels::Fault;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::driver::{DeviceInfo, driver, failure, list};
-use crate::kernel::{BLOCK, Kernel, Variant};
+use crate::faults::{self, Faults, Origins, Site};
+use crate::kernel::{BLOCK, Variant};
 use crate::layout::Layout;
-use crate::nvrtc::Nvrtc;
+use crate::opened::{Loaded, Memory, Opened, kernel_of, lock};
 use crate::program::Program;
-
-/// Checked launches between two looks at the fault word.
-const MAX_SITES: usize = 1 << 16;
 
 /// The threads that a multiprocessor holds at a time.
 const RESIDENT_THREADS: u32 = 2048;
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A CUDA device. It is opened when memory or code is first asked of it.
 pub struct CudaDevice {
@@ -37,36 +29,10 @@ pub struct CudaDevice {
     opened: OnceLock<Result<Arc<Opened>>>,
 }
 
-/// The data of a tensor: memory of the driver's pool, aligned to 256 bytes, freed in the order of the stream.
-struct CudaMemory(CudaSlice<u8>);
-
-/// What a checked step is, for the message of its fault.
-#[derive(Clone, Copy, PartialEq)]
-struct Site {
-    op: &'static str,
-    loc: Loc,
-}
-
-/// The word in which kernels leave the number of the first fault, and what the numbers stand for.
-struct Faults {
-    word: CudaSlice<u32>,
-    pending: Vec<Site>,
-}
-
-/// An open device with one stream, on which everything happens in the order of the calls.
-struct Opened {
-    info: DeviceInfo,
-    context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
-    /// By text. The architecture is the device's, so that text alone tells kernels apart.
-    kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
-    faults: Mutex<Faults>,
-}
-
-/// A kernel that is loaded on a device.
-struct Loaded {
-    kernel: Kernel,
-    function: CudaFunction,
+/// The data of a tensor, and the launches that it comes from.
+struct CudaMemory {
+    memory: Memory,
+    origins: Origins,
 }
 
 /// The CUDA devices of this machine; none where there is no usable driver.
@@ -106,8 +72,17 @@ impl CudaDevice {
     /// # Errors
     /// Those of opening the device.
     pub fn prepare(&self, program: Program) -> Result<CudaProgram> {
-        let sites = program.steps.iter().filter(|s| s.checked).map(|s| Site { op: s.op, loc: s.loc }).collect();
-        Ok(CudaProgram { device: self.opened()?.clone(), sites, program, variants: Mutex::default() })
+        let sites: Vec<Site> =
+            program.steps.iter().filter(|s| s.checked).map(|s| Site { op: s.op, loc: s.loc }).collect();
+        Ok(CudaProgram { device: self.ready()?.clone(), sites: sites.into(), program, variants: Mutex::default() })
+    }
+
+    /// Compiles the kernels of several programs, each for a layout of its operands, in one go.
+    ///
+    /// # Errors
+    /// Those of opening the device, and of the compiler.
+    pub fn compile_all<'p>(&self, programs: impl IntoIterator<Item = (&'p Program, Layout)>) -> Result<()> {
+        self.ready()?.load_all(programs.into_iter().map(|(program, layout)| kernel_of(program, &layout)))
     }
 
     /// The milliseconds that the device takes for what `queue` queues.
@@ -115,7 +90,7 @@ impl CudaDevice {
     /// # Errors
     /// Those of `queue`, and of the driver.
     pub fn time(&self, queue: impl FnOnce() -> Result<()>) -> Result<f32> {
-        let device = self.opened()?;
+        let device = self.ready()?;
         let event = || -> Result<CudaEvent> {
             device.stream.record_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(failure)
         };
@@ -126,7 +101,18 @@ impl CudaDevice {
     }
 
     fn opened(&self) -> Result<&Arc<Opened>> {
-        self.opened.get_or_init(|| Opened::new(&self.info).map(Arc::new)).as_ref().map_err(Clone::clone)
+        self.opened.get_or_init(|| Opened::get(&self.info)).as_ref().map_err(Clone::clone)
+    }
+
+    /// The device, opened and the calling thread's.
+    fn ready(&self) -> Result<&Arc<Opened>> {
+        let device = self.opened()?;
+        device.ready()?;
+        Ok(device)
+    }
+
+    fn tensor(dtype: DType, dims: &[usize], memory: Memory) -> DeviceTensor {
+        DeviceTensor::new(dtype, dims, Box::new(CudaMemory { memory, origins: Origins::new() }))
     }
 }
 
@@ -150,33 +136,35 @@ impl Device for CudaDevice {
         format!("{}, compute capability {}.{}", self.info.name, arch.major, arch.minor)
     }
 
-    fn memory(&self) -> Option<Memory> {
-        let (free, total) = self.opened().ok()?.context.mem_get_info().ok()?;
-        Some(Memory { total: total as u64, free: free as u64 })
+    fn memory(&self) -> Option<penstock_exec::Memory> {
+        let (free, total) = self.ready().ok()?.context.mem_get_info().ok()?;
+        Some(penstock_exec::Memory { total: total as u64, free: free as u64 })
     }
 
     fn allocate(&self, dtype: DType, dims: &[usize]) -> Result<DeviceTensor> {
-        let memory = self.opened()?.allocate(dtype, dims)?;
-        Ok(DeviceTensor::new(dtype, dims, Box::new(CudaMemory(memory))))
+        Ok(CudaDevice::tensor(dtype, dims, self.ready()?.allocate(dtype, dims)?))
     }
 
     fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
-        let device = self.opened()?;
-        let mut memory = device.allocate(tensor.dtype(), tensor.dims())?;
+        let device = self.ready()?;
+        let memory = device.allocate(tensor.dtype(), tensor.dims())?;
         if !tensor.is_empty() {
-            device.stream.memcpy_htod(tensor.bytes(), &mut memory).map_err(failure)?;
+            device.copy_in(tensor, &memory)?;
         }
-        Ok(DeviceTensor::new(tensor.dtype(), tensor.dims(), Box::new(CudaMemory(memory))))
+        Ok(CudaDevice::tensor(tensor.dtype(), tensor.dims(), memory))
     }
 
     fn download(&self, tensor: &DeviceTensor) -> Result<Tensor> {
-        let device = self.opened()?;
-        device.check_faults(&mut lock(&device.faults))?;
+        let device = self.ready()?;
+        let CudaMemory { memory, origins } = data(device, tensor)?;
+        faults::check(origins, device)?;
         let mut out = Tensor::empty(tensor.dtype(), tensor.dims())?;
         if !out.is_empty() {
-            let from = device.memory_of(tensor)?.slice(..out.byte_len());
-            device.stream.memcpy_dtoh(&from, out.bytes_mut()).map_err(failure)?;
-            device.stream.synchronize().map_err(failure)?;
+            let stream = &device.stream;
+            // SAFETY: the memory has the bytes of the tensor; the target is read when the stream is through.
+            unsafe { result::memcpy_dtoh_async(out.bytes_mut(), memory.address, stream.cu_stream()) }
+                .map_err(failure)?;
+            stream.synchronize().map_err(failure)?;
         }
         Ok(out)
     }
@@ -190,98 +178,34 @@ impl Device for CudaDevice {
     }
 
     fn synchronize(&self) -> Result<()> {
-        let device = self.opened()?;
-        device.check_faults(&mut lock(&device.faults))?;
-        device.stream.synchronize().map_err(failure)
+        self.ready()?.stream.synchronize().map_err(failure)
     }
 }
 
-impl Opened {
-    fn new(info: &DeviceInfo) -> Result<Opened> {
-        let context = CudaContext::new(info.ordinal).map_err(failure)?;
-        // SAFETY: events keep the order between streams; everything here happens on one stream.
-        unsafe { context.disable_event_tracking() };
-        let stream = context.new_stream().map_err(failure)?;
-        keep_pool(&context);
-        let word = stream.clone_htod(&[u32::MAX]).map_err(failure)?;
-        let faults = Mutex::new(Faults { word, pending: Vec::new() });
-        Ok(Opened { info: info.clone(), context, stream, kernels: Mutex::default(), faults })
+/// The data of a tensor of this device.
+fn data<'t>(device: &Arc<Opened>, tensor: &'t DeviceTensor) -> Result<&'t CudaMemory> {
+    let data: &CudaMemory = tensor.memory()?;
+    if !Arc::ptr_eq(&data.memory.device, device) {
+        return Err(Error::invalid(format!("the tensor is not on GPU {}", device.info.ordinal)));
     }
-
-    fn allocate(&self, dtype: DType, dims: &[usize]) -> Result<CudaSlice<u8>> {
-        if dtype.size() == 0 {
-            return Err(Error::dtype("strings and lists are kept on the host"));
-        }
-        let bytes = num_elements(dims).and_then(|n| n.checked_mul(dtype.size())).filter(|&n| n <= self.info.memory);
-        let bytes = bytes.ok_or_else(|| {
-            Error::exhausted(format!(
-                "a {} tensor of shape {dims:?} exceeds the memory of GPU {}",
-                dtype.tf_name(),
-                self.info.ordinal
-            ))
-        })?;
-        // SAFETY: any bytes are valid elements, and nothing relies on their values before they are written.
-        unsafe { self.stream.alloc::<u8>(bytes.max(1)) }.map_err(failure)
-    }
-
-    /// The data of a tensor of this device.
-    fn memory_of<'t>(&self, tensor: &'t DeviceTensor) -> Result<&'t CudaSlice<u8>> {
-        let CudaMemory(memory) = tensor.memory()?;
-        if memory.context().cu_ctx() != self.context.cu_ctx() {
-            return Err(Error::invalid(format!("the tensor is not on GPU {}", self.info.ordinal)));
-        }
-        Ok(memory)
-    }
-
-    /// Looks at the fault word, where a checked kernel may have written to it.
-    fn check_faults(&self, faults: &mut Faults) -> Result<()> {
-        if faults.pending.is_empty() {
-            return Ok(());
-        }
-        let mut word = [u32::MAX];
-        self.stream.memcpy_dtoh(&faults.word, &mut word).map_err(failure)?;
-        self.stream.synchronize().map_err(failure)?;
-        let sites = std::mem::take(&mut faults.pending);
-        if word[0] == u32::MAX {
-            return Ok(());
-        }
-        self.stream.memcpy_htod(&[u32::MAX], &mut faults.word).map_err(failure)?;
-        Err(match sites.get(word[0] as usize) {
-            Some(site) => Error::invalid(Fault::of(site.op).to_string()).in_op(site.op).at(site.loc),
-            None => Error::internal("a kernel reported a fault that it does not have"),
-        })
-    }
-
-    /// Compiles and loads a kernel, or finds it among those loaded before.
-    fn load(&self, kernel: Kernel) -> Result<Arc<Loaded>> {
-        if let Some(found) = lock(&self.kernels).get(&kernel.text) {
-            return Ok(found.clone());
-        }
-        // Outside the lock: compiling takes long. Who comes second drops its own.
-        let image = Nvrtc::get()?.compile(&kernel.source(), self.info.arch)?;
-        let module = self.context.load_module(Ptx::from_binary(image.bytes().to_vec())).map_err(failure)?;
-        let function = module.load_function(&kernel.name).map_err(failure)?;
-        let text = kernel.text.clone();
-        Ok(lock(&self.kernels).entry(text).or_insert_with(|| Arc::new(Loaded { kernel, function })).clone())
-    }
+    Ok(data)
 }
 
 /// A [`Program`] on a device: one kernel for each way in which its operands lie.
 pub struct CudaProgram {
     device: Arc<Opened>,
     program: Program,
-    sites: Vec<Site>,
+    sites: Arc<[Site]>,
     variants: Mutex<FxHashMap<Variant, Arc<Loaded>>>,
 }
 
 impl CudaProgram {
     fn loaded(&self, layout: &Layout) -> Result<Arc<Loaded>> {
-        // Tensors start where their memory starts.
         let variant = Variant::new(&self.program, layout, true);
         if let Some(found) = lock(&self.variants).get(&variant) {
             return Ok(found.clone());
         }
-        let loaded = self.device.load(Kernel::new(&self.program, variant.clone(), &self.program.name()))?;
+        let loaded = self.device.load(kernel_of(&self.program, layout))?;
         lock(&self.variants).insert(variant, loaded.clone());
         Ok(loaded)
     }
@@ -301,8 +225,8 @@ impl CudaProgram {
 }
 
 impl penstock_exec::Program for CudaProgram {
-    /// Queues a run; the inputs broadcast to the extents of the outputs. A division of an integer by
-    /// zero is reported by [`Device::download`] or [`Device::synchronize`].
+    /// Queues a run; the inputs broadcast to the extents of the outputs. What it rejects, a division of an integer by zero
+    /// for example, is reported by [`Device::download`] of an output, or of what was computed of one.
     fn launch(&self, inputs: &[&DeviceTensor], outputs: &mut [DeviceTensor]) -> Result<()> {
         let device = &self.device;
         self.check_dtypes(inputs, outputs)?;
@@ -315,20 +239,16 @@ impl penstock_exec::Program for CudaProgram {
         if layout.len == 0 {
             return Ok(());
         }
-        let address = |t: &DeviceTensor| device.memory_of(t).map(|m| m.device_ptr(&device.stream).0);
+        device.ready()?;
+        let address = |t: &DeviceTensor| data(device, t).map(|d| d.memory.address);
         let to = outputs.iter().map(address).collect::<Result<SmallVec<[u64; 4]>>>()?;
         let from = inputs.iter().map(|t| address(t)).collect::<Result<SmallVec<[u64; 4]>>>()?;
         let loaded = self.loaded(&layout)?;
-
-        let mut faults = lock(&device.faults);
-        if faults.pending.len() + self.sites.len() > MAX_SITES {
-            device.check_faults(&mut faults)?;
-        }
-        let fault = (faults.word.device_ptr(&device.stream).0, faults.pending.len() as u32);
-        let args = loaded.kernel.arguments(&layout, &to, &from, fault);
+        let own = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
+        let word = own.as_ref().map_or(0, |faults| faults.address());
+        let args = loaded.kernel.arguments(&layout, &to, &from, (word, 0));
         let mut pointers: SmallVec<[*mut std::ffi::c_void; 12]> = args.iter().map(|a| a.as_ptr()).collect();
         let blocks = loaded.kernel.grid(layout.len, device.info.multiprocessors * (RESIDENT_THREADS / BLOCK));
-        device.context.bind_to_thread().map_err(failure)?;
         // SAFETY: the arguments are those of the kernel's signature, which was generated for the
         // variant of this layout, and live until the call has copied them. The layout was made of the
         // tensors' own extents, whose elements their memory, on this device, holds. That memory is
@@ -344,25 +264,16 @@ impl penstock_exec::Program for CudaProgram {
             )
         }
         .map_err(failure)?;
-        faults.pending.extend_from_slice(&self.sites);
+        let sources =
+            inputs.iter().map(|t| data(device, t).map(|d| &d.origins)).collect::<Result<SmallVec<[_; 4]>>>()?;
+        let origins = faults::joined(sources.into_iter(), own.as_ref());
+        for output in outputs {
+            output.memory_mut::<CudaMemory>()?.origins = origins.clone();
+        }
         Ok(())
     }
 
     fn as_any(&self) -> &dyn Any {
         self
-    }
-}
-
-/// Keeps freed memory in the driver's pool instead of giving it back at each synchronisation.
-fn keep_pool(context: &CudaContext) {
-    let mut pool = std::ptr::null_mut();
-    let mut keep = u64::MAX;
-    // SAFETY: both write or read through valid pointers; a device without pools reports an error, which
-    // leaves the default.
-    unsafe {
-        if sys::cuDeviceGetDefaultMemPool(&mut pool, context.cu_device()) == sys::CUresult::CUDA_SUCCESS {
-            let attribute = sys::CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-            sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut keep).cast());
-        }
     }
 }

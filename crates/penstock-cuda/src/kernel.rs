@@ -43,26 +43,59 @@ pub enum Reach {
     Fixed,
     /// By coordinates and strides.
     Strided,
+    /// By coordinates and strides, a pack at a time.
+    Packed,
+    /// By coordinates and strides, an element for all of a pack.
+    Spread,
+}
+
+impl Reach {
+    fn has_strides(self) -> bool {
+        matches!(self, Reach::Strided | Reach::Packed | Reach::Spread)
+    }
 }
 
 impl Variant {
     /// The variant for a layout. `aligned` says that every operand starts at a multiple of 16 bytes.
     pub fn new(program: &Program, layout: &Layout, aligned: bool) -> Variant {
+        let moved = program.inputs.iter().zip(&layout.inputs).filter(|(_, a)| match a {
+            Access::Linear => true,
+            Access::Fixed => false,
+            Access::Strided(strides) => strides.last() != Some(&0),
+        });
+        let widest = moved.map(|(d, _)| d.size()).chain(program.outputs.iter().map(|o| o.dtype.size())).max();
+        let mut pack = if aligned { PACK_BYTES / widest.unwrap_or(PACK_BYTES) } else { 1 };
+        while pack > 1 && !packs(layout, pack) {
+            pack /= 2;
+        }
+        let strided = layout.is_strided();
         let inputs: SmallVec<[Reach; 4]> = layout
             .inputs
             .iter()
             .map(|access| match access {
                 Access::Linear => Reach::Linear,
                 Access::Fixed => Reach::Fixed,
-                Access::Strided(_) => Reach::Strided,
+                Access::Strided(_) if pack == 1 => Reach::Strided,
+                Access::Strided(strides) if strides.last() == Some(&0) => Reach::Spread,
+                Access::Strided(_) => Reach::Packed,
             })
             .collect();
-        let strided = layout.is_strided();
-        let moved = program.inputs.iter().zip(&inputs).filter(|(_, reach)| **reach == Reach::Linear);
-        let widest = moved.map(|(d, _)| d.size()).chain(program.outputs.iter().map(|o| o.dtype.size())).max();
-        let pack = if aligned && !strided { PACK_BYTES / widest.unwrap_or(PACK_BYTES) } else { 1 };
         Variant { inputs, rank: if strided { layout.dims.len() } else { 0 }, wide: layout.len > NARROW_LIMIT, pack }
     }
+}
+
+/// Whether the elements of every operand lie so that a thread can take `pack` of them at once. Without strided inputs the
+/// last few may be fewer.
+fn packs(layout: &Layout, pack: usize) -> bool {
+    !layout.is_strided()
+        || layout.dims.last().is_some_and(|inner| inner.is_multiple_of(pack))
+            && layout.inputs.iter().all(|access| match access {
+                Access::Strided(strides) => match strides.split_last() {
+                    Some((1, outer)) => outer.iter().all(|s| s.is_multiple_of(pack)),
+                    inner => inner.is_some_and(|(&s, _)| s == 0),
+                },
+                _ => true,
+            })
 }
 
 /// A generated kernel.
@@ -110,7 +143,8 @@ impl Kernel {
     ///
     /// Its parameters are the results' and the inputs' starts, the number of elements, then, where an
     /// input is strided, the merged extents and each strided input's strides, and where it is checked
-    /// the fault word and the number of its first site.
+    /// the fault word and the number of its first site. Where packs are taken, the innermost extent and the strides of
+    /// packed inputs count packs.
     ///
     /// # Panics
     /// Where `variant` has another number of inputs than `program`.
@@ -150,11 +184,21 @@ impl Kernel {
                     Arg::List32(dims.iter().map(|&d| d as u32).collect())
                 }
             };
-            args.push(list(&layout.dims));
-            for access in &layout.inputs {
-                if let Access::Strided(strides) = access {
-                    args.push(list(strides));
+            let pack = self.variant.pack;
+            let mut dims = layout.dims.clone();
+            if let Some(inner) = dims.last_mut() {
+                *inner /= pack;
+            }
+            args.push(list(&dims));
+            for (access, reach) in layout.inputs.iter().zip(&self.variant.inputs) {
+                let Access::Strided(strides) = access else { continue };
+                let mut strides = strides.clone();
+                if *reach == Reach::Packed
+                    && let Some((_, outer)) = strides.split_last_mut()
+                {
+                    outer.iter_mut().for_each(|s| *s /= pack);
                 }
+                args.push(list(&strides));
             }
         }
         if self.checked {
@@ -173,6 +217,7 @@ fn stored(dtype: DType) -> &'static str {
 /// The function that computes one element.
 fn write_body(out: &mut String, program: &Program, name: &str) {
     let _ = writeln!(out, "struct {name}_body : penstock_checks {{");
+    program.functions.iter().for_each(|function| out.push_str(function));
     let params: Vec<String> = (0..program.inputs.len())
         .map(|i| format!("const {} a{i}", computed(program.inputs[i])))
         .chain(program.outputs.iter().enumerate().map(|(i, o)| format!("{}& r{i}", stored(o.dtype))))
@@ -208,7 +253,7 @@ fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &st
     params.push(format!("const {index} n"));
     if variant.rank > 0 {
         params.push(format!("const {list} dims"));
-        params.extend(reaching(variant, Reach::Strided).map(|i| format!("const {list} s{i}")));
+        params.extend(with_strides(variant).map(|i| format!("const {list} s{i}")));
     }
     if checked {
         params.push("unsigned int* faults, const unsigned int first_site".to_string());
@@ -223,6 +268,17 @@ fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &st
     if pack > 1 {
         write_packed_loop(out, program, variant, index);
     }
+    if pack == 1 || variant.rank == 0 {
+        write_loop(out, program, variant, index);
+    }
+    if checked {
+        out.push_str("    body.report(faults, first_site);\n");
+    }
+    out.push_str("}\n");
+}
+
+/// The loop over single elements.
+fn write_loop(out: &mut String, program: &Program, variant: &Variant, index: &str) {
     let call = |access: &dyn Fn(usize) -> String| {
         let inputs = variant.inputs.iter().enumerate().map(|(i, reach)| match reach {
             Reach::Fixed => format!("x{i}"),
@@ -240,30 +296,42 @@ fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &st
         _ => format!("q{i}[i]"),
     });
     let _ = writeln!(out, "        body({element});\n    }}");
-    if checked {
-        out.push_str("    body.report(faults, first_site);\n");
-    }
-    out.push_str("}\n");
+}
+
+fn with_strides(variant: &Variant) -> impl Iterator<Item = usize> + '_ {
+    variant.inputs.iter().enumerate().filter(|(_, r)| r.has_strides()).map(|(i, _)| i)
 }
 
 fn reaching(variant: &Variant, reach: Reach) -> impl Iterator<Item = usize> + '_ {
     variant.inputs.iter().enumerate().filter(move |(_, r)| **r == reach).map(|(i, _)| i)
 }
 
-/// The loop over whole packs; afterwards `i` is where the thread goes on among the elements left over.
+/// The loop over whole packs; afterwards `i` is where the thread goes on among the elements left over, if there can be such.
 fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, index: &str) {
     let pack = variant.pack;
     let _ = writeln!(out, "    for (const {index} packs = n / {pack}; i < packs; i += step) {{");
-    for i in reaching(variant, Reach::Linear) {
-        let ty = format!("penstock_pack<{}, {pack}>", stored(program.inputs[i]));
-        let _ = writeln!(out, "        const {ty} x{i} = reinterpret_cast<const {ty}*>(q{i})[i];");
+    if variant.rank > 0 {
+        write_offsets(out, variant, index);
+    }
+    for (i, reach) in variant.inputs.iter().enumerate() {
+        let place = match reach {
+            Reach::Fixed => continue,
+            Reach::Linear => "i".to_string(),
+            _ => format!("o{i}"),
+        };
+        if *reach == Reach::Spread {
+            let _ = writeln!(out, "        const {} x{i} = penstock_load(q{i}[{place}]);", computed(program.inputs[i]));
+        } else {
+            let ty = format!("penstock_pack<{}, {pack}>", stored(program.inputs[i]));
+            let _ = writeln!(out, "        const {ty} x{i} = reinterpret_cast<const {ty}*>(q{i})[{place}];");
+        }
     }
     for (i, output) in program.outputs.iter().enumerate() {
         let _ = writeln!(out, "        penstock_pack<{}, {pack}> y{i};", stored(output.dtype));
     }
     let _ = writeln!(out, "        #pragma unroll\n        for (int k = 0; k < {pack}; ++k) {{");
     let inputs = variant.inputs.iter().enumerate().map(|(i, reach)| match reach {
-        Reach::Fixed => format!("x{i}"),
+        Reach::Fixed | Reach::Spread => format!("x{i}"),
         _ => format!("penstock_load(x{i}.at[k])"),
     });
     let args: Vec<String> = inputs.chain((0..program.outputs.len()).map(|i| format!("y{i}.at[k]"))).collect();
@@ -276,12 +344,15 @@ fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, ind
         );
     }
     out.push_str("    }\n");
+    if variant.rank > 0 {
+        return;
+    }
     let _ = writeln!(out, "    i = n / {pack} * {pack} + {index}(blockIdx.x) * blockDim.x + threadIdx.x;");
 }
 
 /// The offsets of the strided inputs' elements for result `i`.
 fn write_offsets(out: &mut String, variant: &Variant, index: &str) {
-    let offsets: Vec<usize> = reaching(variant, Reach::Strided).collect();
+    let offsets: Vec<usize> = with_strides(variant).collect();
     let _ = writeln!(out, "        {index} rest = i;");
     for o in &offsets {
         let _ = writeln!(out, "        {index} o{o} = 0;");

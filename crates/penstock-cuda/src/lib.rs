@@ -4,9 +4,14 @@
 //! driver, and [`Nvrtc::get`] says what is missing where there is no compiler.
 //!
 //! A [`Program`] is made from a region of instructions whose declarations have a
-//! [`Cuda::Elementwise`](penstock_ir::Cuda) expression; a [`Kernel`] is its CUDA C++ text for one
+//! [`Cuda::Formula`](penstock_ir::Cuda) or an expression; a [`Kernel`] is its CUDA C++ text for one
 //! [`Layout`] of operands. The text is a function of the two, so that it serves as the key of caches.
 //! [`CudaDevice`] compiles and runs programs behind the executor's [`Device`](penstock_exec::Device).
+//!
+//! # Formulas
+//!
+//! What an operator computes is recorded from the CPU's own function, so both give the same bits. A short formula stands where it is
+//! used, a longer one is a member function of the kernel's body.
 //!
 //! # Expressions
 //!
@@ -22,20 +27,25 @@
 //!
 //! `{T}` is the compute type of the first operand, `{R}` that of the result and `{S}` the result's stored type,
 //! which differs for 16-bit floats: `penstock_cast<{S}>({0})` rounds once. `{name}` is the value of an attribute.
-//! The other functions of the prelude have the CPU kernels' meaning where C++'s differs: `penstock_max`,
-//! `penstock_min`, `penstock_sign`, `penstock_pow`, `penstock_sigmoid`, `penstock_digamma` and more.
+//! The other functions of the prelude have the CPU kernels' meaning where C++'s differs: `penstock_pow`, `penstock_lgamma`,
+//! `penstock_digamma`.
 //! Complex numbers have no compute type.
 
 mod device;
 mod driver;
+mod faults;
+mod formula;
 mod kernel;
 mod layout;
 mod nvrtc;
+mod opened;
 mod program;
+mod store;
 
 pub use device::{CudaDevice, CudaProgram, devices, register_devices};
-pub use driver::{DeviceInfo, driver};
+pub use driver::{DRIVER_VARIABLE, DeviceInfo, driver, set_driver};
 pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant};
 pub use layout::{Access, Layout};
-pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages};
+pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages, set_nvrtc};
 pub use program::{Output, Program, Step};
+pub use store::CACHE_VARIABLE;

@@ -28,12 +28,22 @@ const WHEEL_FOLDERS: &[&str] =
     &["nvidia/cu13/lib", "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/lib", "nvidia/cuda_nvrtc/bin"];
 
 static SITE_PACKAGES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+static FILE: Mutex<Option<PathBuf>> = Mutex::new(None);
+
+/// Names the library's file, where [`NVRTC_VARIABLE`] does not. Of use until the library is first needed.
+pub fn set_nvrtc(file: impl Into<PathBuf>) {
+    *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some(file.into());
+}
 
 /// Adds a `site-packages` folder in which NVIDIA's wheels may be installed. Of use until the
 /// library is first needed.
 pub fn add_site_packages(folder: impl Into<PathBuf>) {
     SITE_PACKAGES.lock().unwrap_or_else(PoisonError::into_inner).push(folder.into());
 }
+
+/// What the compiler is told beside the architecture: arithmetic is as written.
+pub(crate) const OPTIONS: &[&str] =
+    &["--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"];
 
 /// A compute capability: major and minor number.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -95,6 +105,7 @@ functions! {
 /// The compiler.
 pub struct Nvrtc {
     functions: Functions,
+    path: PathBuf,
     version: (u32, u32),
     archs: Vec<u32>,
     /// Kept loaded, the compiler after its headers.
@@ -132,7 +143,7 @@ impl Nvrtc {
             }
         }
         Err(Error::precondition(format!(
-            "CUDA kernels need NVRTC (pip install nvidia-cuda-nvrtc, or set {NVRTC_VARIABLE}); tried {}",
+            "CUDA kernels need NVRTC: pip install nvidia-cuda-nvrtc, or set {NVRTC_VARIABLE} to its file; tried {}",
             tried.join("; ")
         )))
     }
@@ -158,7 +169,7 @@ impl Nvrtc {
             archs
         };
         let archs = archs.into_iter().filter_map(|a| u32::try_from(a).ok()).collect();
-        Ok(Nvrtc { functions, version: (major as u32, minor as u32), archs, _libraries: libraries })
+        Ok(Nvrtc { functions, path: path.into(), version: (major as u32, minor as u32), archs, _libraries: libraries })
     }
 
     /// Its version: major and minor number.
@@ -166,8 +177,13 @@ impl Nvrtc {
         self.version
     }
 
-    /// Machine code of `source` for a device of capability `arch`; PTX where the compiler is older than
-    /// the device.
+    /// The file that it was loaded from.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Machine code of `source` for a device of capability `arch`; PTX where the compiler knows no device of its
+    /// generation.
     ///
     /// Arithmetic is as written: no contraction to fused multiply-add, no flushing of subnormal numbers,
     /// correctly rounded division and square root.
@@ -176,20 +192,16 @@ impl Nvrtc {
     /// `Unimplemented` where the device is older than what the compiler supports; `Internal` with the
     /// compiler's messages where it rejects the source.
     pub fn compile(&self, source: &str, arch: Arch) -> Result<Image> {
-        let exact = self.archs.contains(&arch.number());
-        let target = if exact {
-            format!("--gpu-architecture=sm_{}", arch.number())
-        } else {
-            let below = self.archs.iter().filter(|&&a| a <= arch.number()).max().ok_or_else(|| {
-                Error::unimplemented(format!(
-                    "NVRTC {}.{} does not compile for compute capability {}.{}",
-                    self.version.0, self.version.1, arch.major, arch.minor
-                ))
-            })?;
-            format!("--gpu-architecture=compute_{below}")
-        };
-        let options =
-            [target.as_str(), "--std=c++17", "--fmad=false", "--ftz=false", "--prec-div=true", "--prec-sqrt=true"];
+        let below = self.archs.iter().copied().filter(|&a| a <= arch.number()).max().ok_or_else(|| {
+            Error::unimplemented(format!(
+                "NVRTC {}.{} does not compile for compute capability {}.{}",
+                self.version.0, self.version.1, arch.major, arch.minor
+            ))
+        })?;
+        // Machine code runs on later devices of the same major number.
+        let exact = below / 10 == arch.major;
+        let target = format!("--gpu-architecture={}_{below}", if exact { "sm" } else { "compute" });
+        let options: Vec<&str> = [target.as_str()].into_iter().chain(OPTIONS.iter().copied()).collect();
         let compiled = self.program(source)?;
         compiled.compile(&options)?;
         let f = &self.functions;
@@ -273,6 +285,9 @@ fn candidates() -> Vec<PathBuf> {
     if let Some(path) = std::env::var_os(NVRTC_VARIABLE).filter(|p| !p.is_empty()) {
         let path = PathBuf::from(path);
         return if path.is_dir() { in_folder(&path) } else { vec![path] };
+    }
+    if let Some(file) = FILE.lock().unwrap_or_else(PoisonError::into_inner).clone() {
+        return vec![file];
     }
     let folders = SITE_PACKAGES.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let wheels = folders.iter().flat_map(|folder| WHEEL_FOLDERS.iter().map(move |wheel| folder.join(wheel)));

@@ -4,7 +4,10 @@ use std::fmt::Write as _;
 
 use penstock_data::{Bool8, DType, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{Attr, CONST, Cuda, Graph, Inst, OpDef, Region, Value};
+use penstock_kernels::Formula;
 use rustc_hash::FxHashMap;
+
+use crate::formula::{self, float32, float64};
 
 /// The helpers of the prelude that note a fault for integers that they reject.
 const CHECKED: &[&str] =
@@ -17,6 +20,8 @@ const CHECKED: &[&str] =
 pub struct Program {
     /// The element types of the inputs.
     pub inputs: Vec<DType>,
+    /// The text of the functions that the instructions call.
+    pub functions: Vec<String>,
     /// The instructions, in order.
     pub steps: Vec<Step>,
     /// The results.
@@ -125,12 +130,13 @@ struct Lowering<'a> {
     /// What each value is called.
     names: FxHashMap<Value, String>,
     inputs: Vec<Value>,
+    functions: Vec<String>,
     steps: Vec<Step>,
 }
 
 impl<'a> Lowering<'a> {
     fn new(graph: &'a Graph) -> Lowering<'a> {
-        Lowering { graph, names: FxHashMap::default(), inputs: Vec::new(), steps: Vec::new() }
+        Lowering { graph, names: FxHashMap::default(), inputs: Vec::new(), functions: Vec::new(), steps: Vec::new() }
     }
 
     fn dtype(&self, value: Value) -> DType {
@@ -166,19 +172,25 @@ impl<'a> Lowering<'a> {
             // Read where it is used.
             return Ok(());
         }
-        let template = match op.cuda {
-            Cuda::Elementwise(template) => template,
+        let &[result] = &data.results[..] else {
+            return Err(Error::internal("an elementwise operator has one result"));
+        };
+        let dtype = self.dtype(result);
+        let first = data.operands.first().map_or(dtype, |&v| self.dtype(v));
+        let text = match op.cuda {
+            Cuda::Formula(formula, text) => match formula(computed(first)) {
+                Some(formula) => return self.formula(inst, formula),
+                None => text,
+            },
+            Cuda::Elementwise(text) => Some(text),
             Cuda::HostFallback(reason) => return Err(Error::unimplemented(format!("runs on the host: {reason}"))),
             Cuda::Kernel(_) | Cuda::Library(_) => {
                 return Err(Error::unimplemented("is not computed element by element"));
             }
         };
-        let &[result] = &data.results[..] else {
-            return Err(Error::internal("an elementwise operator has one result"));
-        };
+        supported(first)?;
+        let template = text.ok_or_else(|| Error::unimplemented(format!("has no CUDA text for {}", first.tf_name())))?;
         let operands = data.operands.iter().map(|&v| self.name(v)).collect::<Result<Vec<_>>>()?;
-        let dtype = self.dtype(result);
-        let first = data.operands.first().map_or(dtype, |&v| self.dtype(v));
         let value = expand(template, |key| match key {
             "T" => supported(first).map(str::to_string),
             "R" => supported(dtype).map(str::to_string),
@@ -195,6 +207,30 @@ impl<'a> Lowering<'a> {
         Ok(())
     }
 
+    /// An instruction whose operator is a formula: an expression where that is short, else a call.
+    fn formula(&mut self, inst: Inst, formula: &Formula) -> Result<()> {
+        let data = &self.graph.insts[inst];
+        let (op, result) = (data.op.0, data.results[0]);
+        let operands = data.operands.iter().map(|&v| self.name(v)).collect::<Result<Vec<_>>>()?;
+        let (dtype, ty) = (self.dtype(result), supported(self.dtype(data.operands[0]))?);
+        supported(dtype)?;
+        let text = formula::Text::new(formula, ty);
+        let value = if text.is_inline() {
+            text.expression(&operands)
+        } else {
+            let name = format!("{}_of_{ty}", op.name);
+            let function = text.function(&name);
+            if !self.functions.contains(&function) {
+                self.functions.push(function);
+            }
+            format!("{name}({})", operands.join(", "))
+        };
+        self.names.insert(result, format!("v{}", self.steps.len()));
+        let value = round(value, dtype);
+        self.steps.push(Step { op: op.name, dtype, value, checked: false, loc: self.graph.locs[inst] });
+        Ok(())
+    }
+
     fn finish(mut self, results: &[Value]) -> Result<(Program, Vec<Value>)> {
         let mut outputs = Vec::with_capacity(results.len());
         for &value in results {
@@ -203,8 +239,13 @@ impl<'a> Lowering<'a> {
             outputs.push(Output { dtype, value: self.name(value)? });
         }
         let inputs = self.inputs.iter().map(|&v| self.graph.ty(v).dtype()).collect();
-        Ok((Program { inputs, steps: self.steps, outputs }, self.inputs))
+        Ok((Program { inputs, functions: self.functions, steps: self.steps, outputs }, self.inputs))
     }
+}
+
+/// The dtype in which elements are computed.
+fn computed(dtype: DType) -> DType {
+    if matches!(dtype, DType::F16 | DType::Bf16) { DType::F32 } else { dtype }
 }
 
 /// A 16-bit float is rounded after every instruction, as where each is stored.
@@ -249,26 +290,13 @@ fn expand(template: &str, mut replace: impl FnMut(&str) -> Result<String>) -> Re
 fn literal(tensor: &Tensor) -> Result<String> {
     let dtype = tensor.dtype();
     let ty = supported(dtype)?;
-    let float = |v: f64, text: String, bits: String| {
-        if !v.is_finite() {
-            bits
-        } else if v.is_sign_negative() {
-            format!("({text})")
-        } else {
-            text
-        }
-    };
-    let single = |v: f32| float(v.into(), format!("{v:?}f"), format!("penstock_f32_of_bits({:#010x}u)", v.to_bits()));
     let item = || Error::internal("a literal is made of one element");
     Ok(match dtype {
         DType::Bool => tensor.item::<Bool8>().ok_or_else(item)?.get().to_string(),
-        DType::F16 => single(tensor.item::<f16>().ok_or_else(item)?.to_f32()),
-        DType::Bf16 => single(tensor.item::<bf16>().ok_or_else(item)?.to_f32()),
-        DType::F32 => single(tensor.item::<f32>().ok_or_else(item)?),
-        DType::F64 => {
-            let v = tensor.item::<f64>().ok_or_else(item)?;
-            float(v, format!("{v:?}"), format!("penstock_f64_of_bits({:#018x}ull)", v.to_bits()))
-        }
+        DType::F16 => float32(tensor.item::<f16>().ok_or_else(item)?.to_f32()),
+        DType::Bf16 => float32(tensor.item::<bf16>().ok_or_else(item)?.to_f32()),
+        DType::F32 => float32(tensor.item::<f32>().ok_or_else(item)?),
+        DType::F64 => float64(tensor.item::<f64>().ok_or_else(item)?),
         _ => with_dtype!(integer, dtype, T => {
             let v = tensor.item::<T>().ok_or_else(item)?;
             match (dtype.is_unsigned(), v == T::MIN) {

@@ -1,18 +1,20 @@
-//! Generated kernels on a GPU, against the CPU. Without a GPU every test says so and passes.
+//! Generated kernels on a GPU, against the CPU: on the machine's own, or else on an emulated one.
 //!
 //! The binary stands alone: copied to a machine with a driver, it needs NVRTC only, by `PENSTOCK_NVRTC`.
 
 mod common;
 
+use std::collections::BTreeMap;
+
 use common::{Case, case, check, fused_case, op, report};
-use penstock_cuda::{CudaDevice, Program, devices, driver};
+use penstock_cuda::{CudaDevice, Layout, Program, devices, driver};
 use penstock_data::{Class, DType, Result, Shape, Tensor};
 use penstock_exec::{Device, DeviceKind, DeviceTensor, Program as _};
 use penstock_ir::{Builder, Type};
 
 /// The first GPU; `None`, with the reason printed, where there is none.
 fn gpu() -> Option<CudaDevice> {
-    common::find_nvrtc();
+    common::find_driver();
     match driver() {
         Err(e) => eprintln!("skipped: {e}"),
         Ok(()) if devices().is_empty() => eprintln!("skipped: the driver knows no GPU"),
@@ -34,8 +36,34 @@ fn run(gpu: &CudaDevice, case: &Case) -> Result<Vec<Tensor>> {
 
 fn run_all(cases: Vec<Case>) {
     let Some(gpu) = gpu() else { return };
-    let complaints: Vec<String> = cases.iter().filter_map(|case| check(case, run(&gpu, case)).err()).collect();
+    let programs = cases.iter().filter_map(|case| {
+        let dims: Vec<&[usize]> = case.inputs.iter().map(Tensor::dims).collect();
+        Layout::new(&case.dims, &dims).ok().map(|layout| (&case.program, layout))
+    });
+    gpu.compile_all(programs).expect("kernels");
+    let mut complaints = Vec::new();
+    let mut worst: BTreeMap<&str, u64> = BTreeMap::new();
+    for case in &cases {
+        let got = run(&gpu, case);
+        if let Some(distance) = common::worst(case, &got) {
+            let name = case.program.steps.first().map_or("", |s| s.op);
+            let known = worst.entry(name).or_default();
+            *known = distance.max(*known);
+        }
+        complaints.extend(check(case, got).err());
+    }
+    tell(&worst);
     report(cases.len(), complaints);
+}
+
+/// Adds how far each operator's results were from those of the CPU, in units in the last place, to the file that
+/// `PENSTOCK_REPORT` names.
+fn tell(worst: &BTreeMap<&str, u64>) {
+    use std::io::Write;
+    let Some(file) = std::env::var_os("PENSTOCK_REPORT") else { return };
+    let lines: String = worst.iter().map(|(name, ulps)| format!("{name} {ulps}\n")).collect();
+    let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+    opened.and_then(|mut f| f.write_all(lines.as_bytes())).expect("the report");
 }
 
 #[test]
@@ -133,27 +161,68 @@ fn operands_that_do_not_fit_are_errors() {
     gpu.synchronize().expect("no fault");
 }
 
-#[test]
-fn a_division_by_zero_is_reported_once_by_name_and_the_device_goes_on() {
-    let Some(gpu) = gpu() else { return };
-    let cases = common::helper_cases();
-    let division = |fails: bool| {
-        cases
-            .iter()
+/// A division by zero, and one that is none.
+fn divisions() -> [Case; 2] {
+    [true, false].map(|fails| {
+        common::helper_cases()
+            .into_iter()
             .find(|c| c.what == "penstock_floor_mod(a0, a1) of i32" && c.expected.is_err() == fails)
             .expect("a case")
-    };
+    })
+}
+
+#[test]
+fn a_division_by_zero_is_the_fault_of_what_was_computed_of_it() {
+    let Some(gpu) = gpu() else { return };
+    let cases = divisions();
     let [bad, good] =
-        [division(true), division(false)].map(|c| queue(&gpu, &c.program, &c.inputs, &c.dims).expect("a launch"));
-    let error = gpu.synchronize().unwrap_err();
-    assert_eq!(
-        (error.class(), error.op(), error.message()),
-        (Class::InvalidArgument, Some("floormod"), "Integer division by zero")
-    );
-    gpu.synchronize().expect("reported once");
-    let got = good.iter().map(|t| gpu.download(t)).collect();
-    assert_eq!(check(division(false), got), Ok(()));
-    drop(bad);
+        [0, 1].map(|i| queue(&gpu, &cases[i].program, &cases[i].inputs, &cases[i].dims).expect("a launch"));
+    gpu.synchronize().expect("the device goes on");
+    assert_eq!(check(&cases[1], good.iter().map(|t| gpu.download(t)).collect()), Ok(()));
+    let negation = case(op("neg"), vec![Tensor::vector(&[1i32])], &[]).expect("a case").program;
+    let mut later = [gpu.allocate(DType::I32, bad[0].dims()).expect("memory")];
+    gpu.prepare(negation).expect("a program").launch(&[&bad[0]], &mut later).expect("a launch");
+    for tensor in [&bad[0], &later[0], &bad[0]] {
+        let error = gpu.download(tensor).unwrap_err();
+        assert_eq!(
+            (error.class(), error.op(), error.message()),
+            (Class::InvalidArgument, Some("floormod"), "Integer division by zero")
+        );
+    }
+}
+
+#[test]
+fn faults_of_one_thread_are_not_those_of_another() {
+    let Some(gpu) = gpu() else { return };
+    let cases = divisions();
+    std::thread::scope(|scope| {
+        for i in 0..4 {
+            let (gpu, case) = (&gpu, &cases[i % 2]);
+            scope.spawn(move || (0..20).for_each(|_| assert_eq!(check(case, run(gpu, case)), Ok(()))));
+        }
+    });
+}
+
+#[cfg(unix)]
+#[test]
+#[expect(unsafe_code, reason = "forks")]
+fn a_forked_process_is_told_that_it_cannot_use_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let tensor = gpu.upload(&Tensor::from(1i64)).expect("a copy");
+    // SAFETY: the child calls what takes no lock of another thread, and ends at once.
+    let status = unsafe {
+        let child = libc::fork();
+        if child == 0 {
+            let refused = |e: Option<penstock_data::Error>| e.is_some_and(|e| e.class() == Class::FailedPrecondition);
+            let right = refused(gpu.download(&tensor).err()) && refused(gpu.upload(&Tensor::from(1i64)).err());
+            libc::_exit(i32::from(!right));
+        }
+        let mut status = 0;
+        libc::waitpid(child, &mut status, 0);
+        status
+    };
+    assert_eq!(status, 0);
+    assert_eq!(gpu.download(&tensor).expect("a copy"), Tensor::from(1i64));
 }
 
 #[test]

@@ -40,14 +40,13 @@ impl Emulator {
             eprintln!("skipped: there is no C++ compiler (c++, g++ or clang++, or $CXX)");
             return None;
         };
-        let mut source = format!("{}\n{PRELUDE}\n", include_str!("host.h"));
+        let mut source = format!("{}\n{PRELUDE}\n", include_str!("../../penstock-mockcuda/src/device.h"));
         for kernel in kernels {
             source.push_str(&kernel.text);
         }
-        source.push_str("extern \"C\" void penstock_emulate(unsigned int kernel, void** args, unsigned int blocks, unsigned int threads) {\n    switch (kernel) {\n");
+        source.push_str("extern \"C\" void penstock_emulate(unsigned int kernel, void** args, unsigned int blocks, unsigned int threads) {\n    const mock_launch launch = {{blocks, 1, 1}, {threads, 1, 1}, 0, 0};\n    switch (kernel) {\n");
         for (i, kernel) in kernels.iter().enumerate() {
-            source
-                .push_str(&format!("    case {i}: return penstock_launch({}, args, blocks, threads);\n", kernel.name));
+            source.push_str(&format!("    case {i}: mock_run({}, args, &launch); return;\n", kernel.name));
         }
         source.push_str("    }\n}\n");
 

@@ -7,9 +7,9 @@ use std::path::Path;
 use common::op;
 use penstock_cuda::{Kernel, Layout, Program, Variant};
 use penstock_data::{DType, Shape, Tensor};
-use penstock_ir::{Attr, Builder, Graph, Type, Value};
+use penstock_ir::{Attr, Builder, Type, Value, Verified};
 
-fn build(make: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+fn build(make: impl FnOnce(&mut Builder) -> Vec<Value>) -> Verified {
     let mut builder = Builder::new(&penstock_ops::control::CONST);
     let results = make(&mut builder);
     builder.finish(&results).expect("a graph")
@@ -24,7 +24,7 @@ fn emit(b: &mut Builder, name: &str, operands: &[Value]) -> Value {
 }
 
 #[track_caller]
-fn expect(file: &str, graph: &Graph, out: &[usize], inputs: &[&[usize]], wide: bool) {
+fn expect(file: &str, graph: &Verified, out: &[usize], inputs: &[&[usize]], wide: bool) {
     let program = common::program(graph).expect("a program");
     let layout = Layout::new(out, inputs).expect("a layout");
     let mut variant = Variant::new(&program, &layout, true);

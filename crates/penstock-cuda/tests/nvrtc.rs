@@ -13,7 +13,7 @@ const SM_90: Arch = Arch { major: 9, minor: 0 };
 
 /// The compiler; `None`, with the reason printed, where there is none.
 fn nvrtc() -> Option<&'static Nvrtc> {
-    common::find_nvrtc();
+    common::add_site_packages();
     Nvrtc::get().inspect_err(|e| eprintln!("skipped: {e}")).ok()
 }
 

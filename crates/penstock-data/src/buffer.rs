@@ -4,9 +4,10 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
+use std::ops::Deref;
 use std::ptr::NonNull;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering, fence};
+use std::sync::{Arc, Mutex};
 
 use crate::error::{Error, Result};
 
@@ -145,10 +146,10 @@ pub struct Buffer {
     owner: Owner,
 }
 
-// SAFETY: the memory is written only through `&mut Buffer` (pool blocks) and never where it is
-// external; the external owner is `Send + Sync` itself.
+// SAFETY: a block of the pool has no other owner, and an external owner is `Send` itself.
 unsafe impl Send for Buffer {}
-// SAFETY: as above; a shared `Buffer` is only read.
+// SAFETY: `&Buffer` gives the address for reading alone; memory of the pool is written through `&mut Buffer`, external memory,
+// whose owner is `Sync` itself, never.
 unsafe impl Sync for Buffer {}
 
 impl Buffer {
@@ -191,6 +192,44 @@ impl Buffer {
     #[inline]
     pub fn is_pooled(&self) -> bool {
         matches!(self.owner, Owner::Pool(_))
+    }
+}
+
+/// A buffer that tensors share. How many there are is known exactly: the `Arc` never leaves this type, so nobody has a `Weak`
+/// of it.
+#[derive(Clone)]
+pub(crate) struct SharedBuffer(Arc<Buffer>);
+
+impl SharedBuffer {
+    /// A buffer with one owner.
+    pub(crate) fn new(buffer: Buffer) -> SharedBuffer {
+        SharedBuffer(Arc::new(buffer))
+    }
+
+    /// Whether both are one buffer.
+    #[inline]
+    pub(crate) fn is(&self, other: &SharedBuffer) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// Its start for writing, where this is its only owner and the memory is the pool's own. As [`Arc::get_mut`], without the
+    /// lock on the count of `Weak`s.
+    #[inline]
+    pub(crate) fn as_mut_ptr(&mut self) -> Option<*mut u8> {
+        if Arc::strong_count(&self.0) != 1 || !self.is_pooled() {
+            return None;
+        }
+        // Pairs with the release of the last other owner, which may have read the memory.
+        fence(Ordering::Acquire);
+        Some(self.0.ptr.as_ptr())
+    }
+}
+
+impl Deref for SharedBuffer {
+    type Target = Buffer;
+    #[inline]
+    fn deref(&self) -> &Buffer {
+        &self.0
     }
 }
 

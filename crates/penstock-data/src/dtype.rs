@@ -187,6 +187,8 @@ impl DTypeSet {
     pub const INTEGER: DTypeSet = DTypeSet(0x1fe);
     /// Real floating point.
     pub const FLOAT: DTypeSet = DTypeSet(0x1e00);
+    /// Real floating point of 4 and 8 bytes.
+    pub const WIDE_FLOAT: DTypeSet = DTypeSet::of(&[DType::F32, DType::F64]);
     /// Complex.
     pub const COMPLEX: DTypeSet = DTypeSet(0x6000);
     /// Real floating point and complex.

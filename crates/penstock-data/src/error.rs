@@ -53,7 +53,7 @@ struct Inner {
     op: Option<&'static str>,
     argument: Option<String>,
     loc: Option<Loc>,
-    rounds: Vec<u64>,
+    iterations: Vec<u64>,
     callers: Vec<Loc>,
     payload: Option<Arc<dyn Any + Send + Sync>>,
 }
@@ -78,7 +78,7 @@ impl Error {
             op: None,
             argument: None,
             loc: None,
-            rounds: Vec::new(),
+            iterations: Vec::new(),
             callers: Vec::new(),
             payload: None,
         }))
@@ -171,12 +171,17 @@ impl Error {
         self.0.loc.iter().chain(&self.0.callers).flat_map(|loc| loc.stack()).collect()
     }
 
-    /// Says in which rounds of loops it came up, counted from 1, the outermost loop first. They come before those
+    /// Says in which iterations of loops it came up, counted from 1, the outermost loop first. They come before those
     /// that it says already.
     #[must_use]
-    pub fn in_rounds(mut self, rounds: &[u64]) -> Error {
-        self.0.rounds.splice(..0, rounds.iter().copied());
+    pub fn in_iterations(mut self, iterations: &[u64]) -> Error {
+        self.0.iterations.splice(..0, iterations.iter().copied());
         self
+    }
+
+    /// Whether it comes from the host: its code failed, or it wants what runs to stop.
+    pub fn is_of_host(&self) -> bool {
+        matches!(self.class(), Class::Host | Class::Cancelled)
     }
 
     /// The class.
@@ -204,9 +209,9 @@ impl Error {
         self.0.loc
     }
 
-    /// The rounds of the loops that it came up in, counted from 1, the outermost loop first.
-    pub fn rounds(&self) -> &[u64] {
-        &self.0.rounds
+    /// The iterations of the loops that it came up in, counted from 1, the outermost loop first.
+    pub fn iterations(&self) -> &[u64] {
+        &self.0.iterations
     }
 
     /// The host's own error object.

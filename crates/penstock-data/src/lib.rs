@@ -9,6 +9,7 @@ mod loc;
 pub mod memory;
 mod promotion;
 mod shape;
+mod table;
 mod tensor;
 
 pub use buffer::{ALIGNMENT, Buffer, release_pool, retained_bytes, taken_bytes};
@@ -18,4 +19,5 @@ pub use half::{bf16, f16};
 pub use list::List;
 pub use loc::{Frame, Loc};
 pub use shape::{Dim, Dims, MAX_RANK, Shape, Symbol, check_rank, num_elements};
+pub use table::Table;
 pub use tensor::{Bytes, INLINE_BYTES, Tensor};

@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::dtype::DType;
 use crate::error::{Error, Result};
+use crate::memory;
 use crate::shape::Shape;
 use crate::tensor::Tensor;
 
@@ -106,18 +107,22 @@ impl List {
             )));
         }
         self.check(&value)?;
-        self.len = self.len.max(index + 1);
         if index < self.head.len() {
             self.head[index] = Some(value);
         } else if index > self.head.len() {
+            if self.rest.try_reserve(1).is_err() {
+                return Err(Error::exhausted(format!("cannot allocate a list of {} elements", self.rest.len())));
+            }
             self.rest.insert(index, value);
         } else {
             self.rest.remove(&index);
-            self.head.push(Some(value));
-            while let Some(next) = self.rest.remove(&self.head.len()) {
-                self.head.push(Some(next));
+            memory::push(&mut self.head, Some(value))?;
+            while !self.rest.is_empty() && self.rest.contains_key(&self.head.len()) {
+                memory::reserve(&mut self.head, 1)?;
+                self.head.push(self.rest.remove(&self.head.len()));
             }
         }
+        self.len = self.len.max(index + 1);
         Ok(())
     }
 

@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use smallvec::{Array, SmallVec};
+
 use crate::error::{Error, Result};
 
 #[cold]
@@ -120,6 +122,44 @@ pub fn scratch_room<T>(count: usize) -> Vec<T> {
     with_room(count).unwrap_or_else(|e| e.unwind())
 }
 
+/// As [`scratch`], of the items.
+pub fn scratch_of<T>(items: impl IntoIterator<Item = T>) -> Vec<T> {
+    collected(items).unwrap_or_else(|e| e.unwind())
+}
+
+/// As [`scratch_of`], a vector whose elements lie in it where they are few.
+pub fn scratch_small<A: Array>(items: impl ExactSizeIterator<Item = A::Item>) -> SmallVec<A> {
+    let mut out = SmallVec::new();
+    if out.try_reserve_exact(items.len()).is_err() {
+        exhausted::<A::Item>(items.len()).unwind();
+    }
+    out.extend(items);
+    out
+}
+
+/// Reserves memory for `more` elements of scratch memory; unwinds as [`scratch`] does.
+pub fn reserve_scratch<T>(out: &mut Vec<T>, more: usize) {
+    reserve(out, more).unwrap_or_else(|e| e.unwind());
+}
+
+/// Whether there is memory for a thread: its stack, and what it keeps for itself.
+pub fn has_room_for_thread(stack: usize) -> bool {
+    const OWN: usize = 1 << 20;
+    with_room::<u8>(stack.saturating_add(OWN)).is_ok()
+}
+
+/// Unwinds, as [`scratch`] does: so many bytes cannot be had.
+#[cold]
+pub fn refused(bytes: usize) -> ! {
+    exhausted::<u8>(bytes).unwind()
+}
+
+/// Unwinds, as [`scratch`] does, where so many bytes cannot be had: in front of code that cannot fail for want of memory, and that
+/// takes no more. What can be had now can be had again.
+pub fn probe(bytes: usize) {
+    drop(scratch_room::<u8>(bytes));
+}
+
 #[cfg(test)]
 mod tests {
     use std::panic::catch_unwind;
@@ -133,10 +173,17 @@ mod tests {
             assert_eq!(filled(0u64, count).unwrap_err().class(), Class::ResourceExhausted);
             assert_eq!(with_room::<[u64; 4]>(count).unwrap_err().class(), Class::ResourceExhausted);
             assert_eq!(collected((0..count).map(|i| i as u64)).unwrap_err().class(), Class::ResourceExhausted);
-            let panic = catch_unwind(|| scratch(0u64, count)).unwrap_err();
-            assert_eq!(Error::of_panic(&*panic).class(), Class::ResourceExhausted);
+            let refused = |work: &(dyn Fn() + std::panic::RefUnwindSafe)| {
+                let panic = catch_unwind(work).unwrap_err();
+                assert_eq!(Error::of_panic(&*panic).class(), Class::ResourceExhausted);
+            };
+            refused(&|| drop(scratch(0u64, count)));
+            refused(&|| drop(scratch_of((0..count).map(|i| i as u64))));
+            refused(&|| drop(scratch_small::<[u64; 4]>(std::iter::repeat_n(0, count))));
+            refused(&|| reserve_scratch::<u64>(&mut Vec::new(), count));
         }
         assert_eq!(collected(0..3).unwrap(), [0, 1, 2]);
+        assert_eq!(scratch_small::<[u8; 2]>([7; 3].into_iter())[..], [7; 3]);
         let parts = [&b"a"[..], b"", b"bc"];
         assert_eq!(joined(parts.into_iter(), b"-").unwrap()[..], *b"a--bc");
         assert_eq!(joined(std::iter::empty(), b"-").unwrap()[..], *b"");

@@ -4,16 +4,16 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::{Ordering, fence};
 
 use smallvec::SmallVec;
 
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, SharedBuffer};
 use crate::dtype::{Bool8, DType, Element};
 use crate::error::{Error, Result};
 use crate::list::List;
 use crate::memory;
 use crate::shape::{Dims, check_rank, num_elements, product_of};
+use crate::table::Table;
 use crate::with_dtype;
 
 /// One element of a string tensor.
@@ -34,11 +34,13 @@ enum Storage {
     /// At most [`INLINE_BYTES`] bytes, in the tensor itself.
     Inline([u64; 2]),
     /// `buffer[offset..]`; the offset is a multiple of the element size.
-    Shared { buffer: Arc<Buffer>, offset: usize },
+    Shared { buffer: SharedBuffer, offset: usize },
     /// The elements of a string tensor.
     Str(Arc<[Bytes]>),
     /// The list that a `variant` scalar is.
     List(Arc<List>),
+    /// The table that a `resource` scalar is.
+    Table(Arc<Table>),
 }
 
 /// The bytes that `dims` elements of `dtype` take.
@@ -52,6 +54,12 @@ fn byte_len(dtype: DType, dims: &[usize]) -> Result<usize> {
         Error::exhausted(format!("a {} tensor of shape {dims:?} is too large to address", dtype.tf_name()))
     })?;
     Ok(if dims.contains(&0) { 0 } else { product })
+}
+
+/// Whether elements of a dtype may lie there.
+fn is_aligned(start: *const u8, dtype: DType) -> bool {
+    let align = with_dtype!(plain, dtype, T => align_of::<T>(), else 1);
+    (start as usize).is_multiple_of(align)
 }
 
 impl Clone for Tensor {
@@ -90,7 +98,7 @@ impl Tensor {
         } else if bytes <= INLINE_BYTES {
             Storage::Inline([0; 2])
         } else {
-            Storage::Shared { buffer: Arc::new(Buffer::new(bytes)?), offset: 0 }
+            Storage::Shared { buffer: SharedBuffer::new(Buffer::new(bytes)?), offset: 0 }
         };
         Ok(Tensor { dims: Dims::from_slice(dims), dtype, storage })
     }
@@ -181,11 +189,34 @@ impl Tensor {
         }
     }
 
-    /// A tensor over memory that somebody else owns, without a copy.
+    /// A `resource` scalar: a hash table.
+    pub fn from_table(table: Table) -> Tensor {
+        Tensor { dims: Dims::new(), dtype: DType::Resource, storage: Storage::Table(Arc::new(table)) }
+    }
+
+    /// The table that a `resource` scalar is.
+    #[inline]
+    pub fn table(&self) -> Option<&Table> {
+        match &self.storage {
+            Storage::Table(table) => Some(table),
+            _ => None,
+        }
+    }
+
+    /// The table that a `resource` scalar is, for changing it. Where somebody else sees it, it is copied first.
+    #[inline]
+    pub fn table_mut(&mut self) -> Option<&mut Table> {
+        match &mut self.storage {
+            Storage::Table(table) => Some(Arc::make_mut(table)),
+            _ => None,
+        }
+    }
+
+    /// A tensor over the memory of a buffer, without a copy.
     ///
     /// # Errors
     /// `InvalidArgument` where the buffer is too short, or not aligned to its elements.
-    pub fn from_buffer(dtype: DType, dims: &[usize], buffer: Arc<Buffer>) -> Result<Tensor> {
+    pub fn from_buffer(dtype: DType, dims: &[usize], buffer: Buffer) -> Result<Tensor> {
         let bytes = byte_len(dtype, dims)?;
         if dtype.size() == 0 || buffer.capacity() < bytes {
             return Err(Error::invalid(format!(
@@ -193,11 +224,11 @@ impl Tensor {
                 buffer.capacity()
             )));
         }
-        let align = with_dtype!(plain, dtype, T => align_of::<T>(), else 1);
-        if !(buffer.as_ptr() as usize).is_multiple_of(align) {
-            return Err(Error::invalid(format!("the buffer is not aligned to {align} bytes")));
+        if !is_aligned(buffer.as_ptr(), dtype) {
+            return Err(Error::invalid(format!("the buffer is not aligned to elements of {dtype}")));
         }
-        Ok(Tensor { dims: dims.into(), dtype, storage: Storage::Shared { buffer, offset: 0 } })
+        let storage = Storage::Shared { buffer: SharedBuffer::new(buffer), offset: 0 };
+        Ok(Tensor { dims: dims.into(), dtype, storage })
     }
 
     /// The element type.
@@ -243,7 +274,9 @@ impl Tensor {
             Storage::Inline(words) => words.as_ptr().cast(),
             // SAFETY: the offset lies inside the buffer by construction.
             Storage::Shared { buffer, offset } => unsafe { buffer.as_ptr().add(*offset) },
-            Storage::Str(_) | Storage::List(_) => std::ptr::NonNull::<u64>::dangling().as_ptr().cast(),
+            Storage::Str(_) | Storage::List(_) | Storage::Table(_) => {
+                std::ptr::NonNull::<u64>::dangling().as_ptr().cast()
+            }
         }
     }
 
@@ -253,27 +286,21 @@ impl Tensor {
         match &mut self.storage {
             Storage::Inline(words) => Some(words.as_mut_ptr().cast()),
             Storage::Shared { buffer, offset } => {
-                // No `Weak` to a buffer is ever made, so a count of one means sole ownership; the
-                // fence pairs with the release of the last other owner.
-                if Arc::strong_count(buffer) != 1 || !buffer.is_pooled() {
-                    return None;
-                }
-                fence(Ordering::Acquire);
                 // SAFETY: the offset lies inside the buffer by construction.
-                Some(unsafe { buffer.as_ptr().cast_mut().add(*offset) })
+                buffer.as_mut_ptr().map(|start| unsafe { start.add(*offset) })
             }
-            Storage::Str(_) | Storage::List(_) => None,
+            Storage::Str(_) | Storage::List(_) | Storage::Table(_) => None,
         }
     }
 
-    /// The raw bytes of the elements; empty for strings and lists.
+    /// The raw bytes of the elements; empty for strings, lists and tables.
     #[inline]
     pub fn bytes(&self) -> &[u8] {
         // SAFETY: `as_ptr` starts `byte_len` initialised bytes, which nobody writes while `self` is shared.
         unsafe { std::slice::from_raw_parts(self.as_ptr(), self.byte_len()) }
     }
 
-    /// The raw bytes of the elements for writing; empty for strings and lists.
+    /// The raw bytes of the elements for writing; empty for strings, lists and tables.
     ///
     /// # Panics
     /// Where somebody else sees the data.
@@ -295,7 +322,8 @@ impl Tensor {
     #[inline]
     pub fn as_slice<T: Element>(&self) -> &[T] {
         assert_eq!(self.dtype, T::DTYPE, "a {} tensor read as {}", self.dtype, T::DTYPE);
-        // SAFETY: as in `bytes`; storage is aligned for its dtype, and any bytes are a valid `T: Pod`.
+        // SAFETY: `as_ptr` starts `len` initialised elements, which nobody writes while `self` is shared; storage is aligned for its
+        // dtype, which is `T`'s, and any bytes are a valid `T: Pod`.
         unsafe { std::slice::from_raw_parts(self.as_ptr().cast(), self.len()) }
     }
 
@@ -308,7 +336,7 @@ impl Tensor {
         assert_eq!(self.dtype, T::DTYPE, "a {} tensor written as {}", self.dtype, T::DTYPE);
         let len = self.len();
         let ptr = self.as_mut_ptr().expect("a tensor is written by its only owner");
-        // SAFETY: `ptr` starts `len` elements that only `self` sees.
+        // SAFETY: `ptr` starts `len` initialised elements that only `self` sees, aligned for the dtype, which is `T`'s.
         unsafe { std::slice::from_raw_parts_mut(ptr.cast(), len) }
     }
 
@@ -373,15 +401,17 @@ impl Tensor {
         Ok(())
     }
 
-    /// The same bits as elements of another dtype of the same size.
+    /// The same bits as elements of another dtype of the same size. They are copied where they lie in memory of somebody else
+    /// that is not aligned for it.
     ///
     /// # Errors
-    /// `DType` where the sizes differ.
+    /// `DType` where the sizes differ; `ResourceExhausted` where the memory of a copy cannot be had.
     pub fn bitcast(&self, dtype: DType) -> Result<Tensor> {
         if dtype.size() != self.dtype.size() || dtype.size() == 0 {
             return Err(Error::dtype(format!("{} and {} differ in size", self.dtype.tf_name(), dtype.tf_name())));
         }
-        Ok(Tensor { dims: self.dims.clone(), dtype, storage: self.storage.clone() })
+        let aligned = if is_aligned(self.as_ptr(), dtype) { self.clone() } else { self.to_owned_memory()? };
+        Ok(Tensor { dtype, ..aligned })
     }
 
     /// Rows `start .. start + count` of the outermost dimension, sharing the data where it is not inline.
@@ -425,7 +455,7 @@ impl Tensor {
         let bytes = first.byte_len();
         let follows = |(i, part): (usize, &Tensor)| match &part.storage {
             Storage::Shared { buffer: own, offset } => {
-                Arc::ptr_eq(own, buffer)
+                own.is(buffer)
                     && *offset == start + (i + 1) * bytes
                     && part.dtype == first.dtype
                     && part.dims == first.dims
@@ -465,11 +495,7 @@ impl Tensor {
         let bytes = byte_len(dtype, dims)?;
         let keep = match &mut self.storage {
             Storage::Shared { buffer, offset: 0 } => {
-                dtype.size() > 0
-                    && bytes > INLINE_BYTES
-                    && Arc::strong_count(buffer) == 1
-                    && buffer.is_pooled()
-                    && buffer.capacity() >= bytes
+                dtype.size() > 0 && bytes > INLINE_BYTES && buffer.capacity() >= bytes && buffer.as_mut_ptr().is_some()
             }
             Storage::Inline(_) => dtype.size() > 0 && bytes <= INLINE_BYTES,
             _ => false,
@@ -522,9 +548,10 @@ impl Tensor {
     /// Whether both are views of the same elements.
     pub fn shares_data(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {
-            (Storage::Shared { buffer: a, .. }, Storage::Shared { buffer: b, .. }) => Arc::ptr_eq(a, b),
+            (Storage::Shared { buffer: a, .. }, Storage::Shared { buffer: b, .. }) => a.is(b),
             (Storage::Str(a), Storage::Str(b)) => Arc::ptr_eq(a, b),
             (Storage::List(a), Storage::List(b)) => Arc::ptr_eq(a, b),
+            (Storage::Table(a), Storage::Table(b)) => Arc::ptr_eq(a, b),
             _ => false,
         }
     }
@@ -537,6 +564,7 @@ impl PartialEq for Tensor {
             && self.dims == other.dims
             && self.strings() == other.strings()
             && self.list() == other.list()
+            && self.table() == other.table()
             && self.bytes() == other.bytes()
     }
 }
@@ -554,6 +582,9 @@ impl fmt::Debug for Tensor {
         if let Some(list) = self.list() {
             write!(f, "{} of {} elements ", list.dtype().map_or("none", DType::name), list.len())?;
             return f.debug_map().entries(list.elements().into_iter().take(SHOWN)).finish();
+        }
+        if let Some(table) = self.table() {
+            return table.fmt(f);
         }
         with_dtype!(plain, self.dtype, T => f.debug_list().entries(self.as_slice::<T>().iter().take(SHOWN)).finish(),
             else Ok(()))?;
@@ -605,6 +636,33 @@ mod tests {
         a.prepare(DType::I64, &[3]).unwrap();
         a.as_mut_slice::<i64>().fill(9);
         assert_eq!(b.as_slice::<i64>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn memory_of_somebody_else_is_never_written_and_copied_where_its_alignment_is_too_small() {
+        use std::ptr::NonNull;
+
+        use crate::C64;
+
+        // Elements of `complex64` are aligned to 4 bytes, those of `float64`, which are as large, to 8.
+        let words: Box<[u64]> = (0..9).collect();
+        let start = NonNull::from(&words[..]).cast::<u8>();
+        // SAFETY: four bytes into 72 that their owner, the box, keeps where they are, and that nobody writes.
+        let buffer = unsafe { Buffer::external(start.add(4), 64, Box::new(words)) };
+        let mut t = Tensor::from_buffer(DType::C64, &[8], buffer).unwrap();
+        assert!(t.as_mut_ptr().is_none() && !t.is_own());
+        let bits = t.bitcast(DType::F64).unwrap();
+        assert_eq!(bits.as_ptr().align_offset(8), 0);
+        assert_eq!(bits.as_slice::<f64>()[0].to_bits(), 1 << 32);
+        assert!(bits.is_own() && bits.bytes() == t.bytes());
+        assert!(t.bitcast(DType::C64).unwrap().shares_data(&t));
+        t.prepare(DType::C64, &[8]).unwrap();
+        t.as_mut_slice::<C64>().fill(C64::default());
+        assert_ne!(bits.as_slice::<f64>()[0].to_bits(), 0);
+
+        // What a tensor is made of, it has alone: nobody can keep a reference to the buffer.
+        let mut own = Tensor::from_buffer(DType::F32, &[4], Buffer::new(64).unwrap()).unwrap();
+        assert!(own.as_mut_ptr().is_some());
     }
 
     #[test]

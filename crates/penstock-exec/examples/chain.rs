@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use penstock_data::{DType, Shape, Tensor};
 use penstock_exec::{Arg, Executable, StdEnv, eager};
-use penstock_ir::{Attrs, Builder, Function, Graph, OpDef, OpSet, Type, Value};
+use penstock_ir::{Attrs, Builder, Function, OpDef, OpSet, Type, Value, Verified};
 use penstock_ops::control::{CONST, WHILE};
 
 fn op(name: &str) -> &'static OpDef {
@@ -15,7 +15,7 @@ fn emit(b: &mut Builder, name: &str, operands: &[Value]) -> Value {
     b.emit(op(name), operands, &[]).expect("well-typed")[0]
 }
 
-fn graph(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+fn graph(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Verified {
     let mut b = Builder::new(&CONST);
     let outputs = f(&mut b);
     b.finish(&outputs).expect("in scope")
@@ -38,7 +38,7 @@ fn report(what: &str, ns: f64) {
 
 fn main() {
     let env = StdEnv::new(0);
-    let run = |graph: &Graph, args: &[Arg], calls: u32| {
+    let run = |graph: &Verified, args: &[Arg], calls: u32| {
         let executable = Executable::new(&Function::new("f", graph.clone())).expect("plans");
         time(calls, || {
             std::hint::black_box(executable.run(args, &env).expect("runs"));

@@ -68,7 +68,7 @@ pub trait Device: Send + Sync {
     /// Copies a tensor to the host.
     ///
     /// # Errors
-    /// `ResourceExhausted`; whatever the queued work has reported.
+    /// `ResourceExhausted`; what the work that computed it has rejected.
     fn download(&self, tensor: &DeviceTensor) -> Result<Tensor>;
 
     /// Makes a program of the region of a `fused` instruction: elementwise instructions over parameters that have
@@ -81,7 +81,7 @@ pub trait Device: Send + Sync {
     /// Waits until all queued work is done.
     ///
     /// # Errors
-    /// Whatever that work has reported.
+    /// That of a device that is out of order. What work has rejected is an error of the tensors that come from it.
     fn synchronize(&self) -> Result<()>;
 }
 

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 
 use crate::executable::{checks_numerics, executable};
 use crate::variable::Arg;
-use crate::work::{is_heavy, is_heavy_on, per_element};
+use crate::work::{is_heavy, is_heavy_on};
 use crate::{offload, state};
 
 /// Runs one operator on tensors.
@@ -98,9 +98,9 @@ fn elementwise_apart(op: &'static OpDef, inputs: &[&Tensor], env: &dyn Env) -> R
 /// # Errors
 /// As [`eager`].
 pub fn eager_args(op: &'static OpDef, args: &[Arg], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
-    let is_call = matches!(attrs.0.first(), Some(Attr::Func(_))) && matches!(op.cpu, Cpu::Executor);
+    let is_call = matches!(attrs.0.first(), Some(Attr::Func(_))) && matches!(op.cpu, Cpu::Executor(_));
     if is_call {
-        let callee = executable(&attrs.func(0).get())?;
+        let callee = executable(&attrs.func(0).get()?, env)?;
         return Ok(callee.run(args, env)?.into_iter().collect());
     }
     if args.iter().all(|a| a.tensor().is_some()) {
@@ -167,9 +167,9 @@ fn elementwise(
         let most = inputs.iter().fold(1usize, |n, t| n.saturating_mul(t.len()));
         if most > LONG {
             let shapes: SmallVec<[&[usize]; CACHED]> = inputs.iter().map(|t| t.dims()).collect();
-            if broadcast_dims(&shapes)
-                .is_some_and(|dims| is_heavy(dims.iter().product(), per_element(op), Thresholds::DEFAULT.heavy_ns))
-            {
+            if broadcast_dims(&shapes).is_some_and(|dims| {
+                is_heavy(dims.iter().product(), op.cost.per_element(), Thresholds::DEFAULT.heavy_ns)
+            }) {
                 return elementwise_apart(op, inputs, env);
             }
         }
@@ -180,7 +180,7 @@ fn elementwise(
     }
     let mut out = Tensor::empty(result, dims)?;
     let n = out.len();
-    if n > LONG && is_heavy(n, per_element(op), Thresholds::DEFAULT.heavy_ns) {
+    if n > LONG && is_heavy(n, op.cost.per_element(), Thresholds::DEFAULT.heavy_ns) {
         return elementwise_apart(op, inputs, env);
     }
     let ptr = out.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
@@ -188,7 +188,7 @@ fn elementwise(
     for (lane, t) in lanes.iter_mut().zip(inputs) {
         *lane = Lane::new(t.as_ptr(), t.dtype().size());
     }
-    // SAFETY: as above; each operand has the `n` elements of the result, which is fresh memory.
+    // SAFETY: `f` is the operator's loop for these dtypes, `result` the dtype of its result; each operand has the `n` elements of the result, which is fresh memory.
     unsafe { elementwise_flat(f, n, &lanes[..inputs.len()], ptr, result.size()) }.map_err(fault)?;
     Ok(out)
 }

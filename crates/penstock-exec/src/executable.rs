@@ -1,38 +1,74 @@
 //! Functions made ready to run.
 
-use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::time::Duration;
 
-use penstock_data::{Error, Result, Tensor, memory};
+use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, memory};
 use penstock_ir::stack::{stack_left, with_room};
-use penstock_ir::{Census, Derived, Env, Function, Graph, Type};
+use penstock_ir::{Counter, Derived, Env, Function, Graph, Type, Verified};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
 use crate::args::Inputs;
+use crate::offload;
 use crate::plan::Plan;
+use crate::sizes::{BySizes, Choice, sizes_of};
 use crate::variable::Arg;
 
-/// Plans for different sizes that an executable keeps.
-const KEPT_PLANS: usize = 16;
-/// Plans that are made for new sizes before further sizes share one plan for all.
-const MADE_PLANS: usize = 64;
 /// The bytes of stack that a run may need besides those of the runs within it: recursion that leaves less is an error, not
 /// an overflow.
 const STACK_OF_A_RUN: usize = 96 << 10;
 
-/// Graphs of more instructions than this are large.
-const MANY: usize = 1 << 16;
+/// Graphs of more instructions than this are large: to optimise or to differentiate them takes longer than a host should wait.
+const LARGE: usize = 1 << 12;
 
-/// What making a plan of a large graph takes for each instruction, at most.
+/// What making a plan of a large graph, or the derivatives of one, takes for each instruction, at most.
 const BYTES_OF_AN_INSTRUCTION: usize = 2048;
+
+/// Does `work` on a function that takes time and memory in proportion to its graph. That on a large one is done apart from the
+/// caller, which asks its host meanwhile whether to wait for it. Passes take memory in ways that cannot fail: whether there is
+/// enough is tried first.
+///
+/// # Errors
+/// Those of `work`; `ResourceExhausted`; the host's, where it does not wait.
+pub fn on_graph<R: Send + 'static>(
+    function: &Arc<Function>,
+    env: &dyn Env,
+    work: impl FnOnce(&Arc<Function>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    if !is_large(function) {
+        return work(function);
+    }
+    let theirs = function.clone();
+    offload::run(env, move |_| {
+        theirs.graph().map_or(Ok(()), |graph| room_for(graph))?;
+        work(&theirs)
+    })?
+}
+
+/// Whether what [`on_graph`] does with a function is done apart from its caller.
+pub fn is_large(function: &Function) -> bool {
+    function.graph().is_some_and(|graph| graph.insts.len() > LARGE)
+}
+
+/// Tries whether there is memory for what is made of a graph.
+///
+/// # Errors
+/// `ResourceExhausted` where there is not.
+pub fn room_for(graph: &Graph) -> Result<()> {
+    if graph.insts.len() > LARGE {
+        memory::with_room::<[u8; BYTES_OF_AN_INSTRUCTION]>(graph.insts.len())?;
+    }
+    Ok(())
+}
 
 /// A function made ready to run, from any number of threads at once.
 ///
-/// Where the input types leave sizes open, a plan is made for the sizes of a call, and kept for later calls.
+/// Where the input types leave sizes open, a plan is made for the sizes of a call ([`crate::sizes`] says when), and kept for
+/// later calls: the graph as it was traced is inferred, optimised and planned anew for them.
 pub struct Executable {
-    graph: Graph,
+    graph: Arc<Verified>,
     inputs: Inputs,
     options: Options,
     /// How many of the inputs, the last ones, the function took from outside.
@@ -40,8 +76,10 @@ pub struct Executable {
     calls_host: bool,
     /// For the input types as they are.
     general: OnceLock<Arc<Plan>>,
-    /// For the exact types of calls, latest first.
-    special: Mutex<Special>,
+    /// For the sizes of calls.
+    special: Mutex<BySizes>,
+    /// Whether that lock is given up.
+    stuck: AtomicBool,
     /// The same with checks that results are finite.
     checked: OnceLock<Box<Executable>>,
 }
@@ -61,18 +99,15 @@ pub fn checks_numerics() -> bool {
     CHECK_NUMERICS.load(Ordering::Relaxed)
 }
 
-#[derive(Default)]
-struct Special {
-    plans: VecDeque<(Box<[usize]>, Arc<Plan>)>,
-    made: usize,
-}
-
-/// The executable of a function, made once.
+/// The executable of a function, made once, by [`on_graph`].
 ///
 /// # Errors
-/// As [`Executable::new`].
-pub fn executable(function: &Function) -> Result<Arc<Executable>> {
-    function.derive(Executable::new)
+/// As [`Executable::new`]; the host's, where it does not wait.
+pub fn executable(function: &Arc<Function>, env: &dyn Env) -> Result<Arc<Executable>> {
+    match function.derived::<Executable>() {
+        Some(made) => Ok(made),
+        None => on_graph(function, env, |function| function.derive(Executable::new)),
+    }
 }
 
 impl Executable {
@@ -92,26 +127,29 @@ impl Executable {
         let graph = function
             .graph()
             .ok_or_else(|| Error::precondition(format!("function '{}' has no graph yet", function.name())))?;
-        // The optimiser and the plan take memory in ways that cannot fail: whether there is enough is tried first.
-        if graph.insts.len() > MANY {
-            memory::with_room::<[u8; BYTES_OF_AN_INSTRUCTION]>(graph.insts.len())?;
-        }
+        room_for(graph)?;
         let inputs = Inputs::of(graph);
         let calls_host = with_room(graph.depth(), || penstock_ir::effects_of_region(graph, graph.body()).host)?;
         let executable = Executable {
-            graph: graph.clone(),
+            graph: Arc::new(graph.clone()),
             inputs,
-            options,
             captures: function.captures(),
             calls_host,
             general: OnceLock::new(),
-            special: Mutex::default(),
+            special: Mutex::new(BySizes::new(&options)),
+            stuck: AtomicBool::new(false),
+            options,
             checked: OnceLock::new(),
         };
         if executable.inputs.is_static {
             executable.general()?;
         }
         Ok(executable)
+    }
+
+    /// The graph that it was made of.
+    pub fn graph(&self) -> &Verified {
+        &self.graph
     }
 
     /// Runs it.
@@ -132,16 +170,16 @@ impl Executable {
         {
             return plan.run(args, env);
         }
-        self.plan_for(args)?.run(args, env)
+        self.plan_for(args, env)?.run(args, env)
     }
 
     /// The plan that runs these arguments.
     ///
     /// # Errors
     /// As [`Executable::run`], for arguments that do not fit.
-    pub(crate) fn plan(&self, args: &[Arg]) -> Result<Arc<Plan>> {
+    pub(crate) fn plan(&self, args: &[Arg], env: &dyn Env) -> Result<Arc<Plan>> {
         if checks_numerics() && !self.options.check_numerics {
-            return self.checked()?.plan(args);
+            return self.checked()?.plan(args, env);
         }
         self.inputs.check(args)?;
         if self.inputs.is_static
@@ -149,7 +187,7 @@ impl Executable {
         {
             return Ok(plan.clone());
         }
-        self.plan_for(args)
+        self.plan_for(args, env)
     }
 
     /// Runs it at once, where that takes a few microseconds at most, and neither calls host code nor other functions;
@@ -165,11 +203,16 @@ impl Executable {
         env: &dyn Env,
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Option<Result<()>> {
-        if self.calls_host || !self.inputs.is_static || checks_numerics() {
+        if self.calls_host || checks_numerics() {
             return None;
         }
-        let plan =
-            self.general.get().filter(|plan| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns))?;
+        let is_light = |plan: &&Arc<Plan>| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns);
+        if self.inputs.is_static {
+            let plan = self.general.get().filter(is_light)?;
+            return Some(self.inputs.check(args).and_then(|()| plan.run_taking(args, env, outputs)));
+        }
+        // Arguments that do not fit are not of the sizes of the call before.
+        let plan = self.lock_special()?.repeated(args.iter().filter_map(Arg::tensor)).filter(is_light)?.clone();
         Some(self.inputs.check(args).and_then(|()| plan.run_taking(args, env, outputs)))
     }
 
@@ -183,7 +226,8 @@ impl Executable {
                 captures: self.captures,
                 calls_host: self.calls_host,
                 general: OnceLock::new(),
-                special: Mutex::default(),
+                special: Mutex::new(BySizes::new(&self.options)),
+                stuck: AtomicBool::new(false),
                 checked: OnceLock::new(),
             })
         });
@@ -217,7 +261,7 @@ impl Executable {
     ///
     /// # Errors
     /// What the optimiser reports.
-    pub fn optimized(&self) -> Result<Graph> {
+    pub fn optimized(&self) -> Result<Verified> {
         let types: Vec<Type> = self.graph.inputs().iter().map(|&v| self.graph.ty(v).clone()).collect();
         with_room(self.levels(), || optimize_for(&self.graph, &types, &self.options))?
     }
@@ -230,9 +274,7 @@ impl Executable {
 
     /// A plan for exact input types.
     fn plan_of(&self, types: &[Type]) -> Result<Plan> {
-        with_room(self.levels(), || {
-            Plan::new(&optimize_for(&self.graph, types, &self.options)?, self.captures, &self.options)
-        })?
+        make_plan(&self.graph, self.levels(), types, self.captures, &self.options)
     }
 
     fn general(&self) -> Result<&Arc<Plan>> {
@@ -244,69 +286,106 @@ impl Executable {
         Ok(self.general.get_or_init(|| plan))
     }
 
-    /// The plan for the sizes of these arguments.
-    fn plan_for(&self, args: &[Arg]) -> Result<Arc<Plan>> {
-        let sizes: SmallVec<[usize; 16]> = args
-            .iter()
-            .filter_map(Arg::tensor)
-            .flat_map(|t| std::iter::once(t.rank()).chain(t.dims().iter().copied()))
-            .collect();
-        // A lock that another thread holds is not waited for long: it may be held for ever in a forked child.
-        let lock = || {
-            (0..100).find_map(|_| {
-                let guard = self.special.try_lock().ok();
-                if guard.is_none() {
-                    std::thread::yield_now();
-                }
-                guard
-            })
-        };
-        let mut crowded = false;
-        if let Some(mut special) = lock() {
-            if let Some(i) = special.plans.iter().position(|(key, _)| **key == *sizes) {
-                if i > 0
-                    && let Some(entry) = special.plans.remove(i)
-                {
-                    special.plans.push_front(entry);
-                }
-                return Ok(special.plans[0].1.clone());
+    /// The plans for sizes; `None` where another thread has held their lock for long: in a forked child it may be held for ever,
+    /// and is not asked for again.
+    fn lock_special(&self) -> Option<MutexGuard<'_, BySizes>> {
+        const TRIES: u32 = 1000;
+        const YIELDS: u32 = 100;
+        if self.stuck.load(Ordering::Relaxed) {
+            return None;
+        }
+        for i in 0..TRIES {
+            if let Ok(guard) = self.special.try_lock() {
+                return Some(guard);
             }
-            special.made += 1;
-            crowded = special.made > MADE_PLANS;
+            if i < YIELDS { std::thread::yield_now() } else { std::thread::sleep(Duration::from_micros(100)) }
         }
-        if crowded {
-            return self.general().cloned();
+        self.stuck.store(true, Ordering::Relaxed);
+        None
+    }
+
+    /// The plan for the sizes of these arguments. Where the graph is large, it is made as [`on_graph`] does.
+    fn plan_for(&self, args: &[Arg], env: &dyn Env) -> Result<Arc<Plan>> {
+        let tensors = || args.iter().filter_map(Arg::tensor);
+        let choice = match self.lock_special() {
+            None => Choice::General,
+            Some(mut special) => match special.repeated(tensors()) {
+                Some(plan) => return Ok(plan.clone()),
+                None => special.choose(&sizes_of(tensors())),
+            },
+        };
+        match choice {
+            Choice::Ready(plan) => Ok(plan),
+            Choice::General => self.general().cloned(),
+            Choice::Exact => {
+                let plan = self.make(self.types(args, tensors().map(|t| Shape::known(t.dims()))), env)?;
+                if let Some(mut special) = self.lock_special() {
+                    special.keep(&sizes_of(tensors()), plan.clone());
+                }
+                Ok(plan)
+            }
+            Choice::Pattern(pattern) => {
+                let shapes = pattern.shapes(self.first_symbol());
+                let plan = self.make(self.types(args, shapes.into_iter()), env)?;
+                if let Some(mut special) = self.lock_special() {
+                    special.keep_pattern(pattern, plan.clone());
+                }
+                Ok(plan)
+            }
         }
-        let types: Vec<Type> = args
-            .iter()
+    }
+
+    /// The types of the inputs for these arguments, the tensors of which have these shapes.
+    fn types(&self, args: &[Arg], mut shapes: impl Iterator<Item = Shape>) -> Vec<Type> {
+        args.iter()
             .zip(self.graph.inputs())
             .map(|(arg, &input)| match arg {
-                Arg::Tensor(t) => Type::of(t),
+                Arg::Tensor(t) => Type::tensor(t.dtype(), shapes.next().unwrap_or(Shape::UNRANKED)),
                 Arg::Variable(v) => {
                     v.ty().shape().merge(self.graph.ty(input).shape()).map_or_else(|| v.ty(), |s| v.ty().with_shape(s))
                 }
             })
-            .collect();
-        // With exact sizes, inference may reject an instruction that this run would not reach: then the plan for
-        // all sizes runs, and reports it if it is reached.
-        let plan = match self.plan_of(&types) {
-            Ok(plan) => Arc::new(plan),
-            Err(_) => self.general()?.clone(),
+            .collect()
+    }
+
+    /// The first symbol that the graph does not have.
+    fn first_symbol(&self) -> u32 {
+        let dims = self.graph.values.iter().flat_map(|(_, data)| data.ty.shape().dims().unwrap_or(&[]));
+        let symbols = dims.map(|dim| match dim {
+            Dim::Sym(Symbol(s)) => s.saturating_add(1),
+            _ => 0,
+        });
+        symbols.max().unwrap_or(0)
+    }
+
+    /// A plan for input types. Inference may reject for them what no run would reach: then the plan for all sizes serves, and
+    /// reports it if it is reached.
+    fn make(&self, types: Vec<Type>, env: &dyn Env) -> Result<Arc<Plan>> {
+        let made = if self.graph.insts.len() > LARGE {
+            let (graph, levels, captures, options) =
+                (self.graph.clone(), self.levels(), self.captures, self.options.clone());
+            offload::run(env, move |_| make_plan(&graph, levels, &types, captures, &options))?
+        } else {
+            self.plan_of(&types)
         };
-        if let Some(mut special) = lock() {
-            special.plans.push_front((sizes.into_vec().into(), plan.clone()));
-            special.plans.truncate(KEPT_PLANS);
+        match made {
+            Ok(plan) => Ok(Arc::new(plan)),
+            Err(error) if error.class() == Class::ResourceExhausted => Err(error),
+            Err(_) => self.general().cloned(),
         }
-        Ok(plan)
     }
 }
 
+fn make_plan(graph: &Verified, levels: usize, types: &[Type], captures: usize, options: &Options) -> Result<Plan> {
+    room_for(graph)?;
+    with_room(levels, || Plan::new(&optimize_for(graph, types, options)?, captures, options))?
+}
+
 impl Derived for Executable {
-    fn count(&self, census: &mut Census) -> bool {
+    fn count(&self, census: &mut dyn Counter) -> bool {
         let Ok(special) = self.special.try_lock() else { return false };
         let general = self.general.get();
-        let own =
-            special.plans.iter().map(|(_, plan)| plan).filter(|plan| !general.is_some_and(|g| Arc::ptr_eq(g, plan)));
+        let own = special.plans().filter(|plan| !general.is_some_and(|g| Arc::ptr_eq(g, plan)));
         census.graph(&self.graph)
             && general.into_iter().chain(own).all(|plan| plan.count(census))
             && self.checked.get().is_none_or(|checked| checked.count(census))

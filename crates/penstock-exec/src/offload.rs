@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use penstock_data::{Error, Result};
+use penstock_data::{Error, Result, memory};
 use penstock_ir::Env;
 use penstock_kernels::pool;
 
@@ -78,7 +78,8 @@ fn start<R: Send + 'static>(
         // Where nobody waits any more, the result is dropped here.
         drop(waiting.0.send(Message::Done(result)));
     };
-    if thread::Builder::new().name("penstock-offload".into()).stack_size(STACK).spawn(body).is_err() {
+    let builder = thread::Builder::new().name("penstock-offload".into()).stack_size(STACK);
+    if !memory::has_room_for_thread(STACK) || builder.spawn(body).is_err() {
         let work = take(&work).ok_or_else(|| Error::internal("the work was taken by a thread that did not start"))?;
         return Ok(work(env));
     }

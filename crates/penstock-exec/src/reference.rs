@@ -1,8 +1,8 @@
 //! The reference interpreter: one instruction after the other, as written. The oracle of all else.
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Attr, Env, Graph, Inst, InstData, Region, Value, order, stack};
-use penstock_ops::control::results_with_gradient;
+use penstock_ir::{Attr, Cpu, Env, Graph, Inst, InstData, Region, Structure, Value, Verified, order, stack};
+use penstock_ops::control::{CALL, COND, SWITCH, WHILE, WITH_GRADIENT, results_with_gradient};
 use penstock_passes::evaluate::{Outputs, check_promise, evaluate};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -17,7 +17,7 @@ use crate::variable::Arg;
 /// # Errors
 /// `InvalidArgument` or `DType` for arguments that do not fit the inputs; what the instructions report, with their
 /// operator and location.
-pub fn run(graph: &Graph, args: &[Arg], env: &dyn Env) -> Result<Vec<Tensor>> {
+pub fn run(graph: &Verified, args: &[Arg], env: &dyn Env) -> Result<Vec<Tensor>> {
     Interpreter { graph, env, values: FxHashMap::default(), shuffle: None }.run(args)
 }
 
@@ -26,7 +26,7 @@ pub fn run(graph: &Graph, args: &[Arg], env: &dyn Env) -> Result<Vec<Tensor>> {
 ///
 /// # Errors
 /// As [`run`]. Where several instructions fail, any of their errors that order allows.
-pub fn run_shuffled(graph: &Graph, args: &[Arg], env: &dyn Env, seed: u64) -> Result<Vec<Tensor>> {
+pub fn run_shuffled(graph: &Verified, args: &[Arg], env: &dyn Env, seed: u64) -> Result<Vec<Tensor>> {
     Interpreter { graph, env, values: FxHashMap::default(), shuffle: Some(seed | 1) }.run(args)
 }
 
@@ -82,34 +82,34 @@ impl Interpreter<'_> {
     fn inst(&mut self, inst: Inst) -> Result<()> {
         let graph = self.graph;
         let data = &graph.insts[inst];
-        let results = match data.op.name {
-            "cond" => {
+        let results = match data.op.0 {
+            op if op.is(&COND) => {
                 let region = data.regions[usize::from(!self.predicate(data.operands[0])?)];
                 self.region(region)?
             }
-            "switch" => {
+            op if op.is(&SWITCH) => {
                 let last = data.regions.len() - 1;
                 let index = self.tensor(data.operands[0])?.item::<i32>();
                 let index = index.ok_or_else(|| Error::invalid("the index must be a scalar"))?;
                 let region = data.regions[usize::try_from(index).map_or(last, |i| i.min(last))];
                 self.region(region)?
             }
-            "while" => self.repeat(data)?,
-            "fused" | "native" => {
+            op if op.is(&WHILE) => self.repeat(data)?,
+            op if matches!(op.cpu, Cpu::Executor(Structure::Body)) => {
                 let inputs = self.tensors(&data.operands)?;
                 self.bind(&graph.regions[data.regions[0]].params, inputs);
                 self.region(data.regions[0])?
             }
-            "call" => {
+            op if op.is(&CALL) => {
                 let Attr::Func(callee) = &data.attrs.0[0] else { return Err(Error::internal("no callee")) };
                 let args = data.operands.iter().map(|&v| self.arg(v).cloned()).collect::<Result<Vec<_>>>()?;
-                let callee = callee.get();
+                let callee = callee.get()?;
                 let body = callee.graph().ok_or_else(|| Error::internal("the function has no graph"))?;
                 let callee =
                     Interpreter { graph: body, env: self.env, values: FxHashMap::default(), shuffle: self.shuffle };
                 callee.run(&args)?
             }
-            "with_gradient" => self.tensors(&data.operands[..results_with_gradient(&data.attrs)])?,
+            op if op.is(&WITH_GRADIENT) => self.tensors(&data.operands[..results_with_gradient(&data.attrs)])?,
             _ => self.simple(data)?.into_vec(),
         };
         for (i, (tensor, &value)) in results.iter().zip(&data.results).enumerate() {

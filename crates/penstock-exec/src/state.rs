@@ -5,10 +5,10 @@
 use std::sync::Arc;
 
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Call, Env, OpDef};
+use penstock_ir::{Attrs, Call, Cpu, Env, OpDef};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
-use penstock_ops::updates::{RNG_READ_AND_SKIP, Update, update_of};
+use penstock_ops::updates::{RNG_READ_AND_SKIP, Update};
 use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
@@ -24,7 +24,7 @@ const UPDATE_NS: f64 = 1.0;
 /// Runs an operator that accesses a variable, its first operand.
 pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn Env) -> Result<Outputs> {
     match args {
-        [Arg::Variable(v), rest @ ..] if let Some(run) = update_of(op) => {
+        [Arg::Variable(v), rest @ ..] if let Cpu::Variable(run) = op.cpu => {
             let inputs = rest.iter().map(Arg::tensor).collect::<Option<SmallVec<[&Tensor; 4]>>>();
             let inputs = inputs.ok_or_else(|| Error::unimplemented("takes one variable"))?;
             update_part(v, run, &inputs, usize::from(op.is(&RNG_READ_AND_SKIP)), attrs, env)
@@ -124,7 +124,8 @@ impl Drop for Lent<'_> {
 
 /// Makes a tensor the only one that sees its elements. What it was comes back where that had to be copied.
 fn own(tensor: &mut Tensor) -> Result<Option<Tensor>> {
-    if tensor.is_empty() || tensor.as_mut_ptr().is_some() {
+    // A table is copied as a whole by who changes it, where that must be.
+    if tensor.is_empty() || tensor.as_mut_ptr().is_some() || tensor.table().is_some() {
         return Ok(None);
     }
     let copy = tensor.to_owned_memory()?;
@@ -190,7 +191,7 @@ fn update_now(variable: &Variable, f: LoopFn, operand: &Tensor, begin: &dyn Fn()
         }
         let mut fresh = Tensor::empty(value.dtype(), value.dims())?;
         let out = fresh.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
-        // SAFETY: as above, with fresh memory for the result.
+        // SAFETY: both lanes have `n` elements of the loop's dtype, and so has the result, which is fresh memory.
         unsafe { elementwise_flat(f, n, &lanes, out, size) }.map_err(fault)?;
         Ok(Some(std::mem::replace(value, fresh)))
     })?;

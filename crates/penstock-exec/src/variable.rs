@@ -148,19 +148,21 @@ impl Variable {
     }
 
     /// Changes the value: `f` gets it for writing, and writes in place where nobody else holds its
-    /// buffer. It must leave a value of a dtype and shape that the variable takes, even where it fails.
+    /// buffer. It is to leave a value of a dtype and shape that the variable takes, even where it fails or panics: where it does
+    /// not, the variable has no value any more.
     ///
     /// `f` runs while the cell is locked: it must not touch this variable, run host code, or drop a value that it
     /// replaces, whose memory may be the host's; it returns that, for the caller to drop.
     ///
     /// # Errors
-    /// Those of `f`; `FailedPrecondition` where there is no value.
+    /// Those of `f`; `FailedPrecondition` where there is no value; `DType` or `InvalidArgument` where `f` leaves one that does not
+    /// fit.
     pub fn update<R>(&self, f: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
-        let mut cell = self.cell();
-        let value = cell.as_mut().ok_or_else(|| self.uninitialized())?;
-        let result = f(value)?;
-        debug_assert!(self.check(value).is_ok());
-        Ok(result)
+        let mut open = Open { variable: self, cell: self.cell(), wrong: None };
+        let result = f(open.cell.as_mut().ok_or_else(|| self.uninitialized())?);
+        let checked = open.close();
+        let result = result?;
+        checked.map(|()| result)
     }
 
     /// How many elements an update has to copy first, since somebody else sees them too; no number is enough where somebody
@@ -214,6 +216,28 @@ impl Variable {
     }
 }
 
+/// A value that is being changed. Whatever ends that, a panic too, a value that does not fit does not stay.
+struct Open<'a> {
+    variable: &'a Variable,
+    cell: MutexGuard<'a, Option<Tensor>>,
+    /// The value that did not fit. Fields are dropped in order: it goes when the cell is open to others again.
+    wrong: Option<Tensor>,
+}
+
+impl Open<'_> {
+    #[inline]
+    fn close(&mut self) -> Result<()> {
+        let Some(value) = &*self.cell else { return Ok(()) };
+        self.variable.check(value).inspect_err(|_| self.wrong = self.cell.take())
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let _ = self.close();
+    }
+}
+
 impl std::fmt::Debug for Variable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "variable '{}' {}{}", self.name, self.dtype, self.shape)
@@ -264,5 +288,57 @@ impl From<Tensor> for Arg {
 impl From<Arc<Variable>> for Arg {
     fn from(variable: Arc<Variable>) -> Arg {
         Arg::Variable(variable)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    use penstock_data::Class;
+
+    use super::*;
+
+    #[test]
+    fn an_update_that_leaves_another_type_leaves_no_value() {
+        let variable =
+            || Variable::new("v", DType::F32, Shape::known(&[8]), Tensor::zeros(DType::F32, &[8]).ok()).unwrap();
+        let wrong = || Tensor::zeros(DType::F64, &[1000]).unwrap();
+
+        let v = variable();
+        let put = |v: &Variable, new: Tensor| {
+            v.update(|value| {
+                *value = new;
+                Ok(())
+            })
+        };
+        let error = put(&v, wrong()).unwrap_err();
+        assert_eq!(error.class(), Class::DType);
+        assert_eq!(v.read().unwrap_err().class(), Class::FailedPrecondition);
+
+        let v = variable();
+        let error = put(&v, Tensor::zeros(DType::F32, &[9]).unwrap()).unwrap_err();
+        assert_eq!(error.class(), Class::InvalidArgument);
+        assert!(!v.is_initialized());
+
+        // Where the change fails or panics on its way, too.
+        let v = variable();
+        let error = v.update(|value| {
+            *value = wrong();
+            Err::<(), _>(Error::cancelled("enough"))
+        });
+        assert_eq!(error.unwrap_err().class(), Class::Cancelled);
+        assert!(!v.is_initialized());
+
+        let v = variable();
+        let panic = catch_unwind(AssertUnwindSafe(|| {
+            v.update::<()>(|value| {
+                *value = wrong();
+                panic!("enough");
+            })
+        }));
+        assert!(panic.is_err() && !v.is_initialized());
+        v.assign(Tensor::zeros(DType::F32, &[8]).unwrap()).unwrap();
+        put(&v, Tensor::zeros(DType::F32, &[8]).unwrap()).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! How long an operator takes, roughly: whether it is worth a thread of its own.
 
-use penstock_data::{DType, Dims, Tensor};
-use penstock_ir::{Attrs, OpDef, Type};
+use penstock_data::{Dims, Tensor};
+use penstock_ir::{Attrs, CostCx, OpDef, Type};
 use smallvec::SmallVec;
 
 /// Operands and results of no more elements than this are no work.
@@ -50,68 +50,11 @@ pub(crate) fn is_heavy(elements: usize, ns: f64, heavy: f64) -> bool {
     elements as f64 * ns >= heavy
 }
 
-/// Estimated nanoseconds on one thread for each element of what the operator reads or writes, whichever is more.
-pub(crate) fn per_element(op: &OpDef) -> f64 {
-    match op.name {
-        "lgamma" | "digamma" | "polygamma" | "zeta" | "random_gamma_grad" => 100.0,
-        "stateless_random_gamma" | "stateless_random_binomial" | "stateless_random_poisson" => 100.0,
-        "sort" | "argsort" | "top_k" | "unique" | "searchsorted" | "as_string" => 100.0,
-        "fft" | "rfft" | "irfft" => 30.0,
-        name if ["string_", "regex_", "unicode_"].iter().any(|p| name.starts_with(p)) => 100.0,
-        _ => 1.0,
-    }
-}
-
 /// Estimated nanoseconds of an operator on one thread; `None` where a size is not known.
 pub(crate) fn nanoseconds(op: &OpDef, attrs: &Attrs, ins: &[Type], outs: &[Type]) -> Option<f64> {
     let extents = |types: &[Type]| types.iter().map(|t| t.shape().extents()).collect::<Option<Vec<Dims>>>();
-    let dtype = ins.first().map(Type::dtype);
-    let (ins, outs) = (extents(ins)?, extents(outs)?);
-    let count = |dims: &Dims| dims.iter().map(|&n| n as f64).product::<f64>();
-    let total = |list: &[Dims]| list.iter().map(count).sum::<f64>();
-    let (read, written) = (total(&ins), total(&outs));
-    let last = |dims: &Dims| dims.last().map_or(1.0, |&n| n as f64);
-    // Rows times columns of a matrix, and the lesser of the two.
-    let matrix = |dims: &Dims| match dims[..] {
-        [.., m, n] => (m as f64 * n as f64, m.min(n) as f64),
-        _ => (1.0, 1.0),
-    };
-    let work = match op.name {
-        "matmul" | "matmul_int32" => {
-            let each = match dtype {
-                _ if op.name == "matmul_int32" => 0.02,
-                Some(DType::F32 | DType::F64) => 0.03,
-                _ => 0.2,
-            };
-            let rows = match outs[0][..] {
-                [.., m, _] => m.max(1) as f64,
-                _ => 1.0,
-            };
-            each * written * matrix(&ins[0]).0 / rows
-        }
-        "conv" => 0.5 * written * count(&ins[1]) / last(&ins[1]).max(1.0),
-        "conv_input_grad" => 0.5 * count(&ins[2]) * count(&ins[1]) / last(&ins[1]).max(1.0),
-        "conv_filter_grad" => 0.5 * count(&ins[2]) * written / last(&ins[2]).max(1.0),
-        "eig" | "eigvals" => 5.0 * read * matrix(&ins[0]).1,
-        "svd" | "svd_full" | "singular_values" | "self_adjoint_eig" | "self_adjoint_eigvals" => {
-            read * matrix(&ins[0]).1
-        }
-        "cholesky"
-        | "lu"
-        | "qr"
-        | "qr_full"
-        | "matrix_inverse"
-        | "matrix_determinant"
-        | "log_matrix_determinant"
-        | "matrix_solve"
-        | "triangular_solve" => 0.1 * read * matrix(&ins[0]).1,
-        _ => {
-            let window = op.attrs.iter().position(|a| a.name == "ksize").map_or(&[][..], |i| attrs.ints(i));
-            let window: f64 = window.iter().map(|&n| n as f64).product();
-            per_element(op) * read.max(written) * window.max(1.0)
-        }
-    };
-    Some(work)
+    let (dtype, ins, outs) = (ins.first().map(Type::dtype), extents(ins)?, extents(outs)?);
+    Some(op.cost.nanoseconds(&CostCx { dtype, ins: &ins, outs: &outs, attrs }))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! When two functions, or two results, are the same.
 
 use penstock_data::{Tensor, with_dtype};
-use penstock_ir::{Attr, Function, Graph};
+use penstock_ir::{Attr, Function, Verified};
 use rustc_hash::FxHashSet;
 
 /// Whether both functions have the same text form and the same graphs, callees included.
@@ -31,7 +31,7 @@ impl Comparison {
             }
     }
 
-    fn graphs(&mut self, a: &Graph, b: &Graph) -> bool {
+    fn graphs(&mut self, a: &Verified, b: &Verified) -> bool {
         a.values == b.values
             && a.regions == b.regions
             && a.locs == b.locs
@@ -50,7 +50,10 @@ impl Comparison {
     fn attrs(&mut self, a: &Attr, b: &Attr) -> bool {
         match (a, b) {
             (Attr::Float(a), Attr::Float(b)) => a.to_bits() == b.to_bits(),
-            (Attr::Func(a), Attr::Func(b)) => self.functions(&a.get(), &b.get()),
+            (Attr::Func(a), Attr::Func(b)) => match (a.get(), b.get()) {
+                (Ok(a), Ok(b)) => self.functions(&a, &b),
+                (a, b) => a.is_err() && b.is_err(),
+            },
             (Attr::Host(a), Attr::Host(b)) => a.0.name() == b.0.name(),
             _ => a == b,
         }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use penstock_autodiff::{Request, gradients_in};
 use penstock_data::{Error, Result, Tensor};
 use penstock_exec::{Arg, Executable, Variable, reference};
-use penstock_ir::{Builder, Function, Graph, compact, parse_function, print_tensor, verify};
+use penstock_ir::{Builder, Function, Verified, parse_function, print_tensor, verify};
 use penstock_ops::{Ops, control};
 use penstock_passes::{Options, PASSES, Thresholds, optimize_for};
 
@@ -115,14 +115,14 @@ fn options(file: &TestFile) -> Result<Options> {
     Ok(options)
 }
 
-fn optimized(graph: &Graph, options: &Options) -> Result<Graph> {
+fn optimized(graph: &Verified, options: &Options) -> Result<Verified> {
     let optimized = optimize_for(graph, &graph.signature().params, options)?;
     verify(&optimized)?;
     Ok(optimized)
 }
 
 /// The graph of the gradients of the sum of all outputs.
-fn gradient(graph: &Graph) -> Result<Graph> {
+fn gradient(graph: &Verified) -> Result<Verified> {
     let mut builder = Builder::new(&control::CONST);
     let mut inputs = Vec::new();
     for &input in graph.inputs() {
@@ -140,10 +140,10 @@ fn gradient(graph: &Graph) -> Result<Graph> {
     let grads: Vec<_> = grads.into_iter().flatten().collect();
     let gradient = builder.finish(&grads)?;
     verify(&gradient)?;
-    Ok(compact(&gradient))
+    Ok(gradient.compact())
 }
 
-fn each_run(graph: &Graph, file: &TestFile) -> Result<String> {
+fn each_run(graph: &Verified, file: &TestFile) -> Result<String> {
     let runs: Result<Vec<String>> = file.args.iter().map(|args| run_tiers(graph, args)).collect();
     Ok(runs?.join("\n"))
 }
@@ -159,7 +159,7 @@ type Tier<'a> = dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>> + 'a;
 ///
 /// # Errors
 /// `Internal` where two tiers disagree; what the passes report.
-pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
+pub fn run_tiers(graph: &Verified, tensors: &[Tensor]) -> Result<String> {
     run_tiers_with(graph, tensors, &[("the executor with all thresholds at their least", Thresholds::SMALL.into())])
 }
 
@@ -167,19 +167,22 @@ pub fn run_tiers(graph: &Graph, tensors: &[Tensor]) -> Result<String> {
 ///
 /// # Errors
 /// As [`run_tiers`].
-pub fn run_tiers_with(graph: &Graph, tensors: &[Tensor], more: &[(&str, Options)]) -> Result<String> {
+pub fn run_tiers_with(graph: &Verified, tensors: &[Tensor], more: &[(&str, Options)]) -> Result<String> {
     let small = Options {
-        thresholds: Thresholds { fused_bytes: 0, slab_bytes: 0, ..Thresholds::DEFAULT },
+        thresholds: Thresholds { fused_bytes: 0, block_bytes: 0, ..Thresholds::DEFAULT },
         ..Options::default()
     };
     let optimized = optimized(graph, &small)?;
     let function = Function::new("main", graph.clone());
-    let shuffled = |graph: &Graph, seed: u64| {
+    let shuffled = |graph: &Verified, seed: u64| {
         let graph = graph.clone();
         let run = move |args: &[Arg], env: &Recorder| reference::run_shuffled(&graph, args, env, seed);
         Box::new(run) as Box<Tier<'_>>
     };
     let compiled = Options { thresholds: Thresholds { native_after: 0, ..Thresholds::DEFAULT }, ..Options::default() };
+    let without =
+        |switches: &[&str]| Options { skip: switches.iter().map(|&s| s.into()).collect(), ..Options::default() };
+    let (patterns, general) = (without(&["exact_sizes"]), without(&["exact_sizes", "size_patterns"]));
     let with = |options: &Options| {
         let (function, options) = (&function, options.clone());
         let run = move |args: &[Arg], env: &Recorder| {
@@ -200,6 +203,8 @@ pub fn run_tiers_with(graph: &Graph, tensors: &[Tensor], more: &[(&str, Options)
         ("the executor", with(&Options::default())),
         ("the executor with groups of every size", with(&small)),
         ("the executor with machine code", with(&compiled)),
+        ("the executor with a plan for the pattern of the sizes", with(&patterns)),
+        ("the executor with a plan for all sizes", with(&general)),
     ];
     tiers.extend(more.iter().map(|(name, options)| (*name, with(options))));
     let mut first: Option<Trace> = None;
@@ -218,7 +223,11 @@ pub fn run_tiers_with(graph: &Graph, tensors: &[Tensor], more: &[(&str, Options)
     Ok(first.as_ref().map(show).unwrap_or_default())
 }
 
-fn trace(graph: &Graph, tensors: &[Tensor], tier: &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>) -> Result<Trace> {
+fn trace(
+    graph: &Verified,
+    tensors: &[Tensor],
+    tier: &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>,
+) -> Result<Trace> {
     let (args, variables) = arguments(graph, tensors)?;
     take_log();
     let results = tier(&args, &Recorder::default());
@@ -233,7 +242,7 @@ fn trace(graph: &Graph, tensors: &[Tensor], tier: &dyn Fn(&[Arg], &Recorder) -> 
 ///
 /// # Errors
 /// Where a first value does not fit its variable.
-pub fn arguments(graph: &Graph, tensors: &[Tensor]) -> Result<(Vec<Arg>, Vec<Arc<Variable>>)> {
+pub fn arguments(graph: &Verified, tensors: &[Tensor]) -> Result<(Vec<Arg>, Vec<Arc<Variable>>)> {
     let mut variables = Vec::new();
     let mut args = Vec::new();
     for (i, tensor) in tensors.iter().enumerate() {

@@ -7,13 +7,12 @@
 use std::fmt;
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, List, Loc, Result, Shape, Tensor};
+use penstock_data::{Bool8, Class, DType, Dim, Error, Frame, List, Loc, Result, Shape, Table, Tensor};
 use penstock_exec::reference;
 use penstock_ir::{
-    ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, Graph, OpDef, OpSet, Type, Value, compact,
-    print_tensor,
+    ArgType, Attr, Attrs, Builder, Cpu, Effect, FuncRef, Function, OpDef, OpSet, Type, Value, Verified, print_tensor,
 };
-use penstock_ops::{Ops, control, updates};
+use penstock_ops::{Ops, control, state, table, updates};
 use penstock_passes::evaluate::{Outputs, evaluate};
 use proptest::prelude::*;
 
@@ -37,7 +36,7 @@ pub struct RandomGraph {
 
 impl RandomGraph {
     /// The graph of the function.
-    pub fn graph(&self) -> &Graph {
+    pub fn graph(&self) -> &Verified {
         self.function.graph().expect("a random function is defined")
     }
 }
@@ -87,7 +86,7 @@ pub fn random_graph(seed: u64, size: usize, options: RandomOptions) -> RandomGra
         if options.symbolic && rng.one_in(2) {
             graphs.extend(generalized(&graph, &mut rng));
         }
-        graphs.push(compact(&graph));
+        graphs.push(graph.compact());
         for graph in graphs {
             match check(&graph, &inputs) {
                 Ok(()) => {
@@ -101,7 +100,7 @@ pub fn random_graph(seed: u64, size: usize, options: RandomOptions) -> RandomGra
     }
 }
 
-fn check(graph: &Graph, inputs: &[Tensor]) -> Result<()> {
+fn check(graph: &Verified, inputs: &[Tensor]) -> Result<()> {
     let (args, _) = arguments(graph, inputs)?;
     reference::run(graph, &args, &Recorder::default()).map(|_| ())
 }
@@ -131,7 +130,7 @@ impl Rng {
 }
 
 /// The same graph for inputs of which less is known; `None` where that does not type.
-fn generalized(graph: &Graph, rng: &mut Rng) -> Option<Graph> {
+fn generalized(graph: &Verified, rng: &mut Rng) -> Option<Verified> {
     let mut b = Builder::new(&control::CONST);
     let mut inputs = Vec::new();
     for &input in graph.inputs() {
@@ -140,7 +139,7 @@ fn generalized(graph: &Graph, rng: &mut Rng) -> Option<Graph> {
         inputs.push(b.input(ty, graph.names.get(&input).map(|n| &**n)));
     }
     let outputs = b.inline(graph, &inputs).ok()?;
-    b.finish(&outputs).ok().map(|g| compact(&g))
+    b.finish(&outputs).ok().map(|g| g.compact())
 }
 
 fn vaguer(shape: &Shape, rng: &mut Rng) -> Shape {
@@ -178,10 +177,10 @@ pub(crate) struct Generator<'r> {
     pub(crate) regions: usize,
 }
 
-fn generate(rng: &mut Rng, size: usize, options: RandomOptions, depth: usize) -> (Graph, Vec<Tensor>) {
+fn generate(rng: &mut Rng, size: usize, options: RandomOptions, depth: usize) -> (Verified, Vec<Tensor>) {
     let usable = |op: &&OpDef| {
         op.effects.iter().all(|e| options.effects && matches!(e, Effect::Print | Effect::Random | Effect::Assert))
-            && !matches!(op.cpu, Cpu::Executor)
+            && !matches!(op.cpu, Cpu::Executor(_) | Cpu::Variable(_))
     };
     let (elementwise, sampled): (Vec<_>, Vec<_>) =
         penstock_ops::all().filter(usable).partition(|op| matches!(op.cpu, Cpu::Elementwise(_)));
@@ -299,7 +298,7 @@ impl Generator<'_> {
     pub(crate) fn emit(&mut self, op: &'static OpDef, operands: &[Item], attrs: Attrs) -> Result<()> {
         let known: Option<Vec<&Tensor>> = operands.iter().map(|i| i.tensor.as_ref()).collect();
         let mut outputs = Outputs::new();
-        let known = match known.filter(|_| op.is_pure() && !matches!(op.cpu, Cpu::Executor)) {
+        let known = match known.filter(|_| op.is_pure() && !matches!(op.cpu, Cpu::Executor(_) | Cpu::Variable(_))) {
             Some(tensors) => {
                 evaluate(op, &attrs, &tensors, &mut outputs, &Recorder::default())?;
                 if outputs.iter().any(|t| t.len() > MAX_ELEMENTS) {
@@ -458,9 +457,15 @@ impl Generator<'_> {
     /// `cond` or `switch`, with the same dtypes from each branch.
     fn branch(&mut self, size: usize) -> usize {
         let switch = self.rng.one_in(3);
-        let selector =
-            if switch { Tensor::from(self.rng.below(5) as i32 - 1) } else { Tensor::from(self.rng.one_in(2)) };
-        let selector = self.leaf(&selector).value;
+        let selector = if switch {
+            let number = Tensor::from(self.rng.below(5) as i32 - 1);
+            self.leaf(&number).value
+        } else if self.rng.one_in(4) {
+            self.comparison()
+        } else {
+            let predicate = Tensor::from(self.rng.one_in(2));
+            self.leaf(&predicate).value
+        };
         let count = if switch { 1 + self.rng.below(3) } else { 2 };
         let width = self.rng.below(3);
         let mut types: Option<Vec<Type>> = None;
@@ -481,6 +486,13 @@ impl Generator<'_> {
         size + 1
     }
 
+    /// A predicate that follows from no size, and that folding knows.
+    fn comparison(&mut self) -> Value {
+        let operands = [self.rng.below(2) as f32, 0.5].map(|x| self.b.constant(Tensor::from(x)));
+        let less = Ops.find("less").expect("an operator");
+        self.b.emit(less, &operands, &[]).expect("less of two floats")[0]
+    }
+
     /// A value of a dtype: one of the pool, else a constant, of this shape where that is known.
     fn value_of(&mut self, dtype: DType, shape: &Shape) -> Value {
         let fits: Vec<Value> =
@@ -490,6 +502,9 @@ impl Generator<'_> {
         }
         if dtype == DType::Variant {
             return self.list(&List::zeros(0));
+        }
+        if dtype == DType::Resource {
+            return self.b.constant(Tensor::from_table(Table::new(DType::Str, &[], DType::I64, &[])));
         }
         let dims = shape.extents().unwrap_or_default();
         self.b.constant(Tensor::zeros(dtype, &dims).expect("memory for a small tensor"))
@@ -536,7 +551,7 @@ impl Generator<'_> {
         let (graph, inputs) = generate(self.rng, size, self.options, self.depth + 1);
         let variables: Vec<bool> = graph.inputs().iter().map(|&v| graph.ty(v).is_variable()).collect();
         let name = ["f", "inner step", "f.<locals>.g"][self.rng.below(3)];
-        let function = Arc::new(Function::new(name, compact(&graph)));
+        let function = Arc::new(Function::new(name, graph.compact()));
         for _ in 0..1 + self.rng.below(2) {
             let operands: Vec<Value> = inputs
                 .iter()
@@ -561,8 +576,36 @@ impl Generator<'_> {
         value
     }
 
+    /// Changes or reads a table that a variable holds.
+    fn table_part(&mut self) -> usize {
+        let held: Vec<Value> =
+            (self.variables.iter().copied()).filter(|&v| self.b.graph().ty(v).dtype() == DType::Resource).collect();
+        let variable = match self.rng.pick(&held) {
+            Some(&v) if !self.rng.one_in(4) => v,
+            _ => self.new_variable(&Tensor::from_table(Table::new(DType::Str, &[], DType::I64, &[]))),
+        };
+        let keys = [["a", "b"], ["b", "b"], ["", "a"]][self.rng.below(3)]
+            .map(|key| penstock_data::Bytes::from(key.as_bytes()));
+        let keys = self.b.constant(Tensor::from_strings(&[2], keys.to_vec()).expect("two keys"));
+        let values = self.leaf(&Tensor::vector(&[3i64, -1])).value;
+        let made = match self.rng.below(4) {
+            0 => self.b.emit(&table::TABLE_REMOVE, &[variable, keys], &[]),
+            1 => {
+                let read = self.b.emit(&state::READ_VARIABLE, &[variable], &[]).expect("it is a variable")[0];
+                self.b.emit(&table::TABLE_FIND, &[read, keys, values], &[("each", true.into())])
+            }
+            _ => self.b.emit(&table::TABLE_INSERT, &[variable, keys, values], &[]),
+        };
+        let made = made.expect("keys and values of the table");
+        self.pool.extend(made.into_iter().map(|value| Item { value, tensor: None }));
+        1
+    }
+
     /// Writes a part of a variable, or moves a generator's state on.
     fn variable_part(&mut self) -> usize {
+        if self.rng.one_in(6) {
+            return self.table_part();
+        }
         if self.rng.one_in(4) {
             let state = self.new_variable(&Tensor::vector(&[7i64, 0, 1]));
             let delta = self.b.constant(Tensor::from(self.rng.below(3) as i64));

@@ -3,7 +3,7 @@
 use penstock_data::{DType, Tensor, with_dtype};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_filetests::{Recorder, run_tiers, same_tensor};
-use penstock_ir::{Attrs, Builder, Function, Graph, OpDef, OpSet, Region, Type, Value};
+use penstock_ir::{Attrs, Builder, Function, OpDef, OpSet, Region, Type, Value, Verified};
 use penstock_ops::{Ops, control};
 use penstock_passes::{Options, Thresholds};
 use proptest::prelude::*;
@@ -94,7 +94,7 @@ impl Program {
 }
 
 /// Runs a graph as a plan with machine code on each of some arguments, against the reference interpreter.
-fn agree(graph: &Graph, all: impl Iterator<Item = Vec<Tensor>>) {
+fn agree(graph: &Verified, all: impl Iterator<Item = Vec<Tensor>>) {
     let function = Function::new("main", graph.clone());
     let plan = Executable::with_options(
         &function,
@@ -130,7 +130,7 @@ fn ends(how: &str, signed: bool, start: i64, bound: i64, step: i64) -> bool {
 }
 
 /// `while i HOW bound`, or `while bound HOW i`, over a counter, sums of it, a product with a constant, and what follows it.
-fn counting(dtype: DType, how: &str, step: i64, swapped: bool, bound: Option<i64>) -> Graph {
+fn counting(dtype: DType, how: &str, step: i64, swapped: bool, bound: Option<i64>) -> Verified {
     let mut p = Program::new(dtype, Rng(0));
     let (start, given, by) = (p.input(), p.input(), p.input());
     let bound = bound.map_or(given, |bound| p.constant(bound));

@@ -44,7 +44,7 @@ fn graphs_come_back_from_saved_programs_as_they_were() {
         let bytes = program.to_bytes().unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         let loaded = Program::from_bytes(&bytes).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         assert!(loaded.to_bytes().unwrap() == bytes, "{}", path.display());
-        let back = loaded.at(0).function().clone();
+        let back = loaded.at(0).unwrap().function().clone();
         assert_eq!(back.to_text(), function.to_text(), "{}", path.display());
         saved += 1;
         for args in &file.args {

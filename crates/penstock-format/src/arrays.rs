@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, HashMap};
 use std::io::{Read, Write};
 
-use penstock_data::{Bytes, C128, DType, Error, Result, Tensor};
+use penstock_data::{Bytes, C128, DType, Error, Result, Table, Tensor};
 
 use crate::container::{DTYPES, Stored, damaged, in_section, unread};
+use crate::mapped::Mapped;
 
 /// What follows the key of a string tensor: its bytes, one string after the other, where each starts and ends, and its extents.
 const BYTES: &str = ".bytes";
@@ -13,6 +14,9 @@ const OFFSETS: &str = ".offsets";
 const EXTENTS: &str = ".extents";
 /// What follows the key of a tensor of `c128`, which is pairs of `f64`.
 const PAIRS: &str = ".pairs";
+/// What follows the key of a table: its keys, and the value of each.
+const KEYS: &str = ".keys";
+const VALUES: &str = ".values";
 
 /// An array to write.
 pub(crate) struct Array {
@@ -68,12 +72,23 @@ pub(crate) struct Arrays {
     pub(crate) list: Vec<Array>,
     /// The constants by checksum: where each stands in the list, and its key.
     constants: HashMap<u32, Vec<(usize, String)>>,
+    /// The constants that are tables, with their keys.
+    tables: Vec<(Tensor, String)>,
     count: usize,
 }
 
 impl Arrays {
     /// The key of a constant, which stands once in the file however often it is used.
     pub(crate) fn constant(&mut self, tensor: &Tensor) -> Result<String> {
+        if tensor.table().is_some() {
+            if let Some((_, key)) = self.tables.iter().find(|(known, _)| known == tensor) {
+                return Ok(key.clone());
+            }
+            let key = self.next_constant();
+            self.tables.push((tensor.clone(), key.clone()));
+            self.push(key.clone(), tensor)?;
+            return Ok(key);
+        }
         let crc = match tensor.dtype() {
             DType::Str => tensor.strings().iter().fold(0, |crc, s| crc32c::crc32c_append(crc, s)),
             _ => crc32c::crc32c(tensor.bytes()),
@@ -82,15 +97,23 @@ impl Arrays {
         if let Some((_, key)) = known.find(|(i, _)| self.list[*i].same_as(tensor)) {
             return Ok(key.clone());
         }
-        let key = format!("constants/{}", self.count);
-        self.count += 1;
+        let key = self.next_constant();
         self.constants.entry(crc).or_default().push((self.list.len(), key.clone()));
         self.push(key.clone(), tensor)?;
         Ok(key)
     }
 
+    fn next_constant(&mut self) -> String {
+        self.count += 1;
+        format!("constants/{}", self.count - 1)
+    }
+
     /// Adds a tensor under a key that no other has.
     pub(crate) fn push(&mut self, key: String, tensor: &Tensor) -> Result<()> {
+        if let Some(table) = tensor.table() {
+            self.push(format!("{key}{KEYS}"), &table.keys()?)?;
+            return self.push(key + VALUES, &table.values()?);
+        }
         let dims = tensor.dims().to_vec();
         match tensor.dtype() {
             DType::Str => {
@@ -118,6 +141,18 @@ impl Arrays {
     }
 }
 
+fn dtype_of(key: &str, stored: &Stored) -> Result<DType> {
+    let dtype = DTYPES.iter().find(|(name, _)| *name == stored.dtype).map(|(_, d)| *d);
+    dtype.ok_or_else(|| damaged(key, format_args!("there is no dtype {:?}", stored.dtype)))
+}
+
+fn check_bools(key: &str, dtype: DType, bytes: &[u8]) -> Result<()> {
+    if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
+        return Err(damaged(key, "a bool that is neither 0 nor 1"));
+    }
+    Ok(())
+}
+
 /// The arrays of a file that was read: each the tensor that it is by itself.
 pub(crate) struct Loaded(BTreeMap<String, Tensor>);
 
@@ -132,24 +167,68 @@ impl Loaded {
         order.sort_by_key(|(_, s)| (s.start, s.end));
         let mut read = BTreeMap::new();
         for (key, stored) in order {
-            let dtype = DTYPES.iter().find(|(name, _)| *name == stored.dtype).map(|(_, d)| *d);
-            let dtype = dtype.ok_or_else(|| damaged(key, format_args!("there is no dtype {:?}", stored.dtype)))?;
+            let dtype = dtype_of(key, stored)?;
             let mut tensor = Tensor::empty(dtype, &stored.shape).map_err(|e| in_section(key, &e))?;
             let bytes = tensor.bytes_mut();
             source.read_exact(bytes).map_err(|e| unread(key, &e))?;
             if checksums.get(key) != Some(&crc32c::crc32c(bytes)) {
                 return Err(damaged(key, "the checksum does not fit: the file was changed or is incomplete"));
             }
-            if dtype == DType::Bool && bytes.iter().any(|b| *b > 1) {
-                return Err(damaged(key, "a bool that is neither 0 nor 1"));
-            }
+            check_bools(key, dtype, bytes)?;
             read.insert(key.clone(), tensor);
         }
         Ok(Loaded(read))
     }
 
-    /// The tensor of a key.
+    /// The arrays of a mapped file, whose data starts at byte `data` and is as `arrays` says. They stay in the file, but for
+    /// those that lie there at no multiple of their alignment; their checksums are not looked at.
+    pub(crate) fn mapped(file: &Mapped, data: usize, arrays: &BTreeMap<String, Stored>) -> Result<Loaded> {
+        let tensor = |(key, stored): (&String, &Stored)| {
+            let dtype = dtype_of(key, stored)?;
+            let range = data + stored.start..data + stored.end;
+            let bytes = file.bytes().get(range.clone()).ok_or_else(|| damaged(key, "lies beyond the end"))?;
+            check_bools(key, dtype, bytes)?;
+            let aligned = bytes.as_ptr().addr().is_multiple_of(dtype.size().max(1));
+            let tensor = if aligned && !bytes.is_empty() {
+                Tensor::from_buffer(dtype, &stored.shape, file.buffer(range)?)
+            } else {
+                Tensor::empty(dtype, &stored.shape).map(|mut tensor| {
+                    tensor.bytes_mut().copy_from_slice(bytes);
+                    tensor
+                })
+            };
+            Ok((key.clone(), tensor.map_err(|e| in_section(key, &e))?))
+        };
+        Ok(Loaded(arrays.iter().map(tensor).collect::<Result<_>>()?))
+    }
+
+    /// The tensor of a key, or the table.
     pub(crate) fn tensor(&self, key: &str) -> Result<Tensor> {
+        let keys = format!("{key}{KEYS}");
+        if self.0.contains_key(&keys) || self.0.contains_key(&format!("{keys}{BYTES}")) {
+            return self.table(key, &self.elements(&keys)?);
+        }
+        self.elements(key)
+    }
+
+    /// The table with these keys, a row for each.
+    fn table(&self, key: &str, keys: &Tensor) -> Result<Tensor> {
+        let values = self.elements(&format!("{key}{VALUES}"))?;
+        let wrong = || damaged(key, "its values do not fit its keys");
+        let (Some(([count], a_key)), Some(([values_count], a_value))) =
+            (keys.dims().split_first_chunk(), values.dims().split_first_chunk())
+        else {
+            return Err(wrong());
+        };
+        let mut table = Table::new(keys.dtype(), a_key, values.dtype(), a_value);
+        table.insert_unique(keys, &values).map_err(|e| in_section(key, &e))?;
+        if count != values_count || table.len() != *count {
+            return Err(wrong());
+        }
+        Ok(Tensor::from_table(table))
+    }
+
+    fn elements(&self, key: &str) -> Result<Tensor> {
         if let Some(found) = self.0.get(key) {
             return Ok(found.clone());
         }

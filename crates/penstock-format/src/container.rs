@@ -71,6 +71,8 @@ pub(crate) struct Header {
     pub(crate) texts: BTreeMap<String, String>,
     /// The arrays by key.
     pub(crate) arrays: BTreeMap<String, Stored>,
+    /// Where the data starts in the file.
+    pub(crate) data: usize,
 }
 
 #[cold]
@@ -146,7 +148,7 @@ pub(crate) fn read_header(source: &mut dyn Read, size: u64) -> Result<Header> {
     let bytes = read_checked(source, size)?;
     let Parsed { texts, arrays } =
         serde_json::from_slice(&bytes).map_err(|e| damaged("header", format_args!("not as it should be: {e}")))?;
-    let mut header = Header { texts, arrays };
+    let mut header = Header { texts, arrays, data: LENGTH + bytes.len() };
     header.texts.remove(CHECKSUM_TEXT);
     let data = size - (LENGTH + bytes.len()) as u64;
     check_arrays(&header.arrays, data)?;

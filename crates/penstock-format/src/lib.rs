@@ -13,19 +13,19 @@
 //! | others | the writer's own, see [`Program::text`] |
 //!
 //! A program that is loaded is not trusted: it reaches no host code, and no file unless [`Loader::files`] allows it. A file
-//! is read as a whole. There is no mapping of files into memory: whoever can write to the file could change tensors, which
-//! never change.
+//! is read as a whole, unless [`Loader::load_mapped`] maps it into memory: that is for files that nobody changes.
 
 mod arrays;
 mod container;
 mod manifest;
+mod mapped;
 mod program;
 mod read;
 mod write;
 
 pub use program::{Capture, Program, ProgramBuilder, ProgramFunction, ProgramVariable};
 pub use read::{Limits, Loader};
-pub use write::SaveOptions;
+pub use write::{SaveOptions, replace_file};
 
 /// The names of the texts of a file.
 const FORMAT_TEXT: &str = "penstock.format";

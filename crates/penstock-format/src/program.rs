@@ -5,12 +5,15 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use penstock_data::{DType, Error, Result, Tensor};
-use penstock_exec::{Arg, StdEnv, Variable, executable};
-use penstock_ir::{Attr, Env, Function, Graph, Type, require_portable, verify};
+use penstock_exec::{Arg, Place, StdEnv, Variable, executable};
+use penstock_ir::{Attr, Env, Function, Graph, NoEnv, Type, require_portable};
 use penstock_kernels::pool;
 
 /// The surroundings of [`ProgramFunction::run`]: prints go to the process's streams.
 static STD_ENV: StdEnv = StdEnv::new(0);
+
+/// The signature that is meant where none is named.
+const DEFAULT_SIGNATURE: &str = "serving_default";
 
 /// Functions with names, and the variables that they share.
 ///
@@ -100,7 +103,7 @@ pub(crate) fn each_graph(functions: &[Arc<Function>], mut visit: impl FnMut(&Gra
         visit(graph);
         graph.visit(&mut |_, _, data| {
             due.extend(data.attrs.0.iter().filter_map(|attr| match attr {
-                Attr::Func(callee) => callee.alive().ok(),
+                Attr::Func(callee) => callee.get().ok(),
                 _ => None,
             }));
         });
@@ -136,19 +139,44 @@ impl Program {
     pub fn function(&self, name: &str) -> Result<ProgramFunction> {
         let found = self.shared.signatures.get(name).copied();
         let found = found.or_else(|| self.shared.functions.iter().position(|f| f.name == name));
-        found.map(|index| self.at(index)).ok_or_else(|| {
+        found.map(|index| self.nth(index)).ok_or_else(|| {
             let mut known: Vec<&str> = self.signatures().chain(self.functions()).collect();
             known.dedup();
             Error::not_found(format!("the program has no function '{name}'; it has {}", listed(&known)))
         })
     }
 
+    /// What is meant where no function is named: the only signature, that named `serving_default`, or the only function.
+    ///
+    /// # Errors
+    /// `NotFound` where there are several, with their names.
+    pub fn default_function(&self) -> Result<ProgramFunction> {
+        let signatures = &self.shared.signatures;
+        let only = match (signatures.len(), self.shared.functions.len()) {
+            (1, _) => signatures.values().next().copied(),
+            (0, 1) => Some(0),
+            _ => signatures.get(DEFAULT_SIGNATURE).copied(),
+        };
+        only.map(|index| self.nth(index)).ok_or_else(|| {
+            let known: Vec<&str> = self.signatures().chain(self.functions()).collect();
+            Error::not_found(format!("no function is named, and the program has {}", listed(&known)))
+        })
+    }
+
     /// The function of a number, in the order of [`Program::functions`].
     ///
-    /// # Panics
-    /// Where there are not so many.
-    pub fn at(&self, index: usize) -> ProgramFunction {
-        assert!(index < self.shared.functions.len(), "the program has {} functions", self.shared.functions.len());
+    /// # Errors
+    /// `OutOfRange` where the index is not below the count.
+    pub fn at(&self, index: usize) -> Result<ProgramFunction> {
+        let count = self.shared.functions.len();
+        match index < count {
+            true => Ok(self.nth(index)),
+            false => Err(Error::out_of_range(format!("the program has {count} functions"))),
+        }
+    }
+
+    /// The function of a number that is below theirs.
+    fn nth(&self, index: usize) -> ProgramFunction {
         ProgramFunction { program: self.clone(), index }
     }
 
@@ -224,6 +252,11 @@ impl ProgramFunction {
         &self.entry().name
     }
 
+    /// The program that it works on.
+    pub fn program(&self) -> &Program {
+        &self.program
+    }
+
     /// The graph with its callees: the inputs are the arguments, then the captures.
     pub fn function(&self) -> &Arc<Function> {
         &self.entry().function
@@ -251,6 +284,20 @@ impl ProgramFunction {
     /// # Errors
     /// `InvalidArgument` for a name that is missing, unknown or given twice; as [`ProgramFunction::run_in`].
     pub fn run(&self, inputs: &[(&str, Arg)]) -> Result<Vec<Tensor>> {
+        self.run_in(&self.in_order(inputs)?, &STD_ENV)
+    }
+
+    /// Runs it as [`ProgramFunction::run`] does, and writes the results to memory of the caller, in the order of
+    /// [`ProgramFunction::outputs`]: all, or, where one does not fit or the run fails, none.
+    ///
+    /// # Errors
+    /// As [`ProgramFunction::run`]; as [`Place::write_all`].
+    pub fn run_into(&self, inputs: &[(&str, Arg)], outputs: &mut [Place<'_>]) -> Result<()> {
+        Place::write_all(outputs, &self.run(inputs)?)
+    }
+
+    /// The arguments of those names, in their order.
+    fn in_order(&self, inputs: &[(&str, Arg)]) -> Result<Vec<Arg>> {
         let entry = self.entry();
         if let Some((name, _)) = inputs.iter().find(|(n, _)| !entry.inputs.iter().any(|i| i == n)) {
             let known: Vec<&str> = entry.inputs.iter().map(String::as_str).collect();
@@ -264,7 +311,7 @@ impl ProgramFunction {
                 _ => Err(Error::invalid("is given twice").argument(name)),
             }
         });
-        self.run_in(&args.collect::<Result<Vec<_>>>()?, &STD_ENV)
+        args.collect()
     }
 
     /// Runs it on all arguments in their order, in given surroundings, which may print elsewhere, seed the random
@@ -283,7 +330,7 @@ impl ProgramFunction {
             Capture::Constant(t) => Arg::Tensor(t.clone()),
         });
         let args: Vec<Arg> = args.iter().cloned().chain(captured).collect();
-        let run = || guard(|| Ok(executable(&entry.function)?.run(&args, env)?.into_vec()));
+        let run = || guard(|| Ok(executable(&entry.function, env)?.run(&args, env)?.into_vec()));
         if self.program.threads == 0 { run() } else { pool::with_limit(self.program.threads, run) }
     }
 
@@ -292,7 +339,7 @@ impl ProgramFunction {
     /// # Errors
     /// What the optimiser reports.
     pub fn warm_up(&self) -> Result<()> {
-        guard(|| executable(&self.entry().function).map(drop))
+        guard(|| executable(&self.entry().function, &NoEnv).map(drop))
     }
 }
 
@@ -358,7 +405,7 @@ impl ProgramBuilder {
     ///
     /// # Errors
     /// `InvalidArgument` for a function whose names and captures are not those of its graph, or a number that stands for
-    /// nothing; `FailedPrecondition` for a function without a graph, and one that calls host code; what the verifier says.
+    /// nothing; `FailedPrecondition` for a function without a graph, and one that calls host code.
     pub fn finish(self) -> Result<Program> {
         for entry in &self.functions {
             self.check(entry).map_err(|e| {
@@ -372,14 +419,6 @@ impl ProgramBuilder {
         if let Some(name) = self.texts.keys().find(|name| name.starts_with("penstock.")) {
             return Err(Error::invalid(format!("a text of one's own may not be named '{name}'")));
         }
-        let functions: Vec<Arc<Function>> = self.functions.iter().map(|f| f.function.clone()).collect();
-        let mut checked = Ok(());
-        each_graph(&functions, |graph| {
-            if checked.is_ok() {
-                checked = verify(graph);
-            }
-        });
-        checked?;
         for entry in &self.functions {
             entry.function.set_captures(entry.captures.len());
         }

@@ -1,5 +1,7 @@
 //! Programs out of files.
 
+#![expect(unsafe_code, reason = "whoever maps a file warrants that nobody changes it")]
+
 use std::collections::{BTreeMap, HashMap};
 use std::fs::File;
 use std::io::{BufReader, Read};
@@ -14,6 +16,7 @@ use penstock_ops::{Ops, OpsAndFiles};
 use crate::arrays::Loaded;
 use crate::container::{damaged, in_section, read_header};
 use crate::manifest::{CaptureEntry, FORMAT, FunctionEntry, Manifest, VariableEntry, version};
+use crate::mapped::Mapped;
 use crate::program::{Capture, Entry, Program, ProgramBuilder, each_graph, guard};
 use crate::{FORMAT_TEXT, MANIFEST_TEXT, PROGRAM_TEXT};
 
@@ -78,20 +81,26 @@ impl Loader {
     /// # Errors
     /// `NotFound` where it is not there; as [`Loader::from_bytes`].
     pub fn load(&self, path: impl AsRef<Path>) -> Result<Program> {
-        let path = path.as_ref();
-        let unread = |e: std::io::Error| {
-            let message = format!("cannot load the program {}: {e}", path.display());
-            match e.kind() {
-                std::io::ErrorKind::NotFound => Error::not_found(message),
-                _ => Error::precondition(message),
-            }
-        };
-        let file = File::open(path).map_err(unread)?;
-        let about = file.metadata().map_err(unread)?;
-        if !about.is_file() {
-            return Err(Error::precondition(format!("cannot load the program {}: it is no file", path.display())));
-        }
-        self.read(&mut BufReader::with_capacity(1 << 16, file), about.len())
+        let (file, size) = open(path.as_ref())?;
+        self.read(&mut BufReader::with_capacity(1 << 16, file), size)
+    }
+
+    /// Loads a file whose weights stay where they are, mapped into memory: they are read when a run first uses them, and
+    /// processes that map one file share them. Their checksums are not looked at, that of the header is.
+    ///
+    /// # Safety
+    /// Nobody changes or shortens the file as long as the program, one of its forks or one of its tensors lives. A file that
+    /// is replaced by renaming another to its place, as [`Program::save`] does, is not changed.
+    ///
+    /// # Errors
+    /// As [`Loader::load`].
+    pub unsafe fn load_mapped(&self, path: impl AsRef<Path>) -> Result<Program> {
+        let (file, size) = open(path.as_ref())?;
+        self.allow(size)?;
+        // SAFETY: the caller warrants that the file is not changed while a tensor keeps it mapped.
+        let mapped = unsafe { Mapped::open(&file) };
+        let file = mapped.map_err(|e| unread(path.as_ref(), &e))?;
+        guard(|| self.decode(&mut file.bytes(), file.bytes().len() as u64, Some(&file)))
     }
 
     /// Loads what [`Program::to_bytes`] gave.
@@ -105,14 +114,20 @@ impl Loader {
         self.read(&mut bytes, size)
     }
 
-    fn read(&self, source: &mut dyn Read, size: u64) -> Result<Program> {
+    fn allow(&self, size: u64) -> Result<()> {
         if size > self.limits.bytes {
             return Err(Error::exhausted(format!("a program of {size} bytes, allowed are {}", self.limits.bytes)));
         }
-        guard(|| self.decode(source, size))
+        Ok(())
     }
 
-    fn decode(&self, source: &mut dyn Read, size: u64) -> Result<Program> {
+    fn read(&self, source: &mut dyn Read, size: u64) -> Result<Program> {
+        self.allow(size)?;
+        guard(|| self.decode(source, size, None))
+    }
+
+    /// A program of `size` bytes, whose arrays stay in `mapped`, where that is given, else are read from `source`.
+    fn decode(&self, source: &mut dyn Read, size: u64, mapped: Option<&Mapped>) -> Result<Program> {
         let mut header = read_header(source, size)?;
         let mut text = |name: &str| header.texts.remove(name).ok_or_else(|| damaged(name, "is missing"));
         let format: u32 = text(FORMAT_TEXT)?.parse().map_err(|_| damaged(FORMAT_TEXT, "is no number"))?;
@@ -128,7 +143,10 @@ impl Loader {
             return Err(later(format));
         }
         known(&manifest)?;
-        let arrays = Loaded::read(source, &header.arrays, &manifest.checksums)?;
+        let arrays = match mapped {
+            Some(file) => Loaded::mapped(file, header.data, &header.arrays)?,
+            None => Loaded::read(source, &header.arrays, &manifest.checksums)?,
+        };
         let functions = self.parse(&program, &arrays)?;
         self.assemble(manifest, &functions, &arrays, header.texts).map_err(|e| in_section(MANIFEST_TEXT, &e))
     }
@@ -180,6 +198,25 @@ impl Loader {
         }
         Ok(builder.finish()?.with_threads(self.threads))
     }
+}
+
+#[cold]
+fn unread(path: &Path, error: &std::io::Error) -> Error {
+    let message = format!("cannot load the program {}: {error}", path.display());
+    match error.kind() {
+        std::io::ErrorKind::NotFound => Error::not_found(message),
+        _ => Error::precondition(message),
+    }
+}
+
+/// A file and its size.
+fn open(path: &Path) -> Result<(File, u64)> {
+    let file = File::open(path).map_err(|e| unread(path, &e))?;
+    let about = file.metadata().map_err(|e| unread(path, &e))?;
+    if !about.is_file() {
+        return Err(Error::precondition(format!("cannot load the program {}: it is no file", path.display())));
+    }
+    Ok((file, about.len()))
 }
 
 impl Program {

@@ -97,7 +97,7 @@ impl Program {
             }
             let strings = if tensor.dtype() == DType::Str { tensor.strings() } else { &[] };
             let bytes = tensor.byte_len() + strings.iter().map(|s| s.len()).sum::<usize>();
-            if bytes <= INLINE {
+            if bytes <= INLINE && tensor.table().is_none() {
                 return None;
             }
             arrays.constant(tensor).map_err(|e| failed = Some(e)).ok()
@@ -166,6 +166,14 @@ impl Encoded {
         out.write_all(&self.header)?;
         self.order.iter().try_for_each(|&i| self.arrays.list[i].write(out))
     }
+}
+
+/// Puts bytes in the place of what is at `path`, atomically: a reader finds the old or the new file, after a crash too.
+///
+/// # Errors
+/// What the file system says.
+pub fn replace_file(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    replace(path, &|file| file.write_all(bytes))
 }
 
 /// Puts a file in the place of what is at `path`, at once: a new file beside it is written, brought to the disk, and renamed.

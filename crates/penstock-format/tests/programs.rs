@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Bytes, C64, C128, Class, DType, Dim, Result, Shape, Tensor, bf16, f16};
-use penstock_exec::{Arg, Variable};
+use penstock_data::{Bool8, Bytes, C64, C128, Class, DType, Dim, Result, Shape, Table, Tensor, bf16, f16};
+use penstock_exec::{Arg, Place, Variable};
 use penstock_format::{Capture, Limits, Loader, Program, SaveOptions};
 use penstock_ir::{Function, Locations, no_hosts, parse_function};
 
@@ -16,6 +16,18 @@ fn program(text: &str, inputs: &[&str], outputs: &[&str]) -> Program {
     let mut builder = Program::builder();
     builder.function("f", function(text), inputs, outputs, Vec::new());
     builder.finish().unwrap()
+}
+
+/// A path of this process that nobody else uses.
+fn path_of(name: &str) -> std::path::PathBuf {
+    std::env::temp_dir().join(format!("penstock-{}-{name}.penstock", std::process::id()))
+}
+
+/// Maps a file that nobody else knows.
+#[expect(unsafe_code, reason = "mapping")]
+fn mapped(loader: &Loader, path: &std::path::Path) -> Result<Program> {
+    // SAFETY: the name of the file is that of one test of this process, which does not write to it while it is mapped.
+    unsafe { loader.load_mapped(path) }
 }
 
 fn again(program: &Program) -> Program {
@@ -74,11 +86,54 @@ fn variables_and_captured_constants_of_every_dtype_keep_their_bits() {
     }
     let loaded = again(&builder.finish().unwrap());
     for (i, t) in tensors.iter().enumerate() {
-        let out = loaded.at(i).run(&[]).unwrap();
+        let out = loaded.at(i).unwrap().run(&[]).unwrap();
         assert!(same(&out[0], t) && same(&out[1], t), "{t:?} became {out:?}");
         assert_eq!(loaded.variables()[i].trainable, i % 2 == 0);
         assert_eq!(loaded.variables()[i].variable.name(), format!("v{}", i % 3));
     }
+}
+
+fn table_of(keys: &Tensor, values: &Tensor) -> Tensor {
+    let mut table = Table::new(keys.dtype(), &keys.dims()[1..], values.dtype(), &values.dims()[1..]);
+    table.insert(keys, values).unwrap();
+    Tensor::from_table(table)
+}
+
+#[test]
+fn a_program_with_tables_finds_and_inserts_after_loading() {
+    let words = Tensor::from_strings(&[2], vec![Bytes::from(*b"a"), Bytes::from(*b"b")]).unwrap();
+    let constant = table_of(&words, &Tensor::vector(&[10i64, 20]));
+    let rows = Tensor::from_slice(&[2, 2], &[1i32, 2, 3, 4]).unwrap();
+    let held = table_of(&rows, &Tensor::vector(&[0.5f32, 1.5]));
+    let mut builder = Program::builder();
+    let v = Variable::new("table", DType::Resource, Shape::known(&[]), Some(held)).unwrap();
+    let v = builder.variable(v, false);
+    let find = "func @f(%k: str[?], %d: i64[], %t: resource[]) -> i64[?] {
+           %r = table_find %t, %k, %d
+           return %r
+         }";
+    let captures = || vec![Capture::Constant(constant.clone())];
+    builder.function("find", function(find), &["k", "d"], &["r"], captures());
+    builder.function("again", function(find), &["k", "d"], &["r"], captures());
+    let put = "func @g(%k: i32[?,2], %x: f32[?], %v: var resource[]) -> i64[], f32[?] {
+           table_insert %v, %k, %x {key_rank=1}
+           %t = read_variable %v
+           %n = table_size %t
+           %d = const {value=f32[] -1}
+           %r = table_find %t, %k, %d {key_rank=1}
+           return %n, %r
+         }";
+    builder.function("put", function(put), &["k", "x"], &["n", "r"], vec![Capture::Variable(v)]);
+    let loaded = again(&builder.finish().unwrap());
+    let words = Tensor::from_strings(&[2], vec![Bytes::from(*b"b"), Bytes::from(*b"z")]).unwrap();
+    for i in 0..2 {
+        let found =
+            loaded.at(i).unwrap().run(&[("k", words.clone().into()), ("d", Tensor::scalar(-1i64).into())]).unwrap();
+        assert_eq!(found[0], Tensor::vector(&[20i64, -1]));
+    }
+    let keys = Tensor::from_slice(&[2, 2], &[3i32, 4, 5, 6]).unwrap();
+    let out = loaded.at(2).unwrap().run(&[("k", keys.into()), ("x", Tensor::vector(&[7.0f32, 8.0]).into())]).unwrap();
+    assert_eq!((&out[0], &out[1]), (&Tensor::scalar(3i64), &Tensor::vector(&[7.0f32, 8.0])));
 }
 
 #[test]
@@ -285,4 +340,100 @@ fn directories_of_the_source_are_kept_only_where_that_is_asked_for() {
     assert!(holds(&bytes, "net.py:3:1") && !holds(&bytes, "/home"));
     let with = |locations| program.to_bytes_with(SaveOptions { locations }).unwrap();
     assert!(holds(&with(Locations::Full), "/home/me/net.py:3:1") && !holds(&with(Locations::None), "net.py"));
+}
+
+#[test]
+fn a_mapped_program_holds_what_the_file_holds_and_outlives_its_name() {
+    let mut builder = Program::builder();
+    let tensors = every_dtype();
+    for t in &tensors {
+        let ty = format!("{}{}", t.dtype(), Shape::known(t.dims()));
+        let f = function(&format!("func @f(%c: {ty}) -> {ty} {{\n return %c\n}}"));
+        builder.function("f", f, &[], &["constant"], vec![Capture::Constant(t.clone())]);
+    }
+    let program = builder.finish().unwrap();
+    let path = path_of("mapped");
+    program.save(&path).unwrap();
+    let loaded = mapped(&Loader::new(), &path).unwrap();
+    assert!(loaded.to_bytes().unwrap() == program.to_bytes().unwrap());
+    // A new file takes the place of the old one, which stays as long as it is mapped.
+    counter().save(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    for (i, t) in tensors.iter().enumerate() {
+        assert!(same(&loaded.fork().unwrap().at(i).unwrap().run(&[]).unwrap()[0], t));
+    }
+}
+
+#[test]
+fn a_mapped_variable_is_changed_in_memory_and_not_in_the_file() {
+    let path = path_of("mapped-variable");
+    let mut builder = Program::builder();
+    let value = Tensor::vector(&vec![1.0f32; 1000]);
+    let v = Variable::new("v", DType::F32, Shape::known(&[1000]), Some(value.clone())).unwrap();
+    let v = builder.variable(v, true);
+    let f = function(
+        "func @f(%x: f32[1000], %v: var f32[1000]) -> f32[1000] {
+           assign_add %v, %x
+           %r = read_variable %v
+           return %r
+         }",
+    );
+    builder.function("f", f, &["x"], &["y"], vec![Capture::Variable(v)]);
+    builder.finish().unwrap().save(&path).unwrap();
+    let before = std::fs::read(&path).unwrap();
+    let loaded = mapped(&Loader::new(), &path).unwrap();
+    let out = loaded.default_function().unwrap().run(&[("x", Arg::Tensor(value))]).unwrap();
+    assert_eq!(out[0].as_slice::<f32>(), vec![2.0f32; 1000]);
+    assert!(std::fs::read(&path).unwrap() == before);
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_mapped_file_that_is_damaged_or_too_large_is_refused() {
+    let path = path_of("mapped-damaged");
+    let bytes = counter().to_bytes().unwrap();
+    for (changed, message) in [
+        (&bytes[..bytes.len() - 1], "tells of"),
+        (&bytes[..20], "no Penstock program"),
+        (&[&bytes[..60], b"?", &bytes[61..]].concat()[..], "checksum"),
+        (&[][..], ""),
+    ] {
+        std::fs::write(&path, changed).unwrap();
+        let error = mapped(&Loader::new(), &path).unwrap_err();
+        assert!(error.to_string().contains(message), "{error}");
+    }
+    std::fs::write(&path, &bytes).unwrap();
+    let limits = Limits { bytes: 10, ..Limits::NONE };
+    assert_eq!(mapped(&Loader::new().limits(limits), &path).unwrap_err().class(), Class::ResourceExhausted);
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(mapped(&Loader::new(), &path).unwrap_err().class(), Class::NotFound);
+}
+
+#[test]
+fn the_function_that_no_name_is_needed_for() {
+    assert_eq!(counter().default_function().unwrap().name(), "count");
+    let text = "func @f(%x: f32[]) -> f32[] {\n return %x\n}";
+    assert_eq!(program(text, &["x"], &["y"]).default_function().unwrap().name(), "f");
+    let several = |signatures: &[(&str, usize)]| {
+        let mut builder = Program::builder();
+        for name in ["a", "b", "c"] {
+            builder.function(name, function(text), &["x"], &["y"], Vec::new());
+        }
+        signatures.iter().for_each(|(name, index)| builder.signature(name, *index));
+        builder.finish().unwrap()
+    };
+    let named = several(&[("other", 0), ("serving_default", 1)]);
+    assert_eq!(named.default_function().unwrap().name(), "b");
+    assert_eq!(several(&[]).default_function().unwrap_err().class(), Class::NotFound);
+}
+
+#[test]
+fn results_are_written_to_memory_of_the_caller() {
+    let f = program("func @f(%x: f32[s0]) -> f32[s0] {\n %y = add %x, %x\n return %y\n}", &["x"], &["y"]);
+    let x = Arg::Tensor(Tensor::vector(&[1.0f32, 2.0]));
+    let mut y = [0.0f32; 2];
+    f.at(0).unwrap().run_into(&[("x", x.clone())], &mut [Place::new(&[2], &mut y).unwrap()]).unwrap();
+    assert_eq!(y, [2.0, 4.0]);
+    let error = f.at(0).unwrap().run_into(&[("x", x)], &mut []).unwrap_err();
+    assert_eq!(error.class(), Class::InvalidArgument);
 }

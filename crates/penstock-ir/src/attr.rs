@@ -304,16 +304,11 @@ impl FuncRef {
         })
     }
 
-    /// The function. Where it is freed, which [`FuncRef::alive`] tells, the stack is unwound with that error.
-    pub fn get(&self) -> Arc<Function> {
-        self.alive().unwrap_or_else(|e| e.unwind())
-    }
-
     /// The function.
     ///
     /// # Errors
     /// `FailedPrecondition` where it is freed: a graph that calls it outlived the function that the graph is a part of.
-    pub fn alive(&self) -> Result<Arc<Function>> {
+    pub fn get(&self) -> Result<Arc<Function>> {
         match &self.0 {
             Target::Kept(function) => Ok(function.clone()),
             Target::Within(function) => function.upgrade().ok_or_else(|| {
@@ -356,7 +351,7 @@ impl PartialEq for FuncRef {
 
 impl fmt::Debug for FuncRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.alive() {
+        match self.get() {
             Ok(function) => write!(f, "@{}", function.name()),
             Err(_) => f.write_str("@(freed)"),
         }

@@ -7,13 +7,13 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::attr::{Attr, Attrs};
-use crate::entities::{Inst, Region, Value};
-use crate::graph::{Def, Graph, InstData, OpRef, RegionData, ValueData};
-use crate::op::{Element, Emitter, InferCx, KnownValues, OpDef, Signature};
+use crate::batch::GraphEmitter;
+use crate::elements::GraphValues;
+use crate::entities::{Entity, Inst, Region, Value};
+use crate::graph::{Def, Graph, InstData, OpRef, RegionData, ValueData, Verified};
+use crate::op::{Emitter, InferCx, OpDef, Signature};
 use crate::types::Type;
-
-/// How far [`KnownValues::elements`] looks back through the instructions that compute a shape.
-const LOOK_BACK: usize = 16;
+use crate::verify::check_attrs;
 
 /// Regions nest at most so deep, in a text and in a builder, so that what walks them cannot exhaust the stack.
 pub const MAX_NESTING: usize = 256;
@@ -29,9 +29,24 @@ pub(crate) fn nests_too_deep() -> Error {
 pub struct Builder {
     graph: Graph,
     open: Vec<Region>,
+    /// What became of each region, by index.
+    standing: Vec<Standing>,
+    /// Whether the graph was changed otherwise than by additions, each of which is checked: [`Builder::finish`] verifies it then.
+    edited: bool,
     loc: Loc,
     symbols: u32,
     const_op: &'static OpDef,
+}
+
+/// What became of a region.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    /// It is open, or was abandoned.
+    Open,
+    /// It is finished, and waits for an instruction of the region around it.
+    Finished { around: Region },
+    /// It is the body, or an instruction owns it.
+    Owned,
 }
 
 impl Builder {
@@ -39,7 +54,8 @@ impl Builder {
     pub fn new(const_op: &'static OpDef) -> Builder {
         let mut graph = Graph::default();
         let body = graph.regions.push(RegionData::default());
-        Builder { graph, open: vec![body], loc: Loc::UNKNOWN, symbols: 0, const_op }
+        let standing = vec![Standing::Owned];
+        Builder { graph, open: vec![body], standing, edited: false, loc: Loc::UNKNOWN, symbols: 0, const_op }
     }
 
     /// The graph so far.
@@ -54,6 +70,7 @@ impl Builder {
 
     /// The graph so far, for a transform that changes instructions in place.
     pub fn graph_mut(&mut self) -> &mut Graph {
+        self.edited = true;
         &mut self.graph
     }
 
@@ -118,15 +135,29 @@ impl Builder {
         value
     }
 
-    /// Names a value, for people.
+    /// Names a value, for people. One of another graph gets no name.
     pub fn name(&mut self, value: Value, name: &str) {
-        self.graph.names.insert(value, name.into());
+        if self.graph.values.get(value).is_some() {
+            self.graph.names.insert(value, name.into());
+        }
+    }
+
+    /// The type of a value; `None` for one of another graph.
+    pub fn ty(&self, value: Value) -> Option<&Type> {
+        self.graph.values.get(value).map(|data| &data.ty)
+    }
+
+    /// Notes the scope of names, which ends in `/`, of an instruction without results.
+    pub fn scope(&mut self, inst: Inst, scope: Arc<str>) {
+        self.graph.scopes.insert(inst, scope);
     }
 
     /// Opens a region with parameters of the given types.
     pub fn begin_region(&mut self, params: impl IntoIterator<Item = Type>) -> Region {
         let region = self.graph.regions.push(RegionData::default());
+        self.standing.resize(self.graph.regions.len(), Standing::Open);
         for ty in params {
+            self.note_symbols(&ty);
             self.param(region, ty);
         }
         self.open.push(region);
@@ -149,17 +180,24 @@ impl Builder {
         let region = self.current();
         self.graph.regions[region].results = results.into();
         self.open.pop();
+        if self.standing[region.index()] == Standing::Open {
+            self.standing[region.index()] = Standing::Finished { around: self.current() };
+        }
         Ok(region)
     }
 
     /// Opens a finished region again, to add instructions at its end: [`Builder::end_region`] closes
     /// it with new results, [`Builder::abandon_region`] with those that it has.
     ///
-    /// # Panics
-    /// Where it is of another graph.
-    pub fn reopen_region(&mut self, region: Region) {
-        assert!(self.graph.regions.get(region).is_some(), "{region} is of another graph");
+    /// # Errors
+    /// `InvalidArgument` where it is of another graph.
+    pub fn reopen_region(&mut self, region: Region) -> Result<()> {
+        if self.graph.regions.get(region).is_none() {
+            return Err(foreign_region(region));
+        }
+        self.edited = true;
         self.open.push(region);
+        Ok(())
     }
 
     /// Closes the innermost region and forgets it: for a trace that failed inside.
@@ -167,6 +205,11 @@ impl Builder {
         if self.open.len() > 1 {
             self.open.pop();
         }
+    }
+
+    /// The graph as far as it was built: for a trace that failed.
+    pub fn abandon(self) -> Graph {
+        self.graph
     }
 
     /// The parameters of a region; none where it is of another graph.
@@ -179,9 +222,12 @@ impl Builder {
     /// # Errors
     /// `InvalidArgument` where the shape contradicts what is known.
     pub fn refine(&mut self, value: Value, shape: &Shape) -> Result<()> {
-        if self.graph.values.get(value).is_none() {
+        let Some(ValueData { def, region, .. }) = self.graph.values.get(value) else {
             return Err(Error::invalid(format!("{value} is of another graph")));
-        }
+        };
+        // What flows into a region is checked when an instruction takes it, and no more when that runs.
+        let is_owned = *region != self.graph.body() && self.standing[region.index()] == Standing::Owned;
+        self.edited |= is_owned && matches!(def, Def::Param(_));
         let ty = &mut self.graph.values[value].ty;
         let merged = ty
             .shape()
@@ -212,6 +258,11 @@ impl Builder {
         for def in op.attrs.iter().skip(attrs.0.len()) {
             attrs.0.extend(def.default_value());
         }
+        // What a region from elsewhere sees may be out of scope here: `finish` verifies the graph.
+        self.edited |= regions.iter().any(|region| match self.standing.get(region.index()) {
+            Some(Standing::Finished { around }) => *around != self.current(),
+            _ => false,
+        });
         let results = self.infer(op, operands, &attrs, regions).map_err(|e| e.in_op(op.name).at(self.loc))?;
         self.reserve(results.len()).map_err(|e| e.in_op(op.name).at(self.loc))?;
         Ok(self.push_inst(op, operands, attrs, regions, results))
@@ -222,6 +273,12 @@ impl Builder {
     /// # Errors
     /// `ResourceExhausted` where the memory cannot be had.
     fn reserve(&mut self, results: usize) -> Result<()> {
+        // Beside what is reserved here, each instruction takes little pieces of memory, which cannot fail: there is to be enough
+        // for as many as come until this is asked again.
+        const STRETCH: usize = 1 << 12;
+        if self.graph.insts.len() % STRETCH == STRETCH - 1 {
+            memory::with_room::<[u8; 4096]>(STRETCH)?;
+        }
         let region = self.current();
         self.graph.insts.reserve(1)?;
         self.graph.locs.reserve(1)?;
@@ -237,13 +294,30 @@ impl Builder {
         attrs: &Attrs,
         regions: &[Region],
     ) -> Result<crate::op::OutTypes> {
+        check_attrs(op, attrs)?;
         for &v in operands {
             self.check_scope(v)?;
         }
         let types: SmallVec<[Type; 4]> = operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
         let signatures = signatures(&self.graph, attrs, regions)?;
+        if !self.edited {
+            self.check_regions(regions)?;
+        }
         let values = GraphValues { graph: &self.graph, operands };
         op.infer_types(&InferCx { inputs: &types, attrs, regions: &signatures, values: &values })
+    }
+
+    /// Whether regions are finished, wait for an instruction of the open one, and come once each.
+    fn check_regions(&self, regions: &[Region]) -> Result<()> {
+        for (i, &region) in regions.iter().enumerate() {
+            match self.standing[region.index()] {
+                _ if regions[..i].contains(&region) => return Err(Error::invalid(format!("{region} has two places"))),
+                Standing::Open => return Err(Error::invalid(format!("{region} is not finished"))),
+                Standing::Owned => return Err(Error::invalid(format!("{region} has a place already"))),
+                Standing::Finished { .. } => {}
+            }
+        }
+        Ok(())
     }
 
     fn push_inst(
@@ -262,6 +336,7 @@ impl Builder {
             regions: regions.into(),
             results: SmallVec::new(),
         });
+        regions.iter().for_each(|region| self.standing[region.index()] = Standing::Owned);
         self.graph.locs.push(self.loc);
         let results = types
             .into_iter()
@@ -293,8 +368,9 @@ impl Builder {
         self.graph.insts.get(inst).map_or(&[], |data| &data.results)
     }
 
-    /// Adds a constant.
+    /// Adds a constant. Where there is no memory for it, the code is unwound by [`Error::unwind`].
     pub fn constant(&mut self, value: Tensor) -> Value {
+        self.reserve(1).unwrap_or_else(|e| e.unwind());
         let ty = Type::of(&value);
         let inst = self.push_inst(self.const_op, &[], Attrs(smallvec![Attr::Tensor(value)]), &[], smallvec![ty]);
         self.graph.insts[inst].results[0]
@@ -305,7 +381,7 @@ impl Builder {
     ///
     /// # Errors
     /// As [`Builder::inst`]; `InvalidArgument` where the number of arguments differs.
-    pub fn inline(&mut self, callee: &Graph, args: &[Value]) -> Result<SmallVec<[Value; 4]>> {
+    pub fn inline(&mut self, callee: &Verified, args: &[Value]) -> Result<SmallVec<[Value; 4]>> {
         if callee.inputs().len() != args.len() {
             return Err(Error::invalid(format!("takes {} inputs, got {}", callee.inputs().len(), args.len())));
         }
@@ -398,11 +474,40 @@ impl Builder {
         }
     }
 
-    /// Finishes the graph with its outputs.
+    /// Finishes the graph with its outputs. It is verified where it was changed otherwise than by additions: by
+    /// [`Builder::graph_mut`], in a region that was opened again, or in what is known of a region's parameter.
     ///
     /// # Errors
-    /// `InvalidArgument` where an output is not in scope, or a region is still open.
-    pub fn finish(mut self, outputs: &[Value]) -> Result<Graph> {
+    /// `InvalidArgument` where an output is not in scope, or a region is still open; as [`Verified::new`].
+    pub fn finish(self, outputs: &[Value]) -> Result<Verified> {
+        let edited = self.edited;
+        let graph = self.finished(outputs)?;
+        if edited {
+            return Verified::new(graph);
+        }
+        #[expect(unsafe_code, reason = "each addition was checked")]
+        // SAFETY: operands were in scope and results typed by inference as each instruction was added; a region is owned by one
+        // instruction of the region around it, which was added behind all that the region sees; and nothing was changed since.
+        unsafe {
+            Verified::trusted(graph, "building")
+        }
+    }
+
+    /// As [`Builder::finish`], of a graph that `by` has changed in place.
+    ///
+    /// # Errors
+    /// `InvalidArgument` as there; as [`Verified::trusted`].
+    ///
+    /// # Safety
+    /// The verifier accepts the graph.
+    #[expect(unsafe_code, reason = "whoever calls this warrants what is not looked at")]
+    pub unsafe fn finish_trusted(self, outputs: &[Value], by: &str) -> Result<Verified> {
+        let graph = self.finished(outputs)?;
+        // SAFETY: the caller's promise.
+        unsafe { Verified::trusted(graph, by) }
+    }
+
+    fn finished(mut self, outputs: &[Value]) -> Result<Graph> {
         if self.open.len() > 1 {
             return Err(Error::invalid("a region is still open"));
         }
@@ -413,6 +518,10 @@ impl Builder {
         self.graph.regions[body].results = outputs.into();
         Ok(self.graph)
     }
+}
+
+fn foreign_region(region: Region) -> Error {
+    Error::invalid(format!("{region} is of another graph"))
 }
 
 fn lookup(map: &FxHashMap<Value, Value>, value: Value) -> Result<Value> {
@@ -427,13 +536,13 @@ pub(crate) fn signatures(graph: &Graph, attrs: &Attrs, regions: &[Region]) -> Re
     let mut out: SmallVec<[Signature; 2]> = SmallVec::new();
     for &region in regions {
         if graph.regions.get(region).is_none() {
-            return Err(Error::invalid(format!("{region} is of another graph")));
+            return Err(foreign_region(region));
         }
         out.push(graph.signature_of(region));
     }
     for attr in &attrs.0 {
         if let Attr::Func(f) = attr {
-            out.push(f.alive()?.signature().clone());
+            out.push(f.get()?.signature().clone());
         }
     }
     Ok(out)
@@ -449,186 +558,25 @@ impl Emitter for Builder {
         Ok(Builder::constant(self, value))
     }
 
+    /// The type of a value. One of another graph, which no instruction takes, is a `variant` of unknown shape.
     fn type_of(&self, value: Value) -> Type {
-        self.graph.ty(value).clone()
+        self.ty(value).cloned().unwrap_or(Type::Tensor(DType::Variant, Shape::UNRANKED))
     }
 
     fn known(&self, value: Value) -> Option<Tensor> {
-        self.graph.constant(value).cloned()
+        self.ty(value).and_then(|_| self.graph.constant(value)).cloned()
     }
 }
 
-/// What a graph says of the values of an instruction's operands.
-pub struct GraphValues<'a> {
-    /// The graph.
-    pub graph: &'a Graph,
-    /// The operands.
-    pub operands: &'a [Value],
-}
-
-impl KnownValues for GraphValues<'_> {
-    fn constant(&self, index: usize) -> Option<Tensor> {
-        self.graph.constant(*self.operands.get(index)?).cloned()
+impl GraphEmitter for Builder {
+    fn refine(&mut self, value: Value, shape: &Shape) -> Result<()> {
+        Builder::refine(self, value, shape)
     }
 
-    fn elements(&self, index: usize) -> Option<SmallVec<[Element; 4]>> {
-        known_elements(self.graph, *self.operands.get(index)?, LOOK_BACK)
+    fn definition(&self, value: Value) -> Option<(&'static OpDef, &[Value], &Attrs)> {
+        let data = &self.graph.insts[self.graph.def_inst(value)?];
+        Some((data.op.0, &data.operands, &data.attrs))
     }
-}
-
-/// What is known of the elements of an integer vector or scalar, seen through the instructions that
-/// usually compute shapes: `shape`, `cast`, `stack`, `concat`, `strided_slice` and scalar picks. Of a list, its length.
-fn known_elements(graph: &Graph, value: Value, fuel: usize) -> Option<SmallVec<[Element; 4]>> {
-    let fuel = fuel.checked_sub(1)?;
-    if graph.ty(value).dtype() == DType::Variant {
-        return length_of_list(graph, value, fuel).map(|n| smallvec![Element::Extent(n)]);
-    }
-    if let Some(tensor) = graph.constant(value) {
-        return Element::of_tensor(tensor);
-    }
-    if graph.ty(value).shape().rank().is_none_or(|rank| rank > 1) {
-        return None;
-    }
-    let seen = graph.def_inst(value).and_then(|inst| {
-        let data = &graph.insts[inst];
-        let of = |v: Value| known_elements(graph, v, fuel);
-        let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok());
-        match data.op.name {
-            "shape" => {
-                let dims = graph.ty(data.operands[0]).shape().dims()?;
-                Some(dims.iter().map(|&d| Element::Extent(d)).collect())
-            }
-            "identity" | "list_length" => of(data.operands[0]),
-            "cast" => {
-                let (from, to) = (graph.ty(data.operands[0]).dtype(), graph.ty(value).dtype());
-                let elements = of(data.operands[0]).filter(|_| from.is_integer() && to.is_integer())?;
-                let kept = |element: Element| match element {
-                    Element::Extent(Dim::Known(n)) if holds(to, n) => element,
-                    Element::Negative if !to.is_unsigned() && to.size() >= from.size() => element,
-                    _ => Element::UNKNOWN,
-                };
-                Some(elements.into_iter().map(kept).collect())
-            }
-            "stack" => data.operands.iter().map(|&v| of(v).filter(|e| e.len() == 1).map(|e| e[0])).collect(),
-            "concat" => {
-                let parts: Option<Vec<_>> = data.operands.iter().map(|&v| of(v)).collect();
-                Some(parts?.into_iter().flatten().collect())
-            }
-            "strided_slice" => {
-                let elements = of(data.operands[0])?;
-                let (begin, end, stride) = (int(data.operands[1])?, int(data.operands[2])?, int(data.operands[3])?);
-                let mask = |name: &str| data.op.attr_index(name).map_or(0, |i| data.attrs.int(i));
-                match (mask("new_axis_mask"), mask("ellipsis_mask")) {
-                    (0, 0) => pick(
-                        &elements,
-                        &begin,
-                        &end,
-                        &stride,
-                        mask("begin_mask"),
-                        mask("end_mask"),
-                        mask("shrink_axis_mask"),
-                    ),
-                    // One number stays one number, in how many dimensions ever.
-                    _ if graph.ty(data.operands[0]).shape().rank() == Some(0) => Some(elements),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    });
-    seen.or_else(|| match graph.ty(value).shape().dims()? {
-        [] => Some(smallvec![Element::UNKNOWN]),
-        [Dim::Known(n)] if *n <= 64 => Some(SmallVec::from_elem(Element::UNKNOWN, *n)),
-        _ => None,
-    })
-}
-
-/// Whether an integer dtype has the number `n`.
-fn holds(dtype: DType, n: usize) -> bool {
-    let bits = 8 * dtype.size() as u32 - u32::from(!dtype.is_unsigned());
-    n.checked_shr(bits).unwrap_or(0) == 0
-}
-
-/// The length of a list, seen through the instructions that keep it: writes, and loops that only write.
-fn length_of_list(graph: &Graph, value: Value, fuel: usize) -> Option<Dim> {
-    let one = |v: Value| match known_elements(graph, v, fuel)?[..] {
-        [n] => Some(n.dim()),
-        _ => None,
-    };
-    let (inst, index) = match graph.values[value].def {
-        Def::Result(inst, index) => (inst, index as usize),
-        Def::Param(_) => return None,
-    };
-    let data = &graph.insts[inst];
-    match data.op.name {
-        "list_new" => one(data.operands[0]),
-        "list_resize" => one(data.operands[1]),
-        "list_from_tensor" => graph.ty(data.operands[0]).shape().dims()?.first().copied(),
-        "while" => {
-            let body = &graph.regions[data.regions[1]];
-            let keeps = same_length_as(graph, body.results[index], fuel)? == body.params[index];
-            one(data.operands[index]).filter(|_| keeps)
-        }
-        _ => one(same_length_as(graph, value, fuel).filter(|&v| v != value)?),
-    }
-    .filter(|&n| n != Dim::Unknown)
-}
-
-/// The list that `value` was before it was written to.
-fn same_length_as(graph: &Graph, mut value: Value, fuel: usize) -> Option<Value> {
-    for _ in 0..fuel {
-        let Def::Result(inst, index) = graph.values[value].def else { return Some(value) };
-        let data = &graph.insts[inst];
-        let index = index as usize;
-        value = match data.op.name {
-            "list_set" if data.op.attr_index("grow").is_some_and(|i| !data.attrs.flag(i)) => data.operands[0],
-            "list_accumulate" => data.operands[0],
-            "list_take" if index == 0 => data.operands[0],
-            "while" => {
-                let body = &graph.regions[data.regions[1]];
-                let before = same_length_as(graph, body.results[index], fuel.checked_sub(1)?)?;
-                if before != body.params[index] {
-                    return Some(value);
-                }
-                data.operands[index]
-            }
-            "cond" | "switch" => {
-                let of = |&r: &Region| same_length_as(graph, graph.regions[r].results[index], fuel.checked_sub(1)?);
-                let before = of(data.regions.first()?)?;
-                if !data.regions[1..].iter().all(|r| of(r) == Some(before)) {
-                    return Some(value);
-                }
-                before
-            }
-            _ => return Some(value),
-        };
-    }
-    None
-}
-
-/// A slice with positive stride, or a single element, of a known list.
-fn pick(
-    elements: &[Element],
-    begin: &[i64],
-    end: &[i64],
-    stride: &[i64],
-    begin_mask: i64,
-    end_mask: i64,
-    shrink_mask: i64,
-) -> Option<SmallVec<[Element; 4]>> {
-    let (&[begin], &[end], &[stride]) = (begin, end, stride) else { return None };
-    let n = elements.len() as i64;
-    let clamp = |i: i64| (if i < 0 { i + n } else { i }).clamp(0, n);
-    if shrink_mask & 1 == 1 {
-        let i = if begin < 0 { begin + n } else { begin };
-        return elements.get(usize::try_from(i).ok()?).map(|&e| smallvec![e]);
-    }
-    if stride < 1 {
-        return None;
-    }
-    let first = if begin_mask & 1 == 1 { 0 } else { clamp(begin) };
-    let last = if end_mask & 1 == 1 { n } else { clamp(end) };
-    Some((first..last).step_by(stride as usize).map(|i| elements[i as usize]).collect())
 }
 
 /// A copy of `graph` in which every listed entity has the next id in the order of the text form,
@@ -643,6 +591,14 @@ pub fn compact(graph: &Graph) -> Graph {
         }
     }
     out
+}
+
+impl Verified {
+    /// As [`compact`]: what is not listed is left out, which the verifier does not look at.
+    #[must_use]
+    pub fn compact(&self) -> Verified {
+        Verified::accepted(compact(self))
+    }
 }
 
 fn compact_region(graph: &Graph, region: Region, out: &mut Graph, map: &mut FxHashMap<Value, Value>) -> Region {
@@ -670,6 +626,9 @@ fn compact_region(graph: &Graph, region: Region, out: &mut Graph, map: &mut FxHa
                 out.values.push(ValueData { ty: graph.ty(r).clone(), def: Def::Result(new, i as u32), region: copy });
             out.insts[new].results.push(value);
             map.insert(r, value);
+        }
+        if let Some(scope) = graph.scopes.get(&inst) {
+            out.scopes.insert(new, Arc::clone(scope));
         }
         let regions = old.regions.iter().map(|&r| compact_region(graph, r, out, map)).collect();
         out.insts[new].regions = regions;

@@ -6,6 +6,7 @@ use smallvec::SmallVec;
 use crate::effects::{effects_of, effects_of_owners};
 use crate::entities::{Entity, Inst, Region, Value};
 use crate::graph::{Def, Graph};
+use crate::op::{Cpu, Structure};
 
 /// Drops from `roots` and the regions in them what neither acts nor contributes to the results of `roots`: instructions,
 /// variables of loops, results of `cond` and `switch`. `allow` is asked before each is dropped.
@@ -27,22 +28,11 @@ pub fn drop_dead(graph: &mut Graph, roots: &[Region], allow: &mut dyn FnMut() ->
     }
 }
 
-/// How the results of an instruction depend on its regions.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Shape {
-    /// Result `k` is result `k` of each region.
-    Branches,
-    /// Result `k` is variable `k`.
-    Loop,
-    /// All depends on all.
-    Other,
-}
-
-fn shape(graph: &Graph, inst: Inst) -> Shape {
-    match graph.insts[inst].op.name {
-        "cond" | "switch" => Shape::Branches,
-        "while" => Shape::Loop,
-        _ => Shape::Other,
+/// How the results of an instruction depend on its regions; `None` where all depend on all.
+fn structure(graph: &Graph, inst: Inst) -> Option<Structure> {
+    match graph.insts[inst].op.cpu {
+        Cpu::Executor(structure @ (Structure::Branches | Structure::Loop)) => Some(structure),
+        _ => None,
     }
 }
 
@@ -79,7 +69,7 @@ impl Marks {
     /// Notes the loops of a region, and marks what its acting instructions use.
     fn enter(&mut self, graph: &Graph, region: Region) {
         for &inst in &graph.regions[region].insts {
-            if shape(graph, inst) == Shape::Loop {
+            if structure(graph, inst) == Some(Structure::Loop) {
                 self.owners.extend(graph.insts[inst].regions.iter().map(|&r| (r, inst)));
             }
             graph.insts[inst].regions.iter().for_each(|&r| self.enter(graph, r));
@@ -92,10 +82,10 @@ impl Marks {
     /// Marks what an instruction that is kept needs, whatever of its results is of use.
     fn inst(&mut self, graph: &Graph, inst: Inst) {
         let data = &graph.insts[inst];
-        match shape(graph, inst) {
-            Shape::Branches => self.mark(data.operands[0]),
-            Shape::Loop => self.results(graph, data.regions[0]),
-            Shape::Other => {
+        match structure(graph, inst) {
+            Some(Structure::Branches) => self.mark(data.operands[0]),
+            Some(Structure::Loop) => self.results(graph, data.regions[0]),
+            _ => {
                 data.operands.iter().for_each(|&v| self.mark(v));
                 data.regions.iter().for_each(|&r| self.results(graph, r));
             }
@@ -121,12 +111,12 @@ impl Marks {
                 Def::Result(inst, k) => {
                     let data = &graph.insts[inst];
                     self.inst(graph, inst);
-                    match shape(graph, inst) {
-                        Shape::Branches => {
+                    match structure(graph, inst) {
+                        Some(Structure::Branches) => {
                             data.regions.iter().for_each(|&r| self.mark(graph.regions[r].results[k as usize]));
                         }
-                        Shape::Loop => self.variable(graph, inst, k as usize),
-                        Shape::Other => {}
+                        Some(Structure::Loop) => self.variable(graph, inst, k as usize),
+                        _ => {}
                     }
                 }
             }
@@ -165,9 +155,9 @@ fn sweep(graph: &mut Graph, region: Region, marks: &mut Marks, allow: &mut dyn F
 
 /// Drops the results of branches and the variables of loops that are of no use; whether there were any.
 fn trim(graph: &mut Graph, inst: Inst, marks: &mut Marks, allow: &mut dyn FnMut() -> bool) -> bool {
-    let shape = shape(graph, inst);
+    let structure = structure(graph, inst);
     let results = graph.insts[inst].results.clone();
-    if shape == Shape::Other || results.iter().all(|&v| marks.is_live(v)) {
+    if structure.is_none() || results.iter().all(|&v| marks.is_live(v)) {
         return false;
     }
     if !allow() {
@@ -181,7 +171,7 @@ fn trim(graph: &mut Graph, inst: Inst, marks: &mut Marks, allow: &mut dyn FnMut(
     for (k, v) in graph.insts[inst].results.clone().into_iter().enumerate() {
         graph.values[v].def = Def::Result(inst, k as u32);
     }
-    if shape == Shape::Branches {
+    if structure == Some(Structure::Branches) {
         regions.iter().for_each(|&r| retain(&mut graph.regions[r].results, &live));
         return true;
     }

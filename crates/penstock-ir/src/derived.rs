@@ -1,20 +1,12 @@
 //! What is derived from functions and kept with them, and a count of what all of that holds.
 
-use std::any::Any;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::attr::{Attr, Attrs, FuncRef, HostFn, HostRef};
-use crate::graph::{Function, Graph};
-
-/// What a [`Function`] keeps of what was made for it.
-pub trait Derived: Any + Send + Sync {
-    /// Counts every reference to functions and host code that it holds. False where somebody else holds a part of it, or
-    /// it is in use.
-    fn count(&self, census: &mut Census) -> bool;
-}
+use crate::graph::{Counter, Derived, Function, Graph};
 
 /// Values made for a function, by what they were made for.
 pub struct Kept<K, V>(Mutex<FxHashMap<K, Arc<V>>>);
@@ -42,7 +34,7 @@ impl<K: Hash + Eq, V> Kept<K, V> {
 }
 
 impl<K: Hash + Eq + Send + 'static, V: Derived> Derived for Kept<K, V> {
-    fn count(&self, census: &mut Census) -> bool {
+    fn count(&self, census: &mut dyn Counter) -> bool {
         let Ok(values) = self.0.try_lock() else { return false };
         values.values().all(|value| Arc::strong_count(value) == 1 && value.count(census))
     }
@@ -95,7 +87,7 @@ impl Census {
     }
 
     /// Counts a reference to host code.
-    pub fn host(&mut self, host: &HostRef) {
+    fn host(&mut self, host: &HostRef) {
         let at = Arc::as_ptr(&host.0).cast::<()>();
         let total = Arc::strong_count(&host.0);
         let made = || Found { thing: host.0.clone(), found: 0, total, holders: Vec::new() };
@@ -103,10 +95,10 @@ impl Census {
         entry.found += 1;
         entry.holders.extend(self.path.last());
     }
+}
 
-    /// Counts a reference to a function, and what that holds. False where somebody else holds a part of what was derived
-    /// from it, or it is in use.
-    pub fn function(&mut self, function: &Arc<Function>) -> bool {
+impl Counter for Census {
+    fn function(&mut self, function: &Arc<Function>) -> bool {
         let (at, total) = (Arc::as_ptr(function), Arc::strong_count(function));
         let made = || Found { thing: (), found: 0, total, holders: Vec::new() };
         let entry = self.functions.entry(at).or_insert_with(made);
@@ -123,13 +115,11 @@ impl Census {
         whole
     }
 
-    /// Counts what a graph holds.
-    pub fn graph(&mut self, graph: &Graph) -> bool {
+    fn graph(&mut self, graph: &Graph) -> bool {
         graph.insts.iter().all(|(_, data)| self.attrs(&data.attrs))
     }
 
-    /// Counts what attributes hold.
-    pub fn attrs(&mut self, attrs: &Attrs) -> bool {
+    fn attrs(&mut self, attrs: &Attrs) -> bool {
         attrs.0.iter().all(|attr| match attr {
             Attr::Host(host) => {
                 self.host(host);
@@ -140,8 +130,7 @@ impl Census {
         })
     }
 
-    /// Counts a reference to a callee, where it keeps that.
-    pub fn callee(&mut self, callee: &FuncRef) -> bool {
+    fn callee(&mut self, callee: &FuncRef) -> bool {
         callee.kept().is_none_or(|function| self.function(function))
     }
 }

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 
 use crate::attr::Attr;
 use crate::entities::{Inst, Region, Value};
-use crate::graph::{Function, Graph, InstData};
-use crate::op::Effect;
+use crate::facts::Effect;
+use crate::graph::{Counter, Derived, Function, Graph, InstData};
 
 /// What an instruction, a region or a function touches.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -135,7 +135,12 @@ fn own_effects_of(graph: &Graph, inst: Inst) -> EffectSet {
     for attr in &data.attrs.0 {
         if let Attr::Func(f) = attr {
             // The callee's variables are its inputs; here they are the operands in their place.
-            let callee = effects_of_function(&f.get());
+            let Ok(callee) = f.get() else {
+                // What is freed may have done anything.
+                set.add(Effect::Host, &data.operands);
+                continue;
+            };
+            let callee = effects_of_function(&callee);
             let here = |values: &[usize]| values.iter().filter_map(|&i| data.operands.get(i).copied()).collect();
             set.merge(&EffectSet {
                 reads: here(&callee.reads),
@@ -173,8 +178,8 @@ struct FunctionEffects {
     set: EffectSet,
 }
 
-impl crate::derived::Derived for FunctionEffects {
-    fn count(&self, _: &mut crate::derived::Census) -> bool {
+impl Derived for FunctionEffects {
+    fn count(&self, _: &mut dyn Counter) -> bool {
         true
     }
 }

@@ -1,29 +1,53 @@
 //! What surrounds a run.
 
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use penstock_data::{Error, Loc, Result};
 
-/// What surrounds a run: the streams, the random state and the interrupt flag of its host.
+/// What surrounds a run: the streams, the random state and the interrupt flag of its host. What a host does not say is as in
+/// any program: prints go to the process's streams, random numbers come from one generator of the process, and nothing stops
+/// a run.
 pub trait Env: Sync {
-    /// Writes a text to a stream: `stdout`, `stderr`, `log:<level>` or `file://<path>`.
+    /// Writes a text to a stream: `stdout`, `stderr`, `log:<level>` or `file://<path>`. By default to those of the process,
+    /// a log to `stderr`; a file is appended to.
     ///
     /// # Errors
     /// Whatever the host reports.
-    fn print(&self, stream: &str, text: &str) -> Result<()>;
+    fn print(&self, stream: &str, text: &str) -> Result<()> {
+        let written = match stream {
+            "stdout" => std::io::stdout().lock().write_all(text.as_bytes()),
+            _ => match stream.strip_prefix("file://") {
+                Some(path) => std::fs::OpenOptions::new()
+                    .append(true)
+                    .create(true)
+                    .open(path)
+                    .and_then(|mut file| file.write_all(text.as_bytes())),
+                None => std::io::stderr().lock().write_all(text.as_bytes()),
+            },
+        };
+        written.map_err(|e| Error::precondition(format!("cannot write to {stream}: {e}")))
+    }
 
-    /// Takes a stretch of `blocks` Philox blocks of the stateful generator: its key and first counter.
+    /// Takes a stretch of `blocks` Philox blocks of the stateful generator: its key and first counter. By default from a
+    /// generator that all such hosts share; it starts at seed 0.
     ///
     /// # Errors
     /// Whatever the host reports.
-    fn draw(&self, blocks: u64) -> Result<(u64, u128)>;
+    fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
+        static SHARED: Stream = Stream::new(0);
+        Ok(SHARED.draw(blocks))
+    }
 
     /// Called at least every few milliseconds of a long run, by the thread that asked for it; an error stops it. A kernel
     /// that is at work then is abandoned: it ends in the background, and what it computes is dropped.
     ///
     /// # Errors
-    /// `Cancelled` or `Host` where the host wants the run to stop.
-    fn poll(&self) -> Result<()>;
+    /// `Cancelled` or `Host` where the host wants the run to stop; by default it never does.
+    fn poll(&self) -> Result<()> {
+        Ok(())
+    }
 
     /// Who is told of the steps of a run, where somebody is. It is asked when a run starts, and when a call within it ends.
     fn profiler(&self) -> Option<&dyn Profiler> {
@@ -33,6 +57,30 @@ pub trait Env: Sync {
     /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
         work();
+    }
+}
+
+/// A stream of Philox blocks that threads share.
+#[derive(Debug)]
+pub struct Stream(Mutex<(u64, u128)>);
+
+impl Stream {
+    /// The stream of a seed, from its start.
+    pub const fn new(seed: u64) -> Stream {
+        Stream(Mutex::new((seed, 0)))
+    }
+
+    /// Goes to the start of the stream of a seed.
+    pub fn restart(&self, seed: u64) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = (seed, 0);
+    }
+
+    /// Takes a stretch of `blocks`: the seed and the first counter.
+    pub fn draw(&self, blocks: u64) -> (u64, u128) {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let (seed, first) = *state;
+        state.1 = first.wrapping_add(u128::from(blocks));
+        (seed, first)
     }
 }
 
@@ -47,10 +95,6 @@ impl Env for NoEnv {
 
     fn draw(&self, _: u64) -> Result<(u64, u128)> {
         Err(Error::internal("a pure instruction draws random numbers"))
-    }
-
-    fn poll(&self) -> Result<()> {
-        Ok(())
     }
 }
 

@@ -2,15 +2,15 @@
 
 use std::any::{Any, TypeId};
 use std::fmt;
+use std::ops::Deref;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use penstock_data::{Loc, Tensor};
+use penstock_data::{Error, Loc, Result, Tensor};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use crate::attr::{Attr, Attrs};
-use crate::derived::{Census, Derived};
+use crate::attr::{Attr, Attrs, FuncRef};
 use crate::entities::{Arena, Inst, Region, Value};
 use crate::op::{OpDef, Signature};
 use crate::types::Type;
@@ -87,7 +87,7 @@ pub struct RegionData {
     pub results: SmallVec<[Value; 4]>,
 }
 
-/// A graph.
+/// A graph, for code that builds or rewrites it. Code that runs graphs takes [`Verified`] ones.
 #[derive(Clone, Default)]
 pub struct Graph {
     /// The instructions, among them such as no region lists any more.
@@ -100,6 +100,9 @@ pub struct Graph {
     pub locs: Arena<Inst, Loc>,
     /// Names that people gave to values.
     pub names: FxHashMap<Value, Arc<str>>,
+    /// The scopes of names, each of which ends in `/`, of instructions without results. For people alone: no part of
+    /// the text form or of equality.
+    pub scopes: FxHashMap<Inst, Arc<str>>,
 }
 
 impl PartialEq for Graph {
@@ -231,22 +234,83 @@ impl Graph {
     }
 }
 
+/// What a [`Function`] keeps of what was made for it.
+pub trait Derived: Any + Send + Sync {
+    /// Counts every reference to functions and host code that it holds. False where somebody else holds a part of it, or
+    /// it is in use.
+    fn count(&self, census: &mut dyn Counter) -> bool;
+}
+
+/// Counts references to functions and host code.
+pub trait Counter {
+    /// Counts a reference to a function, and what that holds. False where somebody else holds a part of what was derived
+    /// from it, or it is in use.
+    fn function(&mut self, function: &Arc<Function>) -> bool;
+
+    /// Counts what a graph holds.
+    fn graph(&mut self, graph: &Graph) -> bool;
+
+    /// Counts what attributes hold.
+    fn attrs(&mut self, attrs: &Attrs) -> bool;
+
+    /// Counts a reference to a callee, where it keeps that.
+    fn callee(&mut self, callee: &FuncRef) -> bool;
+}
+
+/// A graph that the verifier accepts, and that nobody can change any more. What runs graphs runs no others: it goes by their types
+/// without looking at memory again.
+///
+/// A [`Builder`](crate::Builder) and the parser give such. To change one, take its [`Graph`] out, and have the result verified.
+#[derive(Clone, PartialEq)]
+pub struct Verified(Graph);
+
+impl Verified {
+    /// For the verifier alone, once it accepts the graph or trusts it.
+    pub(crate) fn accepted(graph: Graph) -> Verified {
+        Verified(graph)
+    }
+
+    /// The same graph, for changing it.
+    pub fn into_graph(self) -> Graph {
+        self.0
+    }
+}
+
+impl Deref for Verified {
+    type Target = Graph;
+    fn deref(&self) -> &Graph {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Debug::fmt(&self.0, f)
+    }
+}
+
+impl fmt::Display for Verified {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.0, f)
+    }
+}
+
 /// A named graph that can be called, with what has been derived from it.
 ///
 /// The graph may be set after the function is named, so that it can call itself.
 pub struct Function {
     name: Arc<str>,
     signature: Signature,
-    graph: OnceLock<Graph>,
+    graph: OnceLock<Verified>,
     captures: AtomicUsize,
     derived: Mutex<FxHashMap<TypeId, Arc<dyn Derived>>>,
 }
 
 impl Function {
     /// A function of a finished graph.
-    pub fn new(name: impl Into<Arc<str>>, graph: Graph) -> Function {
+    pub fn new(name: impl Into<Arc<str>>, graph: Verified) -> Function {
         let function = Function::declare(name, graph.signature());
-        let _ = function.define(graph);
+        function.set(graph);
         function
     }
 
@@ -260,16 +324,35 @@ impl Function {
     /// call this one: they keep it.
     ///
     /// # Errors
-    /// Gives the graph back where there is one already.
-    pub fn define(&self, mut graph: Graph) -> Result<(), Box<Graph>> {
-        for inst in graph.insts.keys() {
-            for attr in &mut graph.insts[inst].attrs.0 {
+    /// `InvalidArgument` where it takes or gives other dtypes or shapes than are declared; `FailedPrecondition` where there is a
+    /// graph already. Less or more may be known of a shape: each call checks what it passes and gets.
+    pub fn define(&self, graph: Verified) -> Result<()> {
+        let alike = |a: &Type, b: &Type| {
+            a.dtype() == b.dtype() && a.is_variable() == b.is_variable() && a.shape().merge(b.shape()).is_some()
+        };
+        let fit = |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b));
+        let (declared, own) = (&self.signature, graph.signature());
+        if !fit(&declared.params, &own.params) || !fit(&declared.results, &own.results) {
+            return Err(Error::invalid(format!("@{} is declared as {declared}, but defined as {own}", self.name)));
+        }
+        match self.set(graph) {
+            true => Ok(()),
+            false => Err(Error::precondition(format!("@{} is defined already", self.name))),
+        }
+    }
+
+    /// Sets the graph; false where there is one already.
+    fn set(&self, mut graph: Verified) -> bool {
+        // By whom callees are kept is nothing that the verifier looks at.
+        let own = &mut graph.0;
+        for inst in own.insts.keys() {
+            for attr in &mut own.insts[inst].attrs.0 {
                 if let Attr::Func(callee) = attr {
                     callee.keep();
                 }
             }
         }
-        self.graph.set(graph).map_err(Box::new)
+        self.graph.set(graph).is_ok()
     }
 
     /// The name.
@@ -294,7 +377,7 @@ impl Function {
     }
 
     /// The graph; `None` while it is only declared.
-    pub fn graph(&self) -> Option<&Graph> {
+    pub fn graph(&self) -> Option<&Verified> {
         self.graph.get()
     }
 
@@ -303,24 +386,32 @@ impl Function {
     /// # Errors
     /// Those of `make`; nothing is kept then.
     pub fn derive<T: Derived, E>(&self, make: impl FnOnce(&Function) -> Result<T, E>) -> Result<Arc<T>, E> {
-        let key = TypeId::of::<T>();
-        let lock = || self.derived.lock().unwrap_or_else(PoisonError::into_inner);
-        let as_made = |kept: Arc<dyn Derived>| (kept as Arc<dyn Any + Send + Sync>).downcast::<T>();
-        if let Some(found) = lock().get(&key).cloned().and_then(|kept| as_made(kept).ok()) {
+        if let Some(found) = self.derived() {
             return Ok(found);
         }
         // Made outside the lock: `make` may be long, and may derive from this function itself.
         let made = Arc::new(make(self)?);
-        let kept = lock().entry(key).or_insert_with(|| made.clone()).clone();
+        let mut derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = derived.entry(TypeId::of::<T>()).or_insert_with(|| made.clone()).clone();
         Ok(as_made(kept).unwrap_or(made))
     }
 
+    /// What [`Function::derive`] has made before.
+    pub fn derived<T: Derived>(&self) -> Option<Arc<T>> {
+        let derived = self.derived.lock().unwrap_or_else(PoisonError::into_inner);
+        as_made(derived.get(&TypeId::of::<T>())?.clone())
+    }
+
     /// Counts what was derived from this, of which `held` references are the caller's. False where somebody else holds some.
-    pub(crate) fn count_derived(&self, held: usize, census: &mut Census) -> bool {
+    pub(crate) fn count_derived(&self, held: usize, census: &mut dyn Counter) -> bool {
         let Ok(derived) = self.derived.try_lock() else { return false };
         let others: usize = derived.values().map(|value| Arc::strong_count(value) - 1).sum();
         others == held && derived.values().all(|value| value.count(census))
     }
+}
+
+fn as_made<T: Derived>(kept: Arc<dyn Derived>) -> Option<Arc<T>> {
+    (kept as Arc<dyn Any + Send + Sync>).downcast().ok()
 }
 
 impl Function {

@@ -5,13 +5,17 @@
 //! makes graphs and types every instruction as it is added.
 
 mod attr;
+mod batch;
 mod builder;
 mod dead;
 mod derived;
 mod effects;
+mod elements;
 mod entities;
 mod env;
+mod facts;
 mod graph;
+mod known;
 mod lex;
 mod literal;
 mod op;
@@ -24,19 +28,24 @@ mod verify;
 pub use penstock_kernels::stack;
 
 pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
-pub use builder::{Builder, GraphValues, MAX_NESTING, compact};
+pub use batch::{Batch, BatchCx, BatchResults, BatchRule, Example, Examples, GraphEmitter, with_lead};
+pub use builder::{Builder, MAX_NESTING, compact};
 pub use dead::drop_dead;
-pub use derived::{Census, Derived, Kept};
+pub use derived::{Census, Kept};
 pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_region, order};
+pub use elements::GraphValues;
 pub use entities::{Arena, Entity, Inst, Region, Value};
-pub use env::{Env, NoEnv, Profiled, Profiler};
-pub use graph::{CONST, Def, Function, Graph, InstData, OpRef, RegionData, ValueData};
+pub use env::{Env, NoEnv, Profiled, Profiler, Stream};
+pub use facts::{Cuda, Effect, Fails, Fold, Jvp};
+pub use graph::{CONST, Counter, Def, Derived, Function, Graph, InstData, OpRef, RegionData, ValueData, Verified};
+pub use known::{Element, KnownValues, NoValues};
 pub use op::{
-    ArgDef, ArgType, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Element, Emitter, Fold, InferCx, Known,
-    KnownValues, NoValues, OpDef, OpSet, OutTypes, Resolved, Sample, Signature, Vjp, VjpCx, arg, arg_of, args_of,
+    ArgDef, ArgType, BoxOf, Call, Cost, CostCx, Cotangents, Cpu, Cuts, DTypeVar, Elements, ElementsCx, Emitter,
+    InferCx, Known, OpDef, OpSet, OutTypes, Resolved, Resolver, Rows, RuleOps, Sample, Signature, Structure, Vjp,
+    VjpCx, arg, arg_of, args_of,
 };
 pub use parse::{ConstantResolver, HostResolver, Resolvers, no_hosts, parse_function, parse_functions, parse_tensors};
 pub use portable::require_portable;
 pub use print::{ConstantSink, Locations, PrintOptions, print_function, print_functions, print_graph, print_tensor};
 pub use types::Type;
-pub use verify::{verify, verify_after};
+pub use verify::{check_results, checks_trusted, infer_types, verify, verify_after};

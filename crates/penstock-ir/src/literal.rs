@@ -213,7 +213,8 @@ pub(crate) fn unescape(inside: &str) -> Option<Vec<u8>> {
 }
 
 /// Appends `f32[2] [1,2]`, or `f32[] 1` for a scalar. With `elide`, at most that many elements and `...`. A list, which
-/// is never read back, is its elements that are set: `variant[] {0: f32[] 1, 2: f32[] 3} of 4`.
+/// is never read back, is its elements that are set: `variant[] {0: f32[] 1, 2: f32[] 3} of 4`; a table its keys and their
+/// values: `resource[] {str[2] ["a","b"]: i64[2] [1,2]}`.
 pub(crate) fn write_tensor(out: &mut String, tensor: &Tensor, elide: Option<usize>) {
     if let Some(list) = tensor.list() {
         out.push_str("variant[] {");
@@ -222,6 +223,20 @@ pub(crate) fn write_tensor(out: &mut String, tensor: &Tensor, elide: Option<usiz
             write_tensor(out, element, elide);
         }
         let _ = write!(out, "}} of {}", list.len());
+        return;
+    }
+    if let Some(table) = tensor.table() {
+        out.push_str("resource[] {");
+        match (table.keys(), table.values()) {
+            (Ok(keys), Ok(values)) => {
+                write_tensor(out, &keys, elide);
+                out.push_str(": ");
+                write_tensor(out, &values, elide);
+            }
+            // No memory for a copy of the rows: what is printed here is not read back.
+            _ => out.push_str("..."),
+        }
+        out.push('}');
         return;
     }
     let _ = write!(out, "{}{} ", tensor.dtype(), penstock_data::Shape::known(tensor.dims()));

@@ -3,13 +3,16 @@
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
+use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
 use penstock_kernels::LoopFn;
 use smallvec::SmallVec;
 
 use crate::attr::{Attr, AttrDef, Attrs};
+use crate::batch::Batch;
 use crate::entities::Value;
 use crate::env::Env;
+use crate::facts::{Cuda, Effect, Fails, Fold, Jvp};
+use crate::known::{Element, KnownValues};
 use crate::types::Type;
 
 /// The types of an instruction's results.
@@ -40,10 +43,95 @@ pub struct OpDef {
     pub cuda: Cuda,
     /// Its reverse-mode derivative.
     pub vjp: Vjp,
+    /// How forward mode gets tangents.
+    pub jvp: Jvp,
+    /// How many examples are computed at once.
+    pub batch: Batch,
+    /// Which rows of the operands some rows of the results need.
+    pub rows: Rows,
+    /// What is known of the elements of results.
+    pub elements: Elements,
+    /// How long it takes.
+    pub cost: Cost,
+    /// Whether it may fail on operands of the shapes that inference accepted.
+    pub fails: Fails,
+    /// Makes a kernel for an instruction, where a plan gains by that.
+    pub resolve: Option<Resolver>,
     /// Whether an instruction with constant operands may be replaced by its value.
     pub fold: Fold,
     /// Operands and attributes on which every shared test runs the operator.
     pub samples: fn() -> Vec<Sample>,
+}
+
+/// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
+/// is gained over the operator's own.
+pub type Resolver = fn(&'static OpDef, &Attrs, &[Known<'_>], &[Type]) -> Option<Resolved>;
+
+/// How many nanoseconds an operator takes on one thread, roughly.
+#[derive(Clone, Copy)]
+pub enum Cost {
+    /// So many for each element of what it reads or writes, whichever is more.
+    Element(f64),
+    /// As computed from the extents.
+    Of(fn(&CostCx<'_>) -> f64),
+    /// As computed from the extents; all threads share the work at no loss, so nothing is gained by running it beside others.
+    Shared(fn(&CostCx<'_>) -> f64),
+}
+
+/// An instruction whose extents are known, for a [`Cost`].
+#[derive(Clone, Copy)]
+pub struct CostCx<'a> {
+    /// The dtype of the first operand.
+    pub dtype: Option<DType>,
+    /// The extents of the operands,
+    pub ins: &'a [Dims],
+    /// and of the results.
+    pub outs: &'a [Dims],
+    /// The attributes.
+    pub attrs: &'a Attrs,
+}
+
+impl CostCx<'_> {
+    /// The number of elements of a tensor.
+    pub fn elements(dims: &Dims) -> f64 {
+        dims.iter().map(|&n| n as f64).product()
+    }
+
+    /// The elements of all operands.
+    pub fn read(&self) -> f64 {
+        self.ins.iter().map(CostCx::elements).sum()
+    }
+
+    /// The elements of all results.
+    pub fn written(&self) -> f64 {
+        self.outs.iter().map(CostCx::elements).sum()
+    }
+
+    /// The lesser extent of a matrix, the first operand.
+    pub fn lesser_extent(&self) -> f64 {
+        match self.ins[0][..] {
+            [.., m, n] => m.min(n) as f64,
+            _ => 1.0,
+        }
+    }
+}
+
+impl Cost {
+    /// Estimated nanoseconds of an instruction.
+    pub fn nanoseconds(self, cx: &CostCx<'_>) -> f64 {
+        match self {
+            Cost::Element(ns) => ns * cx.read().max(cx.written()),
+            Cost::Of(cost) | Cost::Shared(cost) => cost(cx),
+        }
+    }
+
+    /// Estimated nanoseconds of an element of what is read or written, whichever is more.
+    pub fn per_element(self) -> f64 {
+        match self {
+            Cost::Element(ns) => ns,
+            Cost::Of(_) | Cost::Shared(_) => 1.0,
+        }
+    }
 }
 
 impl OpDef {
@@ -51,6 +139,11 @@ impl OpDef {
     #[inline]
     pub fn is(&self, other: &OpDef) -> bool {
         std::ptr::eq(self, other)
+    }
+
+    /// Whether it computes element by element and its operands broadcast, each to the extents of the result.
+    pub fn broadcasts(&self) -> bool {
+        matches!((self.cpu, self.batch), (Cpu::Elementwise(_), Batch::Broadcast))
     }
 
     /// Whether it touches nothing but its operands and results.
@@ -230,23 +323,6 @@ pub const fn args_of(name: &'static str, ty: ArgType) -> ArgDef {
     ArgDef { name, ty, variadic: true }
 }
 
-/// Something that an operator touches beside its operands and results.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effect {
-    /// Reads the variable that is this operand.
-    Read(u8),
-    /// Writes the variable that is this operand.
-    Write(u8),
-    /// Writes to a stream that people read.
-    Print,
-    /// Draws from the stateful random generator.
-    Random,
-    /// Fails on purpose: nothing that follows in program order may be observed before it.
-    Assert,
-    /// Runs host code, which may do any of the above.
-    Host,
-}
-
 /// What inference knows of an instruction.
 pub struct InferCx<'a> {
     /// The types of the operands.
@@ -268,70 +344,10 @@ pub struct Signature {
     pub results: Vec<Type>,
 }
 
-/// Access to the values of operands, as far as they are known.
-pub trait KnownValues {
-    /// The value of operand `index`, where it is constant.
-    fn constant(&self, index: usize) -> Option<Tensor>;
-
-    /// What is known of each element of operand `index`, an integer vector or scalar. Of a list, of its length.
-    /// `None` where not even their number is known.
-    fn elements(&self, index: usize) -> Option<SmallVec<[Element; 4]>> {
-        Element::of_tensor(&self.constant(index)?)
-    }
-
-    /// The elements of operand `index` as dimensions; those that are not constant are symbols or unknown.
-    fn dims(&self, index: usize) -> Option<SmallVec<[Dim; 4]>> {
-        Some(self.elements(index)?.into_iter().map(Element::dim).collect())
-    }
-}
-
-/// What is known of an integer that may be an extent.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Element {
-    /// An extent, or any number where it is unknown.
-    Extent(Dim),
-    /// A negative number, such as the -1 of a size that is to be inferred.
-    Negative,
-}
-
-impl Element {
-    /// Any number.
-    pub const UNKNOWN: Element = Element::Extent(Dim::Unknown);
-
-    /// The extent, unknown for a negative number.
-    pub fn dim(self) -> Dim {
-        match self {
-            Element::Extent(dim) => dim,
-            Element::Negative => Dim::Unknown,
-        }
-    }
-
-    /// The elements of a scalar or vector; `None` for a tensor of a higher rank or of no integers.
-    pub fn of_tensor(tensor: &Tensor) -> Option<SmallVec<[Element; 4]>> {
-        if tensor.rank() > 1 {
-            return None;
-        }
-        let element = |&n: &i64| match usize::try_from(n) {
-            Ok(n) => Element::Extent(Dim::Known(n)),
-            Err(_) => Element::Negative,
-        };
-        Some(tensor.to_ints().ok()?.iter().map(element).collect())
-    }
-}
-
-/// Nothing is known of any value.
-pub struct NoValues;
-
-impl KnownValues for NoValues {
-    fn constant(&self, _: usize) -> Option<Tensor> {
-        None
-    }
-}
-
-/// All values are at hand.
-impl KnownValues for &[&Tensor] {
-    fn constant(&self, index: usize) -> Option<Tensor> {
-        self.get(index).map(|&t| t.clone())
+impl fmt::Display for Signature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let list = |types: &[Type]| types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ");
+        write!(f, "({}) -> ({})", list(&self.params), list(&self.results))
     }
 }
 
@@ -358,23 +374,85 @@ pub enum Cpu {
     /// By a kernel that makes result 0 of operand 0 in its place. When it starts, that operand is in the place of the
     /// result, and [`Call::inputs`] are the operands after it.
     Update(fn(&mut Call<'_>) -> Result<()>),
-    /// By the executor itself: control flow, calls and variables.
-    Executor,
+    /// By a kernel that changes a part of a variable, operand 0, in place. [`Call::inputs`] are the variable's value and the operands
+    /// after it.
+    Variable(fn(&mut Call<'_>) -> Result<()>),
+    /// By the executor itself, which knows the operator.
+    Executor(Structure),
 }
 
-/// How an operator runs on CUDA.
+/// How the results of an operator that the executor runs depend on its regions.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Structure {
+    /// It has none: constants and reads of variables.
+    Plain,
+    /// One of the regions runs: result `k` is its result `k`.
+    Branches,
+    /// Region 0 tests and region 1 iterates: result `k` is variable `k`, which starts as operand `k`.
+    Loop,
+    /// Its only region runs on the operands.
+    Body,
+    /// A function runs that is an attribute.
+    Call,
+}
+
+/// Which rows of its operands some rows of the results need, in the order of the elements: whether a pipeline can make the results some
+/// rows at a time.
 #[derive(Clone, Copy)]
-pub enum Cuda {
-    /// An expression of CUDA C++ over `{0}`, `{1}`, …, one element each; `{T}` is the type in which the
-    /// first operand's elements are computed, `{R}` the result's, `{S}` the type in which the result is
-    /// stored. The CUDA crate documents types and functions. Such operators fuse.
-    Elementwise(&'static str),
-    /// A kernel source of its own, by the name in the CUDA crate's table.
-    Kernel(&'static str),
-    /// A call of a CUDA library, by the name in the CUDA crate's table.
-    Library(&'static str),
-    /// The value is computed on the host, for this reason.
-    HostFallback(&'static str),
+pub enum Rows {
+    /// Each element needs the elements of the operands that meet it.
+    Elementwise,
+    /// As the instructions of its region do.
+    Region,
+    /// The same rows of operand 0, and the matrices of operand 1 by which they are multiplied.
+    Product,
+    /// The same rows of all operands, which are joined along this attribute's axis.
+    Joined(usize),
+    /// The same rows of operand 0, which is cut along this attribute's axis.
+    Parted(usize),
+    /// The same lines along this attribute's axis of operand 0.
+    Line(usize),
+    /// The same elements of operand 0 in the same order.
+    Same,
+    /// Operand 0 with its dimensions in another order.
+    Transposed,
+    /// Operand 0 with a constant around it.
+    Padded,
+    /// A box of operand 0, which this tells.
+    Box(BoxOf),
+    /// All operands, whichever rows are made.
+    All,
+}
+
+/// For each dimension of an array what an instruction takes of it: the first index, the step and the number of indices.
+pub type Cuts = SmallVec<[(usize, isize, usize); 4]>;
+
+/// What an instruction takes of an array of some extents, of its constant operands behind the array and of its attributes; `None` for
+/// what it would refuse.
+pub type BoxOf = fn(&[usize], &[&Tensor], &Attrs) -> Option<Cuts>;
+
+/// What is known of the elements of an operator's results where they may be extents: of integer vectors and scalars, and of the lengths
+/// of lists.
+#[derive(Clone, Copy)]
+pub enum Elements {
+    /// Nothing, but for what its [`Structure`] tells.
+    Unknown,
+    /// Those of result `k` are those of this operand.
+    Operand(fn(&Attrs, usize) -> Option<usize>),
+    /// Those of its result are given by a rule.
+    Rule(fn(&ElementsCx<'_>) -> Option<SmallVec<[Element; 4]>>),
+}
+
+/// What the rule of [`Elements`] works with.
+pub struct ElementsCx<'a> {
+    /// The types of the operands.
+    pub inputs: &'a [&'a Type],
+    /// The type of the result.
+    pub result: &'a Type,
+    /// The attributes.
+    pub attrs: &'a Attrs,
+    /// What is known of the operands' values.
+    pub values: &'a dyn KnownValues,
 }
 
 /// The reverse-mode derivative of an operator.
@@ -390,15 +468,6 @@ pub enum Vjp {
     Structural,
 }
 
-/// Whether constant operands make an instruction a constant.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Fold {
-    /// Yes: the CPU kernel computes the value.
-    Evaluate,
-    /// No, for this reason.
-    Never(&'static str),
-}
-
 /// A cotangent for each operand; `None` where none flows.
 pub type Cotangents = SmallVec<[Option<Value>; 2]>;
 
@@ -406,6 +475,8 @@ pub type Cotangents = SmallVec<[Option<Value>; 2]>;
 pub struct VjpCx<'a> {
     /// Where it emits instructions: a graph, or the eager executor.
     pub emit: &'a mut dyn Emitter,
+    /// The operators that it emits.
+    pub ops: &'static RuleOps,
     /// The attributes of the instruction.
     pub attrs: &'a Attrs,
     /// Its operands.
@@ -416,6 +487,103 @@ pub struct VjpCx<'a> {
     pub grads: &'a [Option<Value>],
     /// Whether each operand's cotangent is of use.
     pub needed: &'a [bool],
+}
+
+/// The operators of which derivatives and batched instructions are made. The declaration of an operator names its rules, and its rules
+/// emit other operators: they find them here, so that the files that declare operators need not know each other.
+pub struct RuleOps {
+    /// `add`
+    pub add: &'static OpDef,
+    /// `broadcast_to`
+    pub broadcast_to: &'static OpDef,
+    /// `cast`
+    pub cast: &'static OpDef,
+    /// `complex`
+    pub complex: &'static OpDef,
+    /// `concat`
+    pub concat: &'static OpDef,
+    /// `conj`
+    pub conj: &'static OpDef,
+    /// `cumprod`
+    pub cumprod: &'static OpDef,
+    /// `div`
+    pub div: &'static OpDef,
+    /// `divide_no_nan`
+    pub divide_no_nan: &'static OpDef,
+    /// `equal`
+    pub equal: &'static OpDef,
+    /// `exp`
+    pub exp: &'static OpDef,
+    /// `expand_dims`
+    pub expand_dims: &'static OpDef,
+    /// `floor`
+    pub floor: &'static OpDef,
+    /// `floordiv`
+    pub floordiv: &'static OpDef,
+    /// `greater`
+    pub greater: &'static OpDef,
+    /// `greater_equal`
+    pub greater_equal: &'static OpDef,
+    /// `imag`
+    pub imag: &'static OpDef,
+    /// `is_finite`
+    pub is_finite: &'static OpDef,
+    /// `less`
+    pub less: &'static OpDef,
+    /// `less_equal`
+    pub less_equal: &'static OpDef,
+    /// `list_new`
+    pub list_new: &'static OpDef,
+    /// `log`
+    pub log: &'static OpDef,
+    /// `maximum`
+    pub maximum: &'static OpDef,
+    /// `mul`
+    pub mul: &'static OpDef,
+    /// `multiply_no_nan`
+    pub multiply_no_nan: &'static OpDef,
+    /// `neg`
+    pub neg: &'static OpDef,
+    /// `not_equal`
+    pub not_equal: &'static OpDef,
+    /// `polygamma`
+    pub polygamma: &'static OpDef,
+    /// `range`
+    pub range: &'static OpDef,
+    /// `read_variable`
+    pub read_variable: &'static OpDef,
+    /// `real`
+    pub real: &'static OpDef,
+    /// `reduce_all`
+    pub reduce_all: &'static OpDef,
+    /// `reduce_prod`
+    pub reduce_prod: &'static OpDef,
+    /// `reduce_sum`
+    pub reduce_sum: &'static OpDef,
+    /// `reshape`
+    pub reshape: &'static OpDef,
+    /// `select`
+    pub select: &'static OpDef,
+    /// `shape`
+    pub shape: &'static OpDef,
+    /// `size`
+    pub size: &'static OpDef,
+    /// `slice`
+    pub slice: &'static OpDef,
+    /// `stack`
+    pub stack: &'static OpDef,
+    /// `strided_slice`
+    pub strided_slice: &'static OpDef,
+    /// `sub`
+    pub sub: &'static OpDef,
+    /// `sum_to_shape`
+    pub sum_to_shape: &'static OpDef,
+    /// `transpose`
+    pub transpose: &'static OpDef,
+    /// `trunc`
+    pub trunc: &'static OpDef,
+    /// `zeros_like`
+    pub zeros_like: &'static OpDef,
 }
 
 /// Where rules emit instructions.
@@ -445,9 +613,10 @@ impl dyn Emitter + '_ {
     /// Emits an instruction with named attributes and gives its only result.
     ///
     /// # Errors
-    /// As [`Emitter::emit_attrs`].
+    /// As [`Emitter::emit_attrs`]; `InvalidArgument` for an operator without results.
     pub fn emit(&mut self, op: &'static OpDef, operands: &[Value], named: &[(&str, Attr)]) -> Result<Value> {
-        self.emit_all(op, operands, named).map(|out| out[0])
+        let results = self.emit_all(op, operands, named)?;
+        results.first().copied().ok_or_else(|| Error::invalid("gives no result").in_op(op.name))
     }
 
     /// Emits an instruction with named attributes and gives all its results.
@@ -487,6 +656,11 @@ impl Call<'_> {
         self.outputs[index].prepare(dtype, dims)
     }
 
+    /// Whether no result has an element, so that nothing is left to do where operands were checked.
+    pub fn gives_nothing(&self) -> bool {
+        self.outputs.iter().all(|out| out.is_empty())
+    }
+
     /// Makes result `index` this tensor.
     pub fn set(&mut self, index: usize, tensor: Tensor) {
         self.outputs[index] = tensor;
@@ -520,7 +694,12 @@ pub struct Resolved(Box<ResolvedFn>);
 
 impl Resolved {
     /// A kernel that may rely on what [`Resolved::run`] promises.
-    pub fn new(run: impl Fn(&mut Call<'_>) -> Result<()> + Send + Sync + 'static) -> Resolved {
+    ///
+    /// # Safety
+    /// Where that holds, the kernel reads and writes no memory but that of its operands and results, and its results are of the
+    /// types that the instruction has. Nothing checks them.
+    #[expect(unsafe_code, reason = "kernels that trust their operands")]
+    pub unsafe fn new(run: impl Fn(&mut Call<'_>) -> Result<()> + Send + Sync + 'static) -> Resolved {
         Resolved(Box::new(run))
     }
 

@@ -3,7 +3,9 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use penstock_data::{DType, Dim, Dims, Error, Frame, Loc, Result, Shape, Symbol, Tensor, num_elements, with_dtype};
+use penstock_data::{
+    DType, Dim, Dims, Error, Frame, Loc, Result, Shape, Symbol, Table, Tensor, num_elements, with_dtype,
+};
 use penstock_kernels::stack;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -11,13 +13,13 @@ use smallvec::SmallVec;
 use crate::attr::{Attr, AttrDef, AttrKind, FuncRef, HostRef};
 use crate::builder::{MAX_NESTING, nests_too_deep};
 use crate::entities::{Inst, Region, Value};
-use crate::graph::{Def, Function, Graph, InstData, OpRef, RegionData, ValueData};
+use crate::graph::{Def, Function, Graph, InstData, OpRef, RegionData, ValueData, Verified};
 use crate::lex::{Token, line_column, next_token, quoted_len};
 use crate::literal::{Literal, unescape};
 use crate::op::{OpDef, OpSet, OutTypes, Signature};
 use crate::print::{is_plain_file, is_plain_function};
 use crate::types::Type;
-use crate::verify::{check_results, infer_types, verify};
+use crate::verify::{check_results, infer_types};
 
 /// Finds host code by the name that a text gives it.
 pub type HostResolver<'a> = &'a dyn Fn(&str) -> Option<HostRef>;
@@ -67,9 +69,7 @@ pub fn parse_functions(text: &str, ops: &dyn OpSet, resolvers: Resolvers<'_>) ->
     for header in callees_first(&headers) {
         if let Some(body) = header.body {
             let graph = parser.body(header, body)?;
-            debug_assert!(verify(&graph).is_ok(), "{:?}", verify(&graph));
-            // Each header has a function of its own, so this is the first graph that it gets.
-            let _ = header.function.define(graph);
+            header.function.define(Verified::new(graph)?)?;
         }
     }
     Ok(headers.into_iter().map(|h| h.function).collect())
@@ -666,6 +666,9 @@ impl<'a, 'e> Parser<'a, 'e> {
             self.advance();
             return self.constant(&ty, &dims);
         }
+        if ty.dtype() == DType::Resource {
+            return self.table(at);
+        }
         with_dtype!(plain, ty.dtype(), T => {
             let values = self.elements(&dims, Self::literal::<T>)?;
             Tensor::from_slice(&dims, &values).map_err(|e| self.placed(at, &e))
@@ -673,6 +676,32 @@ impl<'a, 'e> Parser<'a, 'e> {
             let values = self.elements(&dims, |p| p.string("a quoted string").map(penstock_data::Bytes::from))?;
             Tensor::from_strings(&dims, values).map_err(|e| self.placed(at, &e))
         })
+    }
+
+    /// The keys of a table and their values: `{str[2] ["a","b"]: i64[2] [1,2]}`.
+    fn table(&mut self, at: usize) -> Result<Tensor> {
+        self.expect("{")?;
+        let keys = self.rows()?;
+        self.expect(":")?;
+        let values = self.rows()?;
+        self.expect("}")?;
+        let ([count, key_dims @ ..], [of, value_dims @ ..]) = (keys.dims(), values.dims()) else {
+            return Err(self.error_at(at, "expected a row of keys and of values for each entry of the table"));
+        };
+        let mut table = Table::new(keys.dtype(), key_dims, values.dtype(), value_dims);
+        if count != of {
+            return Err(self.error_at(at, format!("{of} values for the {count} keys of a table")));
+        }
+        table.insert_unique(&keys, &values).map_err(|e| self.placed(at, &e))?;
+        Ok(Tensor::from_table(table))
+    }
+
+    /// The keys or the values of a table.
+    fn rows(&mut self) -> Result<Tensor> {
+        if self.is_word(DType::Resource.name()) {
+            return Err(self.error_at(self.start, "expected an array, found a table in a table"));
+        }
+        self.tensor()
     }
 
     /// A constant that stands outside of the text, by its key.

@@ -25,7 +25,7 @@ fn visit(function: &Function, seen: &mut FxHashSet<*const Function>) -> Result<(
                 return;
             }
             found = match attr {
-                Attr::Func(callee) => visit(&callee.get(), seen),
+                Attr::Func(callee) => callee.get().and_then(|callee| visit(&callee, seen)),
                 Attr::Host(host) => {
                     let place =
                         if host.0.place().is_empty() { String::new() } else { format!(" ({})", host.0.place()) };

@@ -111,7 +111,7 @@ pub fn print_function(function: &Function, options: &PrintOptions) -> String {
         printer.function(function);
         printer.out
     };
-    with_room(function.graph(), print)
+    with_room(function.graph().map(|graph| &**graph), print)
 }
 
 /// Gives a constant the key by which a text refers to it; `None` to have it in the text.
@@ -127,7 +127,7 @@ pub fn print_functions(
     options: &PrintOptions,
     constants: ConstantSink<'_>,
 ) -> Result<(String, Vec<String>)> {
-    let graphs = functions.iter().filter_map(|f| f.graph());
+    let graphs = functions.iter().filter_map(|f| f.graph().map(|graph| &**graph));
     stack::with_room(levels(graphs), || {
         let mut printer = Printer { constants: Some(constants), ..Printer::new(*options) };
         for function in functions {
@@ -142,7 +142,7 @@ pub fn print_functions(
 fn levels<'a>(graphs: impl Iterator<Item = &'a Graph>) -> usize {
     let called = |graph: &Graph| -> Vec<Arc<Function>> {
         let attrs = graph.insts.iter().flat_map(|(_, data)| &data.attrs.0);
-        attrs.filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }).collect()
+        attrs.filter_map(|a| if let Attr::Func(f) = a { f.get().ok() } else { None }).collect()
     };
     let (mut levels, mut open) = (0, Vec::new());
     for graph in graphs {
@@ -234,7 +234,7 @@ fn write_list<T: fmt::Display>(out: &mut String, items: &[T], lead: &str) {
 fn called(graph: &Graph) -> Vec<Arc<Function>> {
     let mut called = Vec::new();
     graph.visit(&mut |_, _, data| {
-        called.extend(data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { Some(f.get()) } else { None }));
+        called.extend(data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { f.get().ok() } else { None }));
     });
     called
 }
@@ -265,7 +265,7 @@ impl<'a> Printer<'a> {
                 }
                 let name = self.unique(function.name());
                 self.names.insert(key, name);
-                let inner = function.graph().map(called).unwrap_or_default();
+                let inner = function.graph().map(|graph| called(graph)).unwrap_or_default();
                 open.push((Some(function), inner.into_iter()));
             } else if let Some((Some(function), _)) = open.pop() {
                 self.function(&function);
@@ -283,7 +283,7 @@ impl<'a> Printer<'a> {
 
     fn function(&mut self, function: &Function) {
         let name = self.names[&std::ptr::from_ref(function)].clone();
-        self.definition(&name, function.signature(), function.graph());
+        self.definition(&name, function.signature(), function.graph().map(|graph| &**graph));
     }
 
     fn definition(&mut self, name: &str, signature: &Signature, graph: Option<&Graph>) {
@@ -426,9 +426,9 @@ impl<'a> Printer<'a> {
                 }
                 None => write_tensor(out, v, self.options.elide),
             },
-            Attr::Func(v) => match self.names.get(&Arc::as_ptr(&v.get())) {
-                Some(name) => write_function_name(out, name),
-                None => write_function_name(out, v.get().name()),
+            Attr::Func(v) => match v.get() {
+                Ok(f) => write_function_name(out, self.names.get(&Arc::as_ptr(&f)).map_or(f.name(), String::as_str)),
+                Err(_) => write_function_name(out, "freed"),
             },
             Attr::Host(v) => {
                 out.push_str("host(");

@@ -1,14 +1,17 @@
 //! The verifier: whether a graph is well formed and well typed.
 
-use penstock_data::{Error, Result};
+use std::sync::LazyLock;
+
+use penstock_data::{Class, Error, Result};
 use penstock_kernels::stack;
 use smallvec::SmallVec;
 
-use crate::attr::AttrDefault;
-use crate::builder::{GraphValues, signatures};
+use crate::attr::{AttrDefault, Attrs};
+use crate::builder::signatures;
+use crate::elements::GraphValues;
 use crate::entities::{Entity, Inst, Region, Value};
-use crate::graph::{Def, Graph};
-use crate::op::{InferCx, OutTypes};
+use crate::graph::{Def, Graph, Verified};
+use crate::op::{InferCx, OpDef, OutTypes};
 use crate::print::summary;
 use crate::types::Type;
 
@@ -46,12 +49,51 @@ fn verify_here(graph: &Graph) -> Result<()> {
     verifier.region(graph.body(), None)
 }
 
+/// Whether what is trusted is verified all the same: in debug builds, and where the environment has `PENSTOCK_VERIFY=1`.
+static CHECKS: LazyLock<bool> =
+    LazyLock::new(|| cfg!(debug_assertions) || std::env::var_os("PENSTOCK_VERIFY").is_some_and(|v| v == "1"));
+
+/// Whether what is trusted is verified all the same, as [`Verified::trusted`] does: in debug builds, and where the environment has
+/// `PENSTOCK_VERIFY=1`.
+pub fn checks_trusted() -> bool {
+    *CHECKS
+}
+
+impl Verified {
+    /// A graph that is verified now.
+    ///
+    /// # Errors
+    /// As [`verify`].
+    pub fn new(graph: Graph) -> Result<Verified> {
+        verify(&graph).map(|()| Verified::accepted(graph))
+    }
+
+    /// A graph that `by`, a pass say, has made of a verified one. It is verified where [`checks_trusted`] says so.
+    ///
+    /// # Errors
+    /// As [`verify_after`].
+    ///
+    /// # Safety
+    /// [`verify`] accepts the graph.
+    #[expect(unsafe_code, reason = "whoever calls this warrants what is not looked at")]
+    pub unsafe fn trusted(graph: Graph, by: &str) -> Result<Verified> {
+        if checks_trusted() {
+            verify_after(&graph, by)?;
+        }
+        Ok(Verified::accepted(graph))
+    }
+}
+
 /// As [`verify`], after the pass `pass`.
 ///
 /// # Errors
 /// `Internal`, naming the pass and what [`verify`] reports: a pass never makes a wrong graph of a right one.
+/// `FailedPrecondition` where the graph calls a function that is freed, which no pass is to blame for.
 pub fn verify_after(graph: &Graph, pass: &str) -> Result<()> {
     verify(graph).map_err(|e| {
+        if e.class() == Class::FailedPrecondition {
+            return e;
+        }
         let error = Error::internal(format!("the graph is wrong after the pass '{pass}': {e}"));
         e.loc().map_or(error.clone(), |loc| error.at(loc))
     })
@@ -62,9 +104,9 @@ pub fn verify_after(graph: &Graph, pass: &str) -> Result<()> {
 ///
 /// # Errors
 /// What is wrong with attributes or operands, or what inference reports.
-pub(crate) fn infer_types(graph: &Graph, inst: Inst) -> Result<OutTypes> {
+pub fn infer_types(graph: &Graph, inst: Inst) -> Result<OutTypes> {
     let data = &graph.insts[inst];
-    check_attrs(graph, inst)?;
+    check_attrs(data.op.0, &data.attrs)?;
     let inputs: SmallVec<[Type; 4]> = data.operands.iter().map(|&v| graph.ty(v).clone()).collect();
     let signatures = signatures(graph, &data.attrs, &data.regions)?;
     let values = GraphValues { graph, operands: &data.operands };
@@ -75,7 +117,7 @@ pub(crate) fn infer_types(graph: &Graph, inst: Inst) -> Result<OutTypes> {
 ///
 /// # Errors
 /// `InvalidArgument` naming the result.
-pub(crate) fn check_results(graph: &Graph, inst: Inst, inferred: &[Type]) -> Result<()> {
+pub fn check_results(graph: &Graph, inst: Inst, inferred: &[Type]) -> Result<()> {
     let results = &graph.insts[inst].results;
     if results.len() != inferred.len() {
         return Err(Error::invalid(format!("has {} result(s), but gives {}", results.len(), inferred.len())));
@@ -90,9 +132,12 @@ pub(crate) fn check_results(graph: &Graph, inst: Inst, inferred: &[Type]) -> Res
     Ok(())
 }
 
-fn check_attrs(graph: &Graph, inst: Inst) -> Result<()> {
-    let data = &graph.insts[inst];
-    let (defs, attrs) = (data.op.attrs, &data.attrs.0);
+/// Checks that attributes are those that an operator declares.
+///
+/// # Errors
+/// `InvalidArgument`, naming the attribute.
+pub(crate) fn check_attrs(op: &'static OpDef, attrs: &Attrs) -> Result<()> {
+    let (defs, attrs) = (op.attrs, &attrs.0);
     if defs.len() != attrs.len() {
         return Err(Error::invalid(format!("has {} attribute(s), but declares {}", attrs.len(), defs.len())));
     }

@@ -6,7 +6,10 @@ use std::sync::Arc;
 
 use common::{ADD, BLOCK, CONST, DRAW, Ops, parse};
 use penstock_data::{Class, DType, Loc, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Builder, Def, Entity, Graph, Inst, OpSet, Region, Type, Value, verify, verify_after};
+use penstock_ir::{
+    Attr, Attrs, Builder, Def, Entity, Function, Graph, Inst, OpSet, Region, Signature, Type, Value, Verified, verify,
+    verify_after,
+};
 
 /// `%0` and `%1` are inputs; inst0 adds them to `%2`, inst1 has a region with inst2, inst3 adds.
 fn graph() -> Graph {
@@ -195,10 +198,96 @@ fn instructions_that_are_not_listed_may_be_broken() {
     let mut b = Builder::new(&CONST);
     let v = b.constant(Tensor::from(1.0f32));
     b.emit(&DRAW, &[], &[]).unwrap();
-    let mut g = b.finish(&[v]).unwrap();
+    let mut g = b.finish(&[v]).unwrap().into_graph();
     g.regions[region(0)].insts.pop();
     g.insts[inst(1)].operands.push(value(77));
     assert!(verify(&g).is_ok());
+}
+
+#[test]
+fn what_was_verified_is_changed_only_by_way_of_the_verifier() {
+    let mut g = Verified::new(graph()).unwrap().into_graph();
+    assert!(Verified::new(g.clone()).is_ok());
+    g.insts[inst(0)].operands.clear();
+    assert_eq!(Verified::new(g).unwrap_err().class(), Class::InvalidArgument);
+}
+
+/// A builder with an input and a region of two results, both of which are that input.
+fn with_region() -> (Builder, Value, Region) {
+    let mut b = Builder::new(&CONST);
+    let x = b.input(Type::tensor(DType::F32, Shape::known(&[2])), None);
+    b.begin_region([Type::scalar(DType::F32)]);
+    let region = b.end_region(&[x]).unwrap();
+    (b, x, region)
+}
+
+#[test]
+fn a_region_has_one_place_once_it_is_finished() {
+    let refused = |b: &mut Builder, x: Value, regions: &[Region]| {
+        b.inst(&BLOCK, &[x], Attrs::EMPTY, regions).unwrap_err().message().to_string()
+    };
+    let (mut b, x, r) = with_region();
+    assert_eq!(refused(&mut b, x, &[r, r]), "region1 has two places");
+    assert_eq!(refused(&mut b, x, &[region(0)]), "region0 has a place already");
+    assert_eq!(refused(&mut b, x, &[region(7)]), "region7 is of another graph");
+    let open = b.begin_region([]);
+    assert_eq!(refused(&mut b, x, &[open]), "region2 is not finished");
+    b.abandon_region();
+    assert_eq!(refused(&mut b, x, &[open]), "region2 is not finished");
+    let block = b.inst(&BLOCK, &[x], Attrs::EMPTY, &[r]).unwrap();
+    assert_eq!(refused(&mut b, x, &[r]), "region1 has a place already");
+    let y = b.results(block)[0];
+    verify(&b.finish(&[y]).unwrap()).unwrap();
+}
+
+#[test]
+fn a_builder_whose_graph_was_changed_in_place_has_it_verified() {
+    // A value that comes later is used in a region that was opened again.
+    let (mut b, x, r) = with_region();
+    let block = b.inst(&BLOCK, &[x], Attrs::EMPTY, &[r]).unwrap();
+    let y = b.results(block)[0];
+    b.reopen_region(r).unwrap();
+    b.emit(&ADD, &[y, y], &[]).unwrap();
+    b.end_region(&[x]).unwrap();
+    assert!(b.finish(&[y]).unwrap_err().message().starts_with("%2 is used before it is defined"));
+
+    let (mut b, x, _) = with_region();
+    let sum = b.emit(&ADD, &[x, x], &[]).unwrap()[0];
+    b.graph_mut().insts[inst(0)].operands.clear();
+    assert!(b.finish(&[sum]).is_err());
+}
+
+#[test]
+fn what_belongs_to_another_graph_or_operator_is_an_error() {
+    let (mut b, x, _) = with_region();
+    assert!(b.reopen_region(region(9)).is_err() && b.refine(value(9), &Shape::UNRANKED).is_err());
+    b.name(value(9), "name");
+    assert!(b.ty(value(9)).is_none() && b.results(inst(9)).is_empty());
+    let error = b.inst(&ADD, &[x, x], Attrs(smallvec::smallvec![Attr::Int(1)]), &[]).unwrap_err();
+    assert_eq!(error.argument_name(), Some("swap"));
+    verify(&b.finish(&[x]).unwrap()).unwrap();
+}
+
+#[test]
+fn a_function_is_defined_once_as_it_is_declared() {
+    let graph = |ty: Type| {
+        let mut b = Builder::new(&CONST);
+        let x = b.input(ty, None);
+        b.finish(&[x]).unwrap()
+    };
+    let (open, two) = (Type::tensor(DType::F32, Shape::UNRANKED), Type::tensor(DType::F32, Shape::known(&[2])));
+    let declared = |param: &Type, result: &Type| {
+        Function::declare("f", Signature { params: vec![param.clone()], results: vec![result.clone()] })
+    };
+    let other = Type::tensor(DType::F32, Shape::known(&[3]));
+    let error = declared(&open, &other).define(graph(two.clone())).unwrap_err();
+    assert_eq!(error.message(), "@f is declared as (f32[*]) -> (f32[3]), but defined as (f32[2]) -> (f32[2])");
+    let int = Type::tensor(DType::I32, Shape::UNRANKED);
+    assert_eq!(declared(&int, &two).define(graph(two.clone())).unwrap_err().class(), Class::InvalidArgument);
+    declared(&open, &open).define(graph(two.clone())).unwrap();
+    let f = declared(&two, &open);
+    f.define(graph(two.clone())).unwrap();
+    assert_eq!(f.define(graph(two)).unwrap_err().class(), Class::FailedPrecondition);
 }
 
 #[test]

@@ -19,9 +19,10 @@ use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 use penstock_data::{DType, Error, Result};
 use penstock_ir::Env;
-use penstock_kernels::{Lane, LoopFn};
+use penstock_kernels::{Lane, LoopFn, stack};
 use smallvec::SmallVec;
 
+use crate::Stop;
 use crate::emit::{Application, brief, constant, divides, emit, type_of};
 use crate::ranges::{Range, Ranges, is_whole};
 use crate::residues::Residues;
@@ -30,10 +31,12 @@ use crate::work::{Layout, Place, Slot, Spare, Work, copy_bytes, run_work};
 
 /// Nanoseconds of estimated work between two polls of the host.
 const POLL_EVERY: i64 = 2_000_000;
-/// The most operators of a condition that is made twice, in front of its loop and at the end of each round.
+/// The most operators of a condition that is made twice, in front of its loop and at the end of each iteration.
 const MAX_ROTATED: u32 = 16;
 /// The most nanoseconds of two arms that both run, rather than one of them behind a jump.
 const MAX_SPECULATED: u32 = 4;
+/// What Cranelift takes of a stack, in levels of a walk through nested blocks.
+const LEVELS_OF_CRANELIFT: usize = 16;
 /// The code returns this when all went well,
 const DONE: i64 = 0;
 /// this when the host wants it to stop, and else 1 more than the origin of the operator that failed.
@@ -53,14 +56,6 @@ pub struct Native {
     spare: Spare,
 }
 
-/// Why a run stopped.
-pub enum Stop {
-    /// The operator with this origin was given an operand that it rejects.
-    Fault(u32),
-    /// The host wanted it.
-    Host(Error),
-}
-
 /// What the code passes to [`poll`], and where its arrays are.
 #[repr(C)]
 struct Host<'a> {
@@ -76,7 +71,7 @@ struct Host<'a> {
 
 // SAFETY: the module is not touched between compilation and drop, and its code has no state.
 unsafe impl Send for Native {}
-// SAFETY: as above.
+// SAFETY: the module is not touched between compilation and drop, and its code has no state.
 unsafe impl Sync for Native {}
 
 impl Drop for Native {
@@ -90,8 +85,13 @@ impl Native {
     /// Compiles a region.
     ///
     /// # Errors
-    /// `Unimplemented` where Cranelift knows no code for this machine; `Internal` for what it rejects.
+    /// `Unimplemented` where Cranelift knows no code for this machine; `Internal` for what it rejects;
+    /// `ResourceExhausted` where there is no stack for it.
     pub fn compile(source: &Source) -> Result<Native> {
+        stack::with_room(source.depth + LEVELS_OF_CRANELIFT, || Native::compile_here(source))?
+    }
+
+    fn compile_here(source: &Source) -> Result<Native> {
         let mut module = JITModule::new(builder()?);
         let mut cx = module.make_context();
         let mut memory = FunctionBuilderContext::new();
@@ -477,20 +477,20 @@ impl<'a> Compiler<'a> {
 
     fn repeat(&mut self, init: &[Id], variables: &[Id], condition: &Block, body: &Block) -> Result<()> {
         let first = self.list(init)?;
-        let [round, after] = [self.join(variables)?, self.join(variables)?];
+        let [iteration, after] = [self.join(variables)?, self.join(variables)?];
         if condition.cost() <= MAX_ROTATED && !condition.has_loop() {
-            self.test(condition, variables, &first, round, after)?;
-            self.enter(round, variables);
+            self.test(condition, variables, &first, iteration, after)?;
+            self.enter(iteration, variables);
             let next = self.block(body)?;
             self.poll(condition.cost() + body.cost())?;
-            self.test(condition, variables, &next, round, after)?;
+            self.test(condition, variables, &next, iteration, after)?;
         } else {
             let head = self.join(variables)?;
             self.jump(head, &first);
             self.enter(head, variables);
             let now = self.list(variables)?;
-            self.test(condition, variables, &now, round, after)?;
-            self.enter(round, variables);
+            self.test(condition, variables, &now, iteration, after)?;
+            self.enter(iteration, variables);
             let next = self.block(body)?;
             self.poll(condition.cost() + body.cost())?;
             self.jump(head, &next);
@@ -499,13 +499,13 @@ impl<'a> Compiler<'a> {
         Ok(())
     }
 
-    /// Goes on in `round` or in `after`, as the condition on variables of these values says.
+    /// Goes on in `iteration` or in `after`, as the condition on variables of these values says.
     fn test(
         &mut self,
         condition: &Block,
         variables: &[Id],
         values: &[Value],
-        round: cranelift_codegen::ir::Block,
+        iteration: cranelift_codegen::ir::Block,
         after: cranelift_codegen::ir::Block,
     ) -> Result<()> {
         for (&v, &value) in variables.iter().zip(values) {
@@ -514,11 +514,11 @@ impl<'a> Compiler<'a> {
         let go = self.block(condition)?;
         let &[go] = &go[..] else { return Err(Error::internal("a condition gives one scalar")) };
         let args: SmallVec<[BlockArg; 8]> = values.iter().map(|&v| v.into()).collect();
-        self.b.ins().brif(go, round, &args, after, &args);
+        self.b.ins().brif(go, iteration, &args, after, &args);
         Ok(())
     }
 
-    /// Asks the host, where the time between two polls is spent after a round that costs so much.
+    /// Asks the host, where the time between two polls is spent after an iteration that costs so much.
     fn poll(&mut self, cost: u32) -> Result<()> {
         let poll = self.poll.ok_or_else(|| Error::internal("a loop that was not announced"))?;
         let left = self.b.use_var(self.budget);

@@ -131,6 +131,8 @@ fn primitive(b: &mut FunctionBuilder<'_>, step: &Step, of: Kind, ins: &[Value], 
         Kind::I32 => I32,
         Kind::I64 => I64,
         Kind::Mask => I8,
+        // Integers have instructions of their own.
+        Kind::Int => return None,
     };
     Some(match (step.primitive, ins) {
         (Primitive::Operand(k), _) => operands[k as usize],

@@ -105,14 +105,14 @@ impl Ranges {
     }
 }
 
-/// What becomes of the interval of a loop variable when a round gives another one.
+/// What becomes of the interval of a loop variable when an iteration gives another one.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Mode {
     /// A bound that moves outward goes to the limit.
     Widen,
     /// It can be anything.
     GiveUp,
-    /// It is what the first round and the others give: less than before, which was enough.
+    /// It is what the first iteration and the others give: less than before, which was enough.
     Narrow,
     /// It stays.
     Keep,
@@ -123,7 +123,7 @@ struct Walk<'a> {
     definitions: Vec<Option<&'a Node>>,
     /// The interval of each scalar, here.
     now: Vec<Range>,
-    /// Those of loop variables at the start of every round.
+    /// Those of loop variables at the start of every iteration.
     variables: Vec<Option<Range>>,
     /// What was known of scalars before a condition told more.
     narrowed: Vec<(Id, Range)>,

@@ -43,6 +43,8 @@ pub struct Source {
     origins: Vec<(&'static str, Loc)>,
     has_loop: bool,
     has_scalar_loop: bool,
+    /// How deep blocks nest.
+    pub(crate) depth: usize,
 }
 
 /// A result of a region that is an array.
@@ -118,7 +120,9 @@ impl Source {
                 origins: Vec::new(),
                 has_loop: false,
                 has_scalar_loop: false,
+                depth: 0,
             },
+            level: 0,
             lists: Lists::of(graph, region),
             layout: Layout::default(),
             works: Vec::new(),
@@ -273,6 +277,8 @@ pub(crate) struct Reader<'a> {
     works: Vec<Work>,
     /// The place that a part is of.
     roots: FxHashMap<Place, Place>,
+    /// How many blocks are open.
+    level: usize,
 }
 
 impl Reader<'_> {
@@ -347,9 +353,12 @@ impl Reader<'_> {
         let graph = self.graph;
         let data = &graph.regions[region];
         let mut nodes = Vec::with_capacity(data.insts.len());
+        self.level += 1;
+        self.source.depth = self.source.depth.max(self.level);
         for &inst in &data.insts {
             self.node(inst, &mut nodes)?;
         }
+        self.level -= 1;
         Ok(Block { nodes, results: self.scalars(&data.results)? })
     }
 
@@ -442,7 +451,7 @@ impl Reader<'_> {
         Ok(())
     }
 
-    /// A loop variable, the parameters of both regions and the result are one scalar, or one array, which each round
+    /// A loop variable, the parameters of both regions and the result are one scalar, or one array, which each iteration
     /// overwrites at its end. A list that nothing else needs as it was stays where it was made.
     fn repeat(&mut self, inst: Inst, nodes: &mut Vec<Node>) -> Result<()> {
         let graph = self.graph;
@@ -469,7 +478,7 @@ impl Reader<'_> {
         let variables = self.scalars(&data.results)?;
         let before = self.layout.slots.len();
         let condition = self.block(data.regions[0])?;
-        let mut rounds = self.block(data.regions[1])?;
+        let mut iterations = self.block(data.regions[1])?;
         let mut next = Vec::new();
         for (&result, &given) in data.results.iter().zip(&body.results) {
             let (variable, given) = (self.id(result)?, self.id(given)?);
@@ -477,9 +486,9 @@ impl Reader<'_> {
                 next.push((result, given, variable));
             }
         }
-        self.copies(&next, &mut rounds.nodes)?;
+        self.copies(&next, &mut iterations.nodes)?;
         self.source.has_scalar_loop |= self.layout.slots.len() == before;
-        nodes.push(Node::Loop { init, variables, condition, body: rounds });
+        nodes.push(Node::Loop { init, variables, condition, body: iterations });
         Ok(())
     }
 

@@ -70,33 +70,33 @@ impl Layout {
 }
 
 /// Memory of one run, and the address of each place.
-pub(crate) struct Memory {
+pub(crate) struct RunMemory {
     lines: Vec<Line>,
     table: Vec<*const u8>,
 }
 
 // SAFETY: the addresses are of the memory's own lines, or set anew by each run.
-unsafe impl Send for Memory {}
+unsafe impl Send for RunMemory {}
 
 /// Memory of earlier runs. Nobody waits for it: a child that was forked while it was taken makes its own.
 #[derive(Default)]
-pub(crate) struct Spare(Mutex<Option<Memory>>);
+pub(crate) struct Spare(Mutex<Option<RunMemory>>);
 
 impl Spare {
-    pub(crate) fn take(&self, layout: &Layout) -> Memory {
+    pub(crate) fn take(&self, layout: &Layout) -> RunMemory {
         let kept = self.0.try_lock().ok().and_then(|mut kept| kept.take());
-        kept.unwrap_or_else(|| Memory::new(layout))
+        kept.unwrap_or_else(|| RunMemory::new(layout))
     }
 
-    pub(crate) fn put(&self, memory: Memory) {
+    pub(crate) fn put(&self, memory: RunMemory) {
         if let Ok(mut kept) = self.0.try_lock() {
             *kept = Some(memory);
         }
     }
 }
 
-impl Memory {
-    fn new(layout: &Layout) -> Memory {
+impl RunMemory {
+    fn new(layout: &Layout) -> RunMemory {
         let mut lines = vec![Line([0; 64]); layout.lines];
         let start = lines.as_mut_ptr();
         let address = |slot: &Slot| match slot {
@@ -106,7 +106,7 @@ impl Memory {
             Slot::Param(_) | Slot::Part => std::ptr::null(),
         };
         let table = layout.slots.iter().map(address).collect();
-        Memory { lines, table }
+        RunMemory { lines, table }
     }
 
     /// The table of addresses, for arguments that lie at these.
@@ -240,7 +240,7 @@ impl Work {
                 let Some(by) = by else { return true };
                 at = 0;
                 for &(_, target, bytes) in copies {
-                    // SAFETY: as above.
+                    // SAFETY: the caller's promise; what goes by way of a place has room there for all.
                     unsafe { from(*by).add(at).copy_to_nonoverlapping(to(target), bytes) };
                     at += bytes;
                 }

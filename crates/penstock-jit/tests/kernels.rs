@@ -5,7 +5,7 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use penstock_data::{ALL_DTYPES, DType, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Builder, Cpu, Env, Graph, OpDef, Type};
+use penstock_ir::{Attr, Attrs, Builder, Cpu, Env, OpDef, Type, Verified};
 use penstock_jit::{Native, Source, Stop};
 use penstock_kernels::{Fault, Lane, cast};
 use penstock_ops::{all, array, binary, cast::CAST, compare, control};
@@ -95,7 +95,7 @@ fn run(native: &Native, args: &[&Tensor], dtype: DType) -> Result<Tensor, Stop> 
 }
 
 /// The operator on parameters, or with a constant as its last operand.
-fn graph(op: &'static OpDef, attrs: &Attrs, dtypes: &[DType], last: Option<&Tensor>) -> Option<Graph> {
+fn graph(op: &'static OpDef, attrs: &Attrs, dtypes: &[DType], last: Option<&Tensor>) -> Option<Verified> {
     let mut b = Builder::new(&control::CONST);
     let count = dtypes.len() - usize::from(last.is_some());
     let mut args: Vec<_> = dtypes[..count].iter().map(|&d| b.input(Type::scalar(d), None)).collect();

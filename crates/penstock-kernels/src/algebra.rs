@@ -1,6 +1,6 @@
 //! The algebra that elementwise functions are written over.
 //!
-//! A function of floats is generic over [`Algebra`]. With numbers it is the body of the loops of every instruction set; with
+//! A function of floats is generic over [`Algebra`], one of integers over [`Whole`], one of truth values over [`Mask`]. With numbers it is the body of the loops of every instruction set; with
 //! [`Traced`](crate::formula::Traced) values, which record what is done with them, it gives a [`Formula`](crate::Formula), from
 //! which code generators make their instructions. Every primitive is exact or rounded once, so all ways give the same bits.
 
@@ -112,6 +112,23 @@ pub(crate) trait Single: Algebra {
 pub(crate) trait Double: Algebra {
     type Narrow: Single<Wide = Self>;
     fn to_single(self) -> Self::Narrow;
+}
+
+/// An integer of any width that wraps: a number, or the record of one.
+pub(crate) trait Whole: Copy {
+    type Mask: Mask;
+    fn of(v: i64) -> Self;
+    fn add(self, b: Self) -> Self;
+    fn sub(self, b: Self) -> Self;
+    fn mul(self, b: Self) -> Self;
+    fn and(self, b: Self) -> Self;
+    fn or(self, b: Self) -> Self;
+    fn xor(self, b: Self) -> Self;
+    fn not(self) -> Self;
+    fn lt(self, b: Self) -> Self::Mask;
+    fn eq(self, b: Self) -> Self::Mask;
+    /// `a` where the mask is true, else `b`.
+    fn select(mask: Self::Mask, a: Self, b: Self) -> Self;
 }
 
 impl Mask for bool {}

@@ -3,15 +3,15 @@
 use std::marker::PhantomData;
 
 use num_complex::Complex;
-use penstock_data::{Bool8, DType, Element, bf16, f16, with_dtype};
+use penstock_data::{Bool8, DType, DTypeSet, Element, bf16, f16, with_dtype};
 
+use crate::algebra::{Mask, Whole};
 use crate::arch::Level;
 use crate::complex;
-use crate::formula::{Formula, Kept, record};
+use crate::formula::{AnyInt, Formula, Kept, record};
 use crate::loops::{Fault, LoopFn, Map2, half2, loop2};
 use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
-use crate::ops::Binary;
 
 const fn listed(list: &[Binary], op: u8) -> bool {
     let mut i = 0;
@@ -66,25 +66,191 @@ fn floor_mod<M: Math>(a: M, b: M) -> M {
     if (b < M::ZERO) != (rem < M::ZERO) { rem + b } else { rem }
 }
 
-/// The function of an operator on floats.
-#[inline(always)]
-fn function<const OP: u8, M: Functions>(a: M, b: M) -> M {
-    match const { Binary::ALL[OP as usize] } {
-        Binary::Add => a + b,
-        Binary::Sub => a - b,
-        Binary::Mul => a * b,
-        Binary::Div => a / b,
-        Binary::TruncDiv => (a / b).trunc(),
-        Binary::Pow => a.pow(b),
-        Binary::Max => a.max_nan(b),
-        Binary::Min => a.min_nan(b),
-        Binary::Atan2 => a.atan2(b),
-        Binary::SquaredDifference => (a - b) * (a - b),
-        Binary::DivNoNan => M::select(b.eq(M::ZERO), M::ZERO, a / b),
-        Binary::MulNoNan => M::select(b.eq(M::ZERO), M::ZERO, a * b),
-        Binary::Xlogy => M::select(a.eq(M::ZERO), M::ZERO, a * b.log()),
-        Binary::Xdivy => M::select(a.eq(M::ZERO), M::ZERO, a / b),
-        _ => unreachable!(),
+/// Declares the operators: what each computes, its name, the dtypes that it takes, how its loops on floats are made and, where it has one,
+/// its function of floats.
+///
+/// Loops are `short` (of a few instructions, in any width), `long` (those of 16-bit floats are those of `f32` on widened pieces), `compare` floats, or are `other`.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident $text:literal $dtypes:ident $loops:ident $(|$a:ident, $b:ident| $function:expr)?;)*) => {
+        /// An operator of two operands of one dtype. Floats of 16 bits are computed in `f32` and rounded once.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Binary {
+            $($(#[$doc])* $name,)*
+        }
+
+        impl Binary {
+            /// Every operator, in the order of the discriminants.
+            pub const ALL: &[Binary] = &[$(Binary::$name),*];
+
+            /// The name, in snake case.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Binary::$name => $text,)*
+                }
+            }
+        }
+
+        /// The operand dtypes that `op` takes.
+        pub const fn binary_dtypes(op: Binary) -> DTypeSet {
+            match op {
+                $(Binary::$name => DTypeSet::$dtypes,)*
+            }
+        }
+
+        /// The function of an operator on floats.
+        #[inline(always)]
+        fn function<const OP: u8, M: Functions>(a: M, b: M) -> M {
+            match const { Binary::ALL[OP as usize] } {
+                $($(Binary::$name => {
+                    let ($a, $b) = (a, b);
+                    $function
+                })?)*
+                _ => unreachable!(),
+            }
+        }
+
+        fn listed_loop<T: Real>(op: Binary) -> Option<LoopFn> {
+            match op {
+                $(Binary::$name => of_floats!($loops direct $name T),)*
+            }
+        }
+
+        fn half_loop<T: Real<Wide = f32>>(op: Binary) -> Option<LoopFn> {
+            match op {
+                $(Binary::$name => of_floats!($loops half $name T),)*
+            }
+        }
+
+        fn formula32(op: Binary) -> Option<Formula> {
+            match op {
+                $(Binary::$name => of_floats!($loops formula $name f32),)*
+            }
+        }
+
+        fn formula64(op: Binary) -> Option<Formula> {
+            match op {
+                $(Binary::$name => of_floats!($loops formula $name f64),)*
+            }
+        }
+    };
+}
+
+/// The loop of an operator on floats, or its formula.
+macro_rules! of_floats {
+    (compare direct $name:ident $ty:ty) => {
+        Some(loop2::<FloatCompare<{ Binary::$name as u8 }, $ty>>())
+    };
+    (compare half $name:ident $ty:ty) => {
+        Some(loop2::<FloatCompare<{ Binary::$name as u8 }, $ty>>())
+    };
+    (compare formula $name:ident $ty:ty) => {
+        FloatCompare::<{ Binary::$name as u8 }, $ty>::formula()
+    };
+    (other $how:ident $name:ident $ty:ty) => {
+        None
+    };
+    (long half $name:ident $ty:ty) => {
+        Some(half2::<$ty, Float<{ Binary::$name as u8 }, f32>>())
+    };
+    ($loops:ident formula $name:ident $ty:ty) => {
+        Float::<{ Binary::$name as u8 }, $ty>::formula()
+    };
+    ($loops:ident $how:ident $name:ident $ty:ty) => {
+        Some(loop2::<Float<{ Binary::$name as u8 }, $ty>>())
+    };
+}
+
+operators! {
+    /// `x + y`; wraps on integers.
+    Add "add" NUMERIC short |a, b| a + b;
+    /// `x - y`; wraps on integers.
+    Sub "sub" NUMERIC short |a, b| a - b;
+    /// `x * y`; wraps on integers.
+    Mul "mul" NUMERIC short |a, b| a * b;
+    /// True division, of floats and complex.
+    Div "div" INEXACT short |a, b| a / b;
+    /// Quotient rounded to negative infinity, with NumPy's edge cases. Integers: error if `y` is 0.
+    FloorDiv "floor_div" REAL long;
+    /// Remainder with the sign of `y`, as in Python. Integers: error if `y` is 0.
+    FloorMod "floor_mod" REAL long;
+    /// Quotient rounded to zero. Integers: error if `y` is 0.
+    TruncDiv "trunc_div" REAL short |a, b| (a / b).trunc();
+    /// Remainder with the sign of `x`, as in C. Integers: error if `y` is 0.
+    TruncMod "trunc_mod" REAL long;
+    /// `x` to the `y`. Integers wrap; error if `y` is negative.
+    Pow "pow" NUMERIC long |a, b| a.pow(b);
+    /// The greater; NaN if either is; the first of equal operands (so of -0 and 0).
+    Max "max" REAL short |a, b| a.max_nan(b);
+    /// The lesser; NaN if either is; the first of equal operands (so of -0 and 0).
+    Min "min" REAL short |a, b| a.min_nan(b);
+    /// Angle of the point (`y`, `x`), the first operand being the ordinate.
+    Atan2 "atan2" FLOAT long |a, b| a.atan2(b);
+    /// `(x - y)^2`; `|x - y|^2` for complex.
+    SquaredDifference "squared_difference" NUMERIC short |a, b| (a - b) * (a - b);
+    /// `x / y`, but 0 if `y` is 0.
+    DivNoNan "div_no_nan" INEXACT short |a, b| M::select(b.eq(M::ZERO), M::ZERO, a / b);
+    /// `x * y`, but 0 if `y` is 0.
+    MulNoNan "mul_no_nan" INEXACT short |a, b| M::select(b.eq(M::ZERO), M::ZERO, a * b);
+    /// `x * log y`, but 0 if `x` is 0.
+    Xlogy "xlogy" INEXACT long |a, b| M::select(a.eq(M::ZERO), M::ZERO, a * b.log());
+    /// `x / y`, but 0 if `x` is 0.
+    Xdivy "xdivy" INEXACT short |a, b| M::select(a.eq(M::ZERO), M::ZERO, a / b);
+    /// The next value after `x` towards `y`.
+    NextAfter "next_after" WIDE_FLOAT other;
+    /// The Hurwitz zeta function of order `x` at `y`.
+    Zeta "zeta" WIDE_FLOAT other;
+    /// The derivative of order `x + 1` of the logarithm of the gamma function at `y`.
+    Polygamma "polygamma" WIDE_FLOAT other;
+    /// How a number `y` of the gamma distribution of shape `x` moves with the shape.
+    GammaSlope "gamma_slope" FLOAT long;
+    /// `and` of booleans.
+    LogicalAnd "logical_and" BOOL other;
+    /// `or` of booleans.
+    LogicalOr "logical_or" BOOL other;
+    /// Exclusive `or` of booleans.
+    LogicalXor "logical_xor" BOOL other;
+    /// Bitwise `and` of integers.
+    BitAnd "bit_and" INTEGER other;
+    /// Bitwise `or` of integers.
+    BitOr "bit_or" INTEGER other;
+    /// Bitwise exclusive `or` of integers.
+    BitXor "bit_xor" INTEGER other;
+    /// Left shift. The amount is clamped to 0 ..= width; a full width gives 0.
+    Shl "shl" INTEGER other;
+    /// Right shift, arithmetic for signed integers. The amount is clamped to 0 ..= width; a full
+    /// width gives 0, or -1 of a negative number.
+    Shr "shr" INTEGER other;
+    /// `x == y`.
+    Equal "equal" PLAIN compare;
+    /// `x != y`.
+    NotEqual "not_equal" PLAIN compare;
+    /// `x < y`.
+    Less "less" REAL compare;
+    /// `x <= y`.
+    LessEqual "less_equal" REAL compare;
+    /// `x > y`.
+    Greater "greater" REAL compare;
+    /// `x >= y`.
+    GreaterEqual "greater_equal" REAL compare;
+    /// The complex number of a real and an imaginary part.
+    Complex "complex" WIDE_FLOAT other;
+}
+
+impl Binary {
+    /// Whether the operator is a comparison, whose result is boolean.
+    pub const fn is_comparison(self) -> bool {
+        self as u8 >= Binary::Equal as u8 && self as u8 <= Binary::GreaterEqual as u8
+    }
+}
+
+/// The dtype of the result of `op` on operands of `dtype`.
+pub fn binary_output(op: Binary, dtype: DType) -> DType {
+    match op {
+        _ if op.is_comparison() => DType::Bool,
+        Binary::Complex if dtype == DType::F32 => DType::C64,
+        Binary::Complex => DType::C128,
+        _ => dtype,
     }
 }
 
@@ -137,6 +303,47 @@ impl<const OP: u8, T: Real> Map2 for FloatCompare<OP, T> {
     }
 }
 
+/// The function of an operator on integers.
+#[inline(always)]
+fn whole<const OP: u8, W: Whole>(a: W, b: W) -> W {
+    match const { Binary::ALL[OP as usize] } {
+        Binary::Add => a.add(b),
+        Binary::Sub => a.sub(b),
+        Binary::Mul => a.mul(b),
+        Binary::Max => W::select(a.lt(b), b, a),
+        Binary::Min => W::select(b.lt(a), b, a),
+        Binary::SquaredDifference => a.sub(b).mul(a.sub(b)),
+        Binary::BitAnd => a.and(b),
+        Binary::BitOr => a.or(b),
+        Binary::BitXor => a.xor(b),
+        _ => unreachable!(),
+    }
+}
+
+/// How two integers compare.
+#[inline(always)]
+fn whole_compare<const OP: u8, W: Whole>(a: W, b: W) -> W::Mask {
+    match const { Binary::ALL[OP as usize] } {
+        Binary::Equal => a.eq(b),
+        Binary::NotEqual => !a.eq(b),
+        Binary::Less => a.lt(b),
+        Binary::LessEqual => !b.lt(a),
+        Binary::Greater => b.lt(a),
+        _ => !a.lt(b),
+    }
+}
+
+/// The function of an operator on truth values.
+#[inline(always)]
+fn logical<const OP: u8, M: Mask>(a: M, b: M) -> M {
+    match const { Binary::ALL[OP as usize] } {
+        Binary::LogicalAnd => a & b,
+        Binary::LogicalOr => a | b,
+        Binary::LogicalXor | Binary::NotEqual => a ^ b,
+        _ => !(a ^ b),
+    }
+}
+
 /// `x` to the `n`, which is not negative, wrapping.
 fn integer_pow<T: Int>(x: T, n: T) -> T {
     let (mut result, mut base, mut n) = (T::ONE, x, n);
@@ -166,9 +373,6 @@ impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
     #[inline(always)]
     fn eval(a: T, b: T) -> T {
         match const { Binary::ALL[OP as usize] } {
-            Binary::Add => a.add(b),
-            Binary::Sub => a.sub(b),
-            Binary::Mul => a.mul(b),
             Binary::TruncDiv => a.quot(b),
             Binary::TruncMod => a.rem(b),
             Binary::FloorDiv => {
@@ -182,12 +386,6 @@ impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
                 if adjust { r.add(b) } else { r }
             }
             Binary::Pow => integer_pow(a, b),
-            Binary::Max => a.max(b),
-            Binary::Min => a.min(b),
-            Binary::SquaredDifference => a.sub(b).mul(a.sub(b)),
-            Binary::BitAnd => a.and(b),
-            Binary::BitOr => a.or(b),
-            Binary::BitXor => a.xor(b),
             Binary::Shl => {
                 let by = b.shift_amount();
                 let shifted = a.shl(by);
@@ -199,7 +397,7 @@ impl<const OP: u8, T: Int> Map2 for Integer<OP, T> {
                 let shifted = a.shr(by);
                 if by >= T::BITS { full } else { shifted }
             }
-            _ => unreachable!(),
+            _ => whole::<OP, T>(a, b),
         }
     }
 }
@@ -213,14 +411,7 @@ impl<const OP: u8, T: Int> Map2 for IntegerCompare<OP, T> {
     const LEVEL: Level = T::LEVEL;
     #[inline(always)]
     fn eval(a: T, b: T) -> Bool8 {
-        Bool8::new(match const { Binary::ALL[OP as usize] } {
-            Binary::Equal => a == b,
-            Binary::NotEqual => a != b,
-            Binary::Less => a < b,
-            Binary::LessEqual => a <= b,
-            Binary::Greater => a > b,
-            _ => a >= b,
-        })
+        Bool8::new(whole_compare::<OP, T>(a, b))
     }
 }
 
@@ -233,13 +424,7 @@ impl<const OP: u8> Map2 for Logical<OP, Bool8> {
     const LEVEL: Level = Level::V4;
     #[inline(always)]
     fn eval(a: Bool8, b: Bool8) -> Bool8 {
-        let (a, b) = (a.get(), b.get());
-        Bool8::new(match const { Binary::ALL[OP as usize] } {
-            Binary::LogicalAnd => a & b,
-            Binary::LogicalOr => a | b,
-            Binary::LogicalXor | Binary::NotEqual => a != b,
-            _ => a == b,
-        })
+        Bool8::new(logical::<OP, _>(a.get(), b.get()))
     }
 }
 
@@ -311,8 +496,7 @@ impl<const OP: u8, T: complex::Part> Map2 for MakeComplex<OP, T> {
     }
 }
 
-/// The loop of an operator among those that are listed by what maps their elements: `direct` those of a type, or those of
-/// a 16-bit float by way of `f32`.
+/// The loop of an operator among those that are listed by what maps their elements, or its formula.
 macro_rules! table {
     ($how:tt, $op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
         match $op {
@@ -322,47 +506,38 @@ macro_rules! table {
     };
     (@ direct $map:ty) => { loop2::<$map>() };
     (@ formula $map:ty) => { <$map>::formula() };
-    (@ (half $half:ty) $map:ty) => { half2::<$half, $map>() };
 }
 
-/// [`table`] of the operators of a few instructions, in any width.
-macro_rules! short_table {
-    ($how:tt, $op:expr, $ty:ty) => {
+fn float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
+    table! { direct, op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }.or_else(|| listed_loop::<T>(op))
+}
+
+/// [`table`] of the operators on integers that have a formula.
+macro_rules! integer_table {
+    ($how:tt, $op:expr, $ty:ty, $signed:ty) => {
         table! { $how, $op;
-            Float<$ty>: Add Sub Mul Div TruncDiv Max Min SquaredDifference DivNoNan MulNoNan Xdivy;
-            FloatCompare<$ty>: Equal NotEqual Less LessEqual Greater GreaterEqual;
+            Integer<$ty>: Max Min;
+            Integer<$signed>: Add Sub Mul SquaredDifference BitAnd BitOr BitXor;
+            IntegerCompare<$ty>: Less LessEqual Greater GreaterEqual;
+            IntegerCompare<$signed>: Equal NotEqual;
         }
     };
 }
 
-/// [`table`] of the operators that are long.
-macro_rules! long_table {
-    ($how:tt, $op:expr, $ty:ty) => {
-        table! { $how, $op; Float<$ty>: FloorDiv FloorMod TruncMod Pow Atan2 Xlogy GammaSlope; }
+fn integer_loop<T: Int>(op: Binary) -> Option<LoopFn> {
+    table! { direct, op; Integer<T>: FloorDiv FloorMod TruncDiv TruncMod Pow Shl Shr; }
+        .or_else(|| integer_table!(direct, op, T, T::Signed))
+}
+
+/// [`table`] of the operators on truth values.
+macro_rules! boolean_table {
+    ($how:tt, $op:expr) => {
+        table! { $how, $op; Logical<Bool8>: LogicalAnd LogicalOr LogicalXor Equal NotEqual; }
     };
 }
 
-fn float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
-    table! { direct, op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }
-        .or_else(|| long_table!(direct, op, T))
-        .or_else(|| short_table!(direct, op, T))
-}
-
-fn half_loop<T: Real<Wide = f32>>(op: Binary) -> Option<LoopFn> {
-    long_table!((half T), op, f32).or_else(|| short_table!(direct, op, T))
-}
-
-fn integer_loop<T: Int>(op: Binary) -> Option<LoopFn> {
-    table! { direct, op;
-        Integer<T>: FloorDiv FloorMod TruncDiv TruncMod Pow Max Min Shl Shr;
-        Integer<T::Signed>: Add Sub Mul SquaredDifference BitAnd BitOr BitXor;
-        IntegerCompare<T>: Less LessEqual Greater GreaterEqual;
-        IntegerCompare<T::Signed>: Equal NotEqual;
-    }
-}
-
 fn boolean_loop(op: Binary) -> Option<LoopFn> {
-    table! { direct, op; Logical<Bool8>: LogicalAnd LogicalOr LogicalXor Equal NotEqual; }
+    boolean_table!(direct, op)
 }
 
 fn complex_loop<T: complex::Part>(op: Binary) -> Option<LoopFn>
@@ -390,7 +565,7 @@ pub fn binary(op: Binary, dtype: DType) -> Option<LoopFn> {
 }
 
 macro_rules! formulas {
-    ($($ty:ident $find:ident;)*) => {$(
+    ($($ty:ident)*) => {$(
         impl<const OP: u8> Float<OP, $ty> {
             fn formula() -> Option<Formula> {
                 (!listed(SCALAR, OP)).then(|| record::<$ty, $ty, 2>(|[a, b]| function::<OP, _>(a, b)))
@@ -401,22 +576,36 @@ macro_rules! formulas {
                 Some(record::<$ty, bool, 2>(|[a, b]| compare::<OP, _>(a, b)))
             }
         }
-        fn $find(op: Binary) -> Option<Formula> {
-            long_table!(formula, op, $ty).or_else(|| short_table!(formula, op, $ty)).flatten()
-        }
     )*};
 }
 
-formulas! {
-    f32 formula32;
-    f64 formula64;
+formulas!(f32 f64);
+
+impl<const OP: u8> Integer<OP, AnyInt> {
+    fn formula() -> Formula {
+        record::<AnyInt, AnyInt, 2>(|[a, b]| whole::<OP, _>(a, b))
+    }
 }
 
-/// The formula of `op` on elements of `dtype`; none for other dtypes than `f32` and `f64`, and for operators that are no formula.
+impl<const OP: u8> IntegerCompare<OP, AnyInt> {
+    fn formula() -> Formula {
+        record::<AnyInt, bool, 2>(|[a, b]| whole_compare::<OP, _>(a, b))
+    }
+}
+
+impl<const OP: u8> Logical<OP, Bool8> {
+    fn formula() -> Formula {
+        record::<bool, bool, 2>(|[a, b]| logical::<OP, _>(a, b))
+    }
+}
+
+/// The formula of `op` on elements of `dtype`; none for complex numbers and 16-bit floats, and for operators that are no formula.
 pub fn binary_formula(op: Binary, dtype: DType) -> Option<&'static Formula> {
     static KEPT: Kept<{ Binary::ALL.len() }> = Kept::new();
     KEPT.get(op as usize, dtype, || match dtype {
         DType::F32 => formula32(op),
-        _ => formula64(op),
+        DType::F64 => formula64(op),
+        DType::Bool => boolean_table!(formula, op),
+        _ => integer_table!(formula, op, AnyInt, AnyInt),
     })
 }

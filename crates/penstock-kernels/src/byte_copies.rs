@@ -205,7 +205,7 @@ mod tests {
             assert_eq!(out, due.concat(), "{bytes}");
             // Of one operand.
             let runs = Runs::from(vec![run(1, 30, 1), run(1, 5, bytes + 2)]);
-            // SAFETY: as above.
+            // SAFETY: the operands have 100 bytes, and the result has room for both runs with a byte around each.
             unsafe { copy_runs(&runs, |i| operands[i].as_ptr(), out.as_mut_ptr()) };
             let due =
                 [&[255], &operands[1][30..][..bytes as usize], &[255], &operands[1][5..][..bytes as usize], &[255]];

@@ -12,14 +12,15 @@
 
 use std::ops::Range;
 
-use penstock_data::memory::scratch;
-use penstock_data::{DType, DTypeSet, with_dtype};
+use penstock_data::memory::{scratch, scratch_of};
+use penstock_data::{DType, DTypeSet, Element, with_dtype};
 
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
 use crate::conv_index::{ConvIndex, Line, Results};
+use crate::cost;
 use crate::math::Math;
-use crate::matmul::{Gemm, Mat, Update};
+use crate::matmul::{Mat, Update};
 use crate::num::Real;
 use crate::pack::is_own;
 use crate::padded_rows::bands;
@@ -78,6 +79,14 @@ impl Geometry {
 
     fn window(&self) -> usize {
         self.axes.iter().map(|a| a.window).product()
+    }
+
+    /// The same where there is something to multiply; else without the window, which may be of any size then.
+    fn lean(mut self) -> Geometry {
+        if self.in_channels == 0 || self.out_channels == 0 {
+            self.axes.iter_mut().for_each(|axis| axis.window = 1);
+        }
+        self
     }
 
     /// Multiplications and additions of all.
@@ -157,7 +166,7 @@ unsafe fn contract<T: Real>(
     let direct = own && sweep.lines.iter().all(Line::is_identity);
     let rows = tile_rows(k, pixels, 2 * threads());
     let tiles = pixels.div_ceil(rows);
-    let ns = 2.0 * rows as f64 * k as f64 * n_channels as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
+    let ns = cost::product(<T::Wide as Element>::DTYPE, rows as f64 * k as f64 * n_channels as f64);
     let (source, result, then) = (Shared(source.cast_mut()), Shared(results.first), results.then);
     parallel_for(groups * tiles, grain(ns), |range| {
         let mut tile = scratch(T::Wide::ZERO, if direct { 0 } else { rows * k });
@@ -211,7 +220,7 @@ unsafe fn contract<T: Real>(
 /// `filter` is readable for `n` elements.
 unsafe fn widened<T: Real>(filter: *const T, n: usize) -> Vec<T::Wide> {
     // SAFETY: the caller's contract.
-    (0..n).map(|i| unsafe { (*filter.add(i)).widen() }).collect()
+    scratch_of((0..n).map(|i| unsafe { (*filter.add(i)).widen() }))
 }
 
 /// `y` from `x` and the filter.
@@ -225,7 +234,7 @@ unsafe fn widened<T: Real>(filter: *const T, n: usize) -> Vec<T::Wide> {
 pub unsafe fn conv(dtype: DType, geometry: &Geometry, x: *const u8, filter: *const u8, y: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe {
-        forward::<T>(geometry, x.cast(), filter.cast(), &Results { first: y.cast(), then: None })
+        forward::<T>(&geometry.lean(), x.cast(), filter.cast(), &Results { first: y.cast(), then: None })
     }, else panic!("conv does not take {dtype}"))
 }
 
@@ -284,7 +293,7 @@ where
     let first = Shared(if copy.is_empty() { filter.cast_mut().cast::<T::Wide>() } else { copy.as_ptr().cast_mut() });
     if g.in_channels == 1 && g.groups > 1 {
         let matrix = first.get().cast_const();
-        let order: Vec<usize> = (0..g.window()).collect();
+        let order = scratch_of(0..g.window());
         // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
         return unsafe { depthwise(&sweep, &order, g.groups, g.out_channels, true, x, matrix, y.first) };
     }
@@ -306,7 +315,7 @@ where
 pub unsafe fn conv_input_grad(dtype: DType, geometry: &Geometry, filter: *const u8, dy: *const u8, dx: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe {
-        input_grad::<T>(geometry, filter.cast(), dy.cast(), dx.cast())
+        input_grad::<T>(&geometry.lean(), filter.cast(), dy.cast(), dx.cast())
     }, else panic!("conv does not take {dtype}"))
 }
 
@@ -369,7 +378,7 @@ where
 pub unsafe fn conv_filter_grad(dtype: DType, geometry: &Geometry, x: *const u8, dy: *const u8, df: *mut u8) {
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe {
-        filter_grad::<T>(geometry, x.cast(), dy.cast(), df.cast())
+        filter_grad::<T>(&geometry.lean(), x.cast(), dy.cast(), df.cast())
     }, else panic!("conv does not take {dtype}"))
 }
 
@@ -395,7 +404,8 @@ where
         return unsafe { depthwise_filter_grad(&sweep, g.groups, outs, x, dy, df) };
     }
     // Pieces of the filter's rows: some taps, or some channels of one tap.
-    let wanted = if g.flops() / <T::Wide as Gemm>::FLOPS_PER_NS < 2.0 * PIECE_NS { 1 } else { threads() };
+    let wanted =
+        if cost::product(<T::Wide as Element>::DTYPE, g.flops() / 2.0) < 2.0 * PIECE_NS { 1 } else { threads() };
     let by_taps = taps >= wanted;
     let parts = if by_taps { taps.min(wanted) } else { wanted.div_ceil(taps).min(ins) };
     let pieces = if by_taps { parts } else { parts * taps };
@@ -531,7 +541,7 @@ unsafe fn depthwise<T: Real>(
                     // SAFETY: the place is inside of the result, and this pixel's own.
                     let to = unsafe { result.get().add(sweep.place(at) * result_width) };
                     for (i, &sum) in sums.iter().enumerate() {
-                        // SAFETY: as above.
+                        // SAFETY: the place is inside of the result, and this pixel's own.
                         unsafe { *to.add(i) = T::narrow(sum) };
                     }
                 },

@@ -7,7 +7,7 @@ use std::ops::Range;
 use crate::algebra::Algebra;
 use crate::conv::Axis;
 use crate::num::Real;
-use penstock_data::memory::scratch_room;
+use penstock_data::memory::{scratch_of, scratch_room};
 
 /// How pixels of a result read pixels of a source along one dimension: result `k` of `count`, at `first + k * step`,
 /// reads for each tap the source at `tap + k * advance`, where that is inside of `0 .. source`.
@@ -33,7 +33,7 @@ impl Line {
             result: axis.output,
             source: axis.input,
             advance: axis.stride,
-            taps: (0..axis.window).map(|w| (w, (w * axis.dilation) as isize - axis.before as isize)).collect(),
+            taps: scratch_of((0..axis.window).map(|w| (w, (w * axis.dilation) as isize - axis.before as isize))),
         }
     }
 
@@ -51,10 +51,10 @@ impl Line {
                 result: axis.input,
                 source: axis.output,
                 advance: 1,
-                taps: taps.map(|w| (w, reached(&w).div_euclid(stride as isize))).collect(),
+                taps: scratch_of(taps.map(|w| (w, reached(&w).div_euclid(stride as isize)))),
             }
         };
-        (0..stride.min(axis.input)).map(line).collect()
+        scratch_of((0..stride.min(axis.input)).map(line))
     }
 
     /// Whether the results are all there are, in order.

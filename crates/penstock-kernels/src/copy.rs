@@ -5,12 +5,9 @@
 use smallvec::SmallVec;
 
 use crate::arch::dispatch_v3;
+use crate::cost;
 use crate::pool::{Shared, grain, parallel_for};
 use crate::rows::copy_rows;
-
-/// Estimated time of moving a byte, and of starting a run.
-const NS_PER_BYTE: f64 = 0.08;
-const NS_PER_RUN: f64 = 3.0;
 
 /// Runs `$body` with `$T` bound to a type of `$size` bytes.
 macro_rules! with_size {
@@ -114,7 +111,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
     let mut dims = collapse(dims.iter().copied());
     let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
     let inner = dims.pop().unwrap_or(Dim { size: 1, from: 1, to: 1 });
-    let bytes = (inner.size * size_of::<T>()) as f64 * NS_PER_BYTE;
+    let bytes = cost::moved((inner.size * size_of::<T>()) as f64, 0.0);
     // A transposition: some other dimension is contiguous in the source.
     let across = dims.iter().position(|d| d.from == 1 && d.size > 1);
     if let (Some(across), true, 1) = (across, inner.from != 1 && inner.size > 1, inner.to) {
@@ -124,7 +121,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
         let strips = wide.size.div_ceil(stripe);
         let pieces = inner.size.div_ceil(PIECE);
         let piece = inner.size.min(PIECE);
-        let ns = 4.0 * NS_PER_BYTE * (size_of::<T>() * piece * stripe) as f64;
+        let ns = 4.0 * cost::moved((size_of::<T>() * piece * stripe) as f64, 0.0);
         parallel_for(outer * strips * pieces, grain(ns), |range| {
             dispatch_v3(
                 #[inline(always)]
@@ -149,7 +146,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
     let outer: usize = dims.iter().map(|d| d.size).product();
     if outer == 1 && inner.size > 1 && inner.to == 1 {
         // One run: split it by elements.
-        parallel_for(inner.size, grain(size_of::<T>() as f64 * NS_PER_BYTE), |range| {
+        parallel_for(inner.size, grain(cost::moved(size_of::<T>() as f64, 0.0)), |range| {
             dispatch_v3(
                 #[inline(always)]
                 || {
@@ -191,7 +188,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
         let (step, pitch) = (rows.from * size_of::<T>() as isize, rows.to * size_of::<T>() as isize);
         return parallel_for(
             outer * pieces,
-            grain((bytes as f64 * NS_PER_BYTE + 1.0) * rows.size.min(ROWS) as f64),
+            grain((cost::moved(bytes as f64, 0.0) + 1.0) * rows.size.min(ROWS) as f64),
             |range| {
                 for task in range {
                     let (from, to) = offsets(&dims, task / pieces);
@@ -207,7 +204,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
             },
         );
     }
-    parallel_for(outer, grain(bytes + NS_PER_RUN), |range| {
+    parallel_for(outer, grain(bytes + cost::rates().run), |range| {
         let (mut from, mut to) = offsets(&dims, range.start);
         let mut index: SmallVec<[usize; 6]> = SmallVec::from_elem(0, dims.len());
         let mut at = range.start;
@@ -556,7 +553,7 @@ pub unsafe fn fill(size: usize, value: *const u8, n: usize, out: *mut u8) {
         // SAFETY: the caller's contract.
         let value = unsafe { value.cast::<T>().read_unaligned() };
         let out = Shared(out.cast::<T>());
-        parallel_for(n, grain(size as f64 * NS_PER_BYTE), |range| {
+        parallel_for(n, grain(cost::moved(size as f64, 0.0)), |range| {
             dispatch_v3(
                 #[inline(always)]
                 || {
@@ -620,7 +617,7 @@ pub unsafe fn pad(
             }
             at
         };
-        parallel_for(runs, grain(((total / runs) * size) as f64 * NS_PER_BYTE + NS_PER_RUN), |range| {
+        parallel_for(runs, grain(cost::moved(((total / runs) * size) as f64, 1.0)), |range| {
             dispatch_v3(
                 #[inline(always)]
                 || {
@@ -653,7 +650,7 @@ pub unsafe fn pad(
 /// `src` is readable and `dst` writable for `bytes`; they do not overlap.
 unsafe fn copy_bytes(src: *const u8, dst: *mut u8, bytes: usize) {
     let (src, dst) = (Shared(src.cast_mut()), Shared(dst));
-    parallel_for(bytes, grain(NS_PER_BYTE), |range| {
+    parallel_for(bytes, grain(cost::rates().byte), |range| {
         // SAFETY: `range` is inside of both.
         unsafe { src.get().add(range.start).copy_to_nonoverlapping(dst.get().add(range.start), range.len()) };
     });
@@ -668,7 +665,7 @@ const JOINED: usize = 1 << 14;
 /// there are many.
 fn stretches(outer: usize, pitch: usize, parts: usize, f: impl Fn(std::ops::Range<usize>) + Sync) {
     let rows = (JOINED / pitch.max(1)).max(1).next_multiple_of(SQUARE);
-    let ns = (pitch as f64 * NS_PER_BYTE + parts as f64 * NS_PER_RUN) * rows as f64;
+    let ns = cost::moved(pitch as f64, parts as f64) * rows as f64;
     parallel_for(outer.div_ceil(rows), grain(ns), |range| {
         dispatch_v3(
             #[inline(always)]

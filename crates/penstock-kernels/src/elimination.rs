@@ -335,10 +335,10 @@ impl<T: Field> Triangle<T> {
                     let rows: [_; FEW] = std::array::from_fn(|i| unsafe { x.add(i.min(n - 1) * row + first) });
                     for i in 0..n {
                         if width == LANES {
-                            // SAFETY: as above.
+                            // SAFETY: the strip is inside of `x`.
                             strip[i] = unsafe { rows[i].cast::<[T; LANES]>().read_unaligned() };
                         } else {
-                            // SAFETY: as above.
+                            // SAFETY: the strip is inside of `x`.
                             (0..width).for_each(|j| strip[i][j] = unsafe { *rows[i].add(j) });
                         }
                     }
@@ -357,10 +357,10 @@ impl<T: Field> Triangle<T> {
                     }
                     for i in 0..n {
                         if width == LANES {
-                            // SAFETY: as above.
+                            // SAFETY: the strip is inside of `x`.
                             unsafe { rows[i].cast::<[T; LANES]>().write_unaligned(strip[i]) };
                         } else {
-                            // SAFETY: as above.
+                            // SAFETY: the strip is inside of `x`.
                             (0..width).for_each(|j| unsafe { *rows[i].add(j) = strip[i][j] });
                         }
                     }

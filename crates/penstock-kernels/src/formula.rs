@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 
 use penstock_data::DType;
 
-use crate::algebra::{Algebra, Double, Mask, Single, Word};
+use crate::algebra::{Algebra, Double, Mask, Single, Whole, Word};
 
 /// The number of a step.
 pub type Id = u32;
@@ -24,6 +24,8 @@ pub enum Kind {
     I32,
     /// An integer of 8 bytes, which wraps.
     I64,
+    /// An integer of the operands' dtype, which wraps.
+    Int,
     /// A truth value.
     Mask,
 }
@@ -39,7 +41,7 @@ pub enum Primitive {
     Add,
     /// Of floats and integers.
     Sub,
-    /// Of floats.
+    /// Of floats and integers of the operands' dtype.
     Mul,
     /// Of floats.
     Div,
@@ -61,7 +63,7 @@ pub enum Primitive {
     Trunc,
     /// The nearest whole float, the even one of two.
     Round,
-    /// A mask of two floats: false of NaN.
+    /// A mask of two floats, false of NaN, or integers of the operands' dtype.
     Less,
     /// A mask of two floats: false of NaN.
     LessEqual,
@@ -73,13 +75,13 @@ pub enum Primitive {
     Greater,
     /// Of masks or integers.
     And,
-    /// Of masks.
+    /// Of masks or integers.
     Or,
     /// Of masks or integers.
     Xor,
-    /// Of a mask.
+    /// Of a mask or an integer.
     Not,
-    /// Of a mask and two floats: the first where it is true, else the second.
+    /// Of a mask and two others of one kind: the first where it is true, else the second.
     Select,
     /// Of an integer, by less than its width.
     ShiftLeft(u8),
@@ -407,6 +409,71 @@ where
     }
 }
 
+/// An integer of any dtype. What is done with integers does not depend on their width and sign.
+#[derive(Clone, Copy)]
+pub(crate) struct AnyInt(i64);
+
+impl Number for AnyInt {
+    const KIND: Kind = Kind::Int;
+    fn raw(self) -> u64 {
+        self.0 as u64
+    }
+}
+
+impl<'r> Traced<'r, AnyInt> {
+    /// Applies a primitive, also to what is known: the result depends on the dtype.
+    fn apply<R: Number>(recorder: &'r Recorder, primitive: Primitive, operands: &[Id]) -> Traced<'r, R> {
+        Made(recorder, recorder.step(primitive, R::KIND, operands))
+    }
+
+    fn with<R: Number>(self, b: Self, primitive: Primitive) -> Traced<'r, R> {
+        let Some(recorder) = self.recorder().or(b.recorder()) else { unreachable!("one operand is not a constant") };
+        Self::apply(recorder, primitive, &[self.id(recorder), b.id(recorder)])
+    }
+}
+
+impl<'r> Whole for Traced<'r, AnyInt> {
+    type Mask = TracedMask<'r>;
+    fn of(v: i64) -> Self {
+        Known(AnyInt(v))
+    }
+    fn add(self, b: Self) -> Self {
+        self.with(b, Primitive::Add)
+    }
+    fn sub(self, b: Self) -> Self {
+        self.with(b, Primitive::Sub)
+    }
+    fn mul(self, b: Self) -> Self {
+        self.with(b, Primitive::Mul)
+    }
+    fn and(self, b: Self) -> Self {
+        self.with(b, Primitive::And)
+    }
+    fn or(self, b: Self) -> Self {
+        self.with(b, Primitive::Or)
+    }
+    fn xor(self, b: Self) -> Self {
+        self.with(b, Primitive::Xor)
+    }
+    fn not(self) -> Self {
+        let Some(recorder) = self.recorder() else { unreachable!("the operand is not a constant") };
+        Self::apply(recorder, Primitive::Not, &[self.id(recorder)])
+    }
+    fn lt(self, b: Self) -> TracedMask<'r> {
+        self.with(b, Primitive::Less)
+    }
+    fn eq(self, b: Self) -> TracedMask<'r> {
+        self.with(b, Primitive::Equal)
+    }
+    fn select(mask: TracedMask<'r>, a: Self, b: Self) -> Self {
+        match mask {
+            Known(true) => a,
+            Known(false) => b,
+            Made(recorder, mask) => Self::apply(recorder, Primitive::Select, &[mask, a.id(recorder), b.id(recorder)]),
+        }
+    }
+}
+
 impl<'r> Single for Traced<'r, f32> {
     type Wide = Traced<'r, f64>;
     fn to_double(self) -> Traced<'r, f64> {
@@ -431,21 +498,23 @@ pub(crate) fn record<K: Number, R: Number, const N: usize>(
     recorder.finish(result)
 }
 
-/// The formulas of `N` operators in both widths, each recorded when it is first asked for.
-pub(crate) struct Kept<const N: usize>([[OnceLock<Option<Formula>>; 2]; N]);
+/// The formulas of `N` operators on floats of both widths, integers and truth values, each recorded when it is first asked for.
+pub(crate) struct Kept<const N: usize>([[OnceLock<Option<Formula>>; 4]; N]);
 
 impl<const N: usize> Kept<N> {
     pub(crate) const fn new() -> Kept<N> {
-        Kept([const { [const { OnceLock::new() }; 2] }; N])
+        Kept([const { [const { OnceLock::new() }; 4] }; N])
     }
 
     /// That of an operator; none for other dtypes.
     pub(crate) fn get(&self, op: usize, dtype: DType, record: impl Fn() -> Option<Formula>) -> Option<&Formula> {
-        let width = match dtype {
+        let kind = match dtype {
             DType::F32 => 0,
             DType::F64 => 1,
+            _ if dtype.is_integer() => 2,
+            DType::Bool => 3,
             _ => return None,
         };
-        self.0[op][width].get_or_init(record).as_ref()
+        self.0[op][kind].get_or_init(record).as_ref()
     }
 }

@@ -8,12 +8,12 @@ use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::arch::dispatch_v3;
+use crate::binary::Binary;
 use crate::binary::{Cplx, Float, Integer};
 use crate::complex::Part;
 use crate::copy::fill;
 use crate::loops::Map2;
 use crate::num::{Int, Real};
-use crate::ops::Binary;
 use crate::pool::{Shared, grain, parallel_for, threads};
 
 /// Indices of dtype `i32` or `i64`.
@@ -396,7 +396,7 @@ unsafe fn overwrite<I: Index>(s: Scatter<'_, I>, size: usize, updates: *const u8
         (1, 4) => each!(u32),
         (1, 8) => each!(u64),
         _ => s.visit(size, |from, to| {
-            // SAFETY: as above, with rows of `width` elements.
+            // SAFETY: an update of one element, and a row of `out`, which no other task writes; with rows of `width` elements.
             unsafe { src.get().add(from * size).copy_to_nonoverlapping(dst.get().add(to * size), s.width * size) };
         }),
     }

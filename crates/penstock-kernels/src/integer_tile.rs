@@ -90,28 +90,28 @@ static KERNELS: [Kernel; 7] = [
     Kernel {
         form: Form::Mixed,
         per_ns: 120.0,
-        // SAFETY: as above.
+        // SAFETY: the contract of the field, and of the trait.
         run: |block| unsafe { at_avx_vnni(|| tiles::<Bytes8, 4>(block)) },
         has: || level() >= Level::V3 && is_x86_feature_detected!("avxvnni"),
     },
     Kernel {
         form: Form::Halves,
         per_ns: 100.0,
-        // SAFETY: as above.
+        // SAFETY: the contract of the field, and of the trait.
         run: |block| unsafe { at_v4(|| tiles::<Halves16, 8>(block)) },
         has: || level() == Level::V4,
     },
     Kernel {
         form: Form::Halves,
         per_ns: 50.0,
-        // SAFETY: as above.
+        // SAFETY: the contract of the field, and of the trait.
         run: |block| unsafe { at_v3(|| tiles::<Halves8, 4>(block)) },
         has: || level() >= Level::V3,
     },
     Kernel {
         form: Form::Halves,
         per_ns: 25.0,
-        // SAFETY: as above; every x86-64 has SSE2.
+        // SAFETY: the contract of the field, and of the trait; every x86-64 has SSE2.
         run: |block| unsafe { tiles::<Halves4, 4>(block) },
         has: || true,
     },

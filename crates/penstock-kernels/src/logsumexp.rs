@@ -9,6 +9,7 @@ use penstock_data::{DType, with_dtype};
 
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
+use crate::cost;
 use crate::math::{Functions, Math};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
@@ -18,8 +19,6 @@ use crate::softmax::{BLOCK, LANES, accumulate, exps, folded, row_max};
 const PIECE: usize = 1 << 15;
 /// Columns that are taken together, whose accumulators stay in registers or in the first-level cache.
 const COLUMNS: usize = 64;
-/// Estimated time of one element.
-const NS: f64 = 0.5;
 
 /// What is subtracted where the greatest element is `max`: with an infinite one, nothing overflows that does not anyway.
 #[inline(always)]
@@ -62,7 +61,7 @@ unsafe fn rows<T: Real>(input: *const u8, count: usize, n: usize, out: *mut u8) 
     let pieces = n.div_ceil(PIECE).max(1);
     let mut parts = scratch((T::Wide::ZERO, T::Wide::ZERO), count * pieces);
     let to = Shared(parts.as_mut_ptr());
-    parallel_for(count * pieces, grain(NS * n.min(PIECE) as f64), |range| {
+    parallel_for(count * pieces, grain(cost::rates().exponential * n.min(PIECE) as f64), |range| {
         dispatch(
             #[inline(always)]
             || {
@@ -90,7 +89,7 @@ unsafe fn rows<T: Real>(input: *const u8, count: usize, n: usize, out: *mut u8) 
 unsafe fn columns<T: Real>(input: *const u8, [outer, n, inner]: [usize; 3], out: *mut u8) {
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
     let blocks = inner.div_ceil(COLUMNS);
-    parallel_for(outer * blocks, grain(NS * (n * COLUMNS.min(inner)) as f64), |range| {
+    parallel_for(outer * blocks, grain(cost::rates().exponential * (n * COLUMNS.min(inner)) as f64), |range| {
         dispatch(
             #[inline(always)]
             || {

@@ -5,15 +5,19 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use std::cell::Cell;
 use std::ops::RangeInclusive;
 use std::ptr;
 
-use penstock_data::memory::scratch;
-use penstock_data::{C64, C128, DType, DTypeSet, bf16, f16, with_dtype};
+use gemm_common::cache::CACHE_INFO;
+use gemm_common::gemm::L2_SLAB;
+use penstock_data::memory::{probe, scratch};
+use penstock_data::{C64, C128, DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
 use crate::arch::dispatch;
 use crate::copy::fill;
+use crate::cost;
 use crate::num::{Int, Real};
 use crate::pack::{Packed, narrow};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
@@ -62,10 +66,7 @@ impl<T> Mat<T> {
 }
 
 /// Element types with a matrix product.
-pub trait Gemm: Copy + Send + Sync + 'static {
-    /// Estimated multiplications and additions a nanosecond on one thread.
-    const FLOPS_PER_NS: f64;
-
+pub trait Gemm: Element + Send + Sync {
     /// `out = a b`, `out` being row-major, shared by up to `pieces` threads.
     ///
     /// # Safety
@@ -120,6 +121,31 @@ unsafe fn in_pieces<T: Copy>(
     });
 }
 
+/// The bytes that the `gemm` crate may take to pack parts of both matrices, which are as large as its part of the caches and no larger
+/// than the matrices; it ends the process where it cannot have them.
+fn bytes_of_crate(m: usize, k: usize, n: usize, size: usize) -> usize {
+    const TILE: usize = 64;
+    const MOST: usize = 64 << 20;
+    m.saturating_add(n).saturating_add(2 * TILE).saturating_mul(k).saturating_mul(size).min(MOST)
+}
+
+thread_local! {
+    static HAS_SLAB: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Has the `gemm` crate take what it keeps for each thread.
+fn keep_slab() {
+    if !HAS_SLAB.get() {
+        probe(CACHE_INFO[1].cache_bytes);
+        L2_SLAB.with(|_| HAS_SLAB.set(true));
+    }
+}
+
+/// The bytes of the last cache, as `gemm` and `faer` take them to be.
+pub fn bytes_of_last_cache() -> usize {
+    CACHE_INFO[2].cache_bytes
+}
+
 macro_rules! gemm_crate {
     ($($ty:ty as $name:ident: $one:expr;)*) => {$(
         /// # Safety
@@ -127,6 +153,8 @@ macro_rules! gemm_crate {
         unsafe fn $name<const ADD: bool>(
             m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, ldo: usize,
         ) {
+            keep_slab();
+            probe(bytes_of_crate(m, k, n, size_of::<$ty>()));
             // SAFETY: the caller's contract.
             unsafe {
                 gemm::gemm(
@@ -146,9 +174,8 @@ gemm_crate! {
 }
 
 macro_rules! gemm_float {
-    ($($ty:ty: $flops:expr, $crate_product:ident, rows by transposed: $transposed:expr;)*) => {$(
+    ($($ty:ty: $crate_product:ident, rows by transposed: $transposed:expr;)*) => {$(
         impl Gemm for $ty {
-            const FLOPS_PER_NS: f64 = $flops;
             #[inline]
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
@@ -198,14 +225,13 @@ fn is_packed_better<T>(m: usize, k: usize, n: usize, b: Mat<T>, transposed: usiz
 }
 
 gemm_float! {
-    f32: 100.0, crate_f32, rows by transposed: 96;
-    f64: 50.0, crate_f64, rows by transposed: 0;
+    f32: crate_f32, rows by transposed: 96;
+    f64: crate_f64, rows by transposed: 0;
 }
 
 macro_rules! gemm_complex {
-    ($($ty:ty: $flops:expr, $crate_product:ident;)*) => {$(
+    ($($ty:ty: $crate_product:ident;)*) => {$(
         impl Gemm for $ty {
-            const FLOPS_PER_NS: f64 = $flops;
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
                 unsafe { <$ty>::update(m, k, n, a, b, out, n, pieces, false) }
@@ -225,8 +251,8 @@ macro_rules! gemm_complex {
 }
 
 gemm_complex! {
-    C64: 50.0, crate_c64;
-    C128: 25.0, crate_c128;
+    C64: crate_c64;
+    C128: crate_c128;
 }
 
 /// Element types of which products may be added to what is there.
@@ -266,7 +292,7 @@ pub fn add_product<T: Update>(k: usize, n: usize, a: &[T], b: &[T], out: &mut [T
 
 /// The threads that a product is worth.
 pub(crate) fn pieces<T: Gemm>(m: usize, k: usize, n: usize) -> usize {
-    let ns = 2.0 * m as f64 * n as f64 * k as f64 / T::FLOPS_PER_NS;
+    let ns = cost::product(T::DTYPE, m as f64 * n as f64 * k as f64);
     ((ns / PIECE_NS) as usize).clamp(1, threads())
 }
 
@@ -288,7 +314,6 @@ pub(crate) unsafe fn product_narrowed<S: Real>(m: usize, n: usize, out: *mut S, 
 macro_rules! gemm_half {
     ($($ty:ty)*) => {$(
         impl Gemm for $ty {
-            const FLOPS_PER_NS: f64 = 80.0;
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
                 unsafe { product_narrowed(m, n, out, |wide| product(m, k, n, a, b, wide, n, pieces, false)) }
@@ -302,7 +327,6 @@ gemm_half!(f16 bf16);
 macro_rules! gemm_int {
     ($($ty:ty)*) => {$(
         impl Gemm for $ty {
-            const FLOPS_PER_NS: f64 = 120.0 / size_of::<$ty>() as f64;
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
                 // SAFETY: the caller's contract.
                 unsafe { in_pieces(integers, m, k, n, a, b, out, n, pieces) }
@@ -454,6 +478,9 @@ pub unsafe fn matmul_batched(
     if count == 1 {
         // SAFETY: the same contract.
         return unsafe { matmul(dtype, m, k, n, a, a_trans, b, b_trans, out) };
+    }
+    if m == 0 || n == 0 {
+        return;
     }
     let size = dtype.size();
     if k == 0 {

@@ -3,6 +3,7 @@
 
 use penstock_data::{Element, bf16, f16};
 
+use crate::algebra::Whole;
 use crate::arch::Level;
 use crate::math::Math;
 
@@ -187,4 +188,52 @@ macro_rules! ints {
 ints! {
     i8 i8 V3, i16 i16 V3, i32 i32 V4, i64 i64 V4,
     u8 i8 V3, u16 i16 V3, u32 i32 V3, u64 i64 V3
+}
+
+impl<T: Int> Whole for T {
+    type Mask = bool;
+    #[inline(always)]
+    fn of(v: i64) -> T {
+        T::from_i64(v)
+    }
+    #[inline(always)]
+    fn add(self, b: T) -> T {
+        Int::add(self, b)
+    }
+    #[inline(always)]
+    fn sub(self, b: T) -> T {
+        Int::sub(self, b)
+    }
+    #[inline(always)]
+    fn mul(self, b: T) -> T {
+        Int::mul(self, b)
+    }
+    #[inline(always)]
+    fn and(self, b: T) -> T {
+        Int::and(self, b)
+    }
+    #[inline(always)]
+    fn or(self, b: T) -> T {
+        Int::or(self, b)
+    }
+    #[inline(always)]
+    fn xor(self, b: T) -> T {
+        Int::xor(self, b)
+    }
+    #[inline(always)]
+    fn not(self) -> T {
+        Int::not(self)
+    }
+    #[inline(always)]
+    fn lt(self, b: T) -> bool {
+        self < b
+    }
+    #[inline(always)]
+    fn eq(self, b: T) -> bool {
+        self == b
+    }
+    #[inline(always)]
+    fn select(mask: bool, a: T, b: T) -> T {
+        if mask { a } else { b }
+    }
 }

@@ -11,12 +11,13 @@ use std::ops::Range;
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
 use crate::conv_index::{ConvIndex, Line, Results};
+use crate::cost;
 use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::register_tile::{Ahead, Dots, Float, Tile};
-use penstock_data::memory::scratch_room;
+use penstock_data::{Element, memory::scratch_room};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
 const BAND: usize = 128 << 10;
@@ -189,7 +190,7 @@ where
     });
 
     // Few enough results for each thread to have some blocks.
-    let ns = 2.0 * (k * n_channels) as f64 / <T::Wide as Gemm>::FLOPS_PER_NS;
+    let ns = cost::product(<T::Wide as Element>::DTYPE, (k * n_channels) as f64);
     let lines = groups * sweep.batch * a.count * b.count;
     let down = down.min(lines.div_ceil(4 * threads())).max(1);
     let (high, wide) = (b.count.div_ceil(down), c.count.div_ceil(across));

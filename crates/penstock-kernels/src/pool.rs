@@ -213,6 +213,13 @@ pub fn parallel_each(tasks: usize, f: impl Fn(usize) + Sync) {
     run_ranges(tasks, 1, usize::MAX, &|range| range.for_each(&f));
 }
 
+/// Unwinds where the work of this thread is to stop, as a shared loop does between its pieces.
+pub fn stop_if_asked() {
+    if STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))) {
+        resume_unwind(Box::new(Stopped));
+    }
+}
+
 /// [`parallel_for`], compiled once for all bodies, by up to so many pieces a thread.
 fn run_ranges(tasks: usize, grain: usize, each: usize, f: &(dyn Fn(Range<usize>) + Sync)) {
     if tasks == 0 {
@@ -290,7 +297,7 @@ impl<T> Shared<T> {
 
 // SAFETY: a pointer is only an address; the users of this private type access disjoint places.
 unsafe impl<T> Send for Shared<T> {}
-// SAFETY: as above.
+// SAFETY: a pointer is only an address; the users of this private type access disjoint places.
 unsafe impl<T> Sync for Shared<T> {}
 
 #[cfg(test)]

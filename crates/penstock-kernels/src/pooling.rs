@@ -106,11 +106,11 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
                 || {
                     // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
                     let image = unsafe { px.get().cast_const().add(i / outputs * inputs * n) };
-                    // SAFETY: as above.
+                    // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
                     let best = unsafe { py.get().add(i * n) };
                     let mut is_first = true;
                     windows.visit(i % outputs, |pixel| {
-                        // SAFETY: as above.
+                        // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
                         unsafe {
                             let from = image.add(pixel * n);
                             if is_first {
@@ -252,7 +252,7 @@ where
                         // SAFETY: the pixel is inside of `x`.
                         let from = unsafe { px.get().cast_const().add((i / outputs * inputs + pixel) * n) };
                         for (c, sum) in sums.iter_mut().enumerate() {
-                            // SAFETY: as above.
+                            // SAFETY: the pixel is inside of `x`.
                             *sum += unsafe { *from.add(c) }.widen();
                         }
                     });
@@ -302,7 +302,7 @@ where
                         let from = unsafe { py.get().cast_const().add((image * outputs + output) * n) };
                         windows.visit(output, |pixel| {
                             for (c, sum) in sums[pixel * n..][..n].iter_mut().enumerate() {
-                                // SAFETY: as above.
+                                // SAFETY: the pixel is inside of `dy`.
                                 *sum += unsafe { *from.add(c) }.widen().over(count);
                             }
                         });

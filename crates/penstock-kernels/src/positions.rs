@@ -158,7 +158,7 @@ impl Nonzero {
                     let part = &x[p * PART..n.min((p + 1) * PART)];
                     // SAFETY: there is room for those in front of this part, and for those in it.
                     let to = unsafe { out.get().add(self.before[p] * dims.len()) };
-                    // SAFETY: as above.
+                    // SAFETY: there is room for those in front of this part, and for those in it.
                     dispatch_v3(#[inline(always)] || unsafe { write_part(part, p * PART, dims, to) });
                 }
             });
@@ -250,7 +250,7 @@ pub unsafe fn bin_counts(dtype: DType, x: *const u8, [rows, n]: [usize; 2], leng
     const TABLES: usize = 4;
     let (src, out) = (Shared(x.cast_mut()), Shared(out));
     with_dtype!(integer, dtype, T => parallel_for(rows, grain(n as f64 + length as f64), |range| {
-        let mut tables = vec![[0u32; TABLES]; if length <= 1 << 14 { length } else { 0 }];
+        let mut tables = scratch([0u32; TABLES], if length <= 1 << 14 { length } else { 0 });
         for r in range {
             // SAFETY: the caller's contract; a row of the results is one task's.
             let (row, counts) = unsafe {

@@ -10,6 +10,7 @@
 use std::ops::Range;
 use std::ptr;
 
+use crate::cost;
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel, pack_rows};
@@ -28,8 +29,6 @@ const LONG_OF_ONE: usize = 8;
 /// Columns of the right matrix that are packed at a time, and the bytes of them, if that is a stretch of the inner dimension.
 const COLUMNS: usize = 4096;
 const BYTES: usize = 32 << 20;
-/// Estimated nanoseconds to pack an element.
-const PACK_NS: f64 = 0.3;
 /// Tasks for each thread, so that one that is held up does not hold up the others.
 const TASKS: usize = 8;
 /// The least tiles, one below the other, of a task.
@@ -165,7 +164,7 @@ where
     /// `b` is readable as `k` by `n`; there is room for its panels.
     pub(crate) unsafe fn pack(&self, b: Mat<S>) {
         let (kernels, count, all) = (S::Wide::kernels(), self.count(), Panels { b, ..*self });
-        let ns = PACK_NS * (kernels.panel() * kernels.depth.min(self.k)) as f64;
+        let ns = cost::moved((size_of::<S::Wide>() * kernels.panel() * kernels.depth.min(self.k)) as f64, 0.0);
         parallel_for(count * self.k.div_ceil(kernels.depth), grain(ns), |range| {
             for i in range {
                 let (p, i) = (i / count * kernels.depth, i % count);

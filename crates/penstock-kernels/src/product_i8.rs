@@ -36,7 +36,8 @@ pub struct Bytes<'a> {
 /// NumPy's rules; `a` has matrices of `m` by `k`, `b` of `k` by `n`. A `k` of 0 gives zeros.
 ///
 /// # Panics
-/// If the batch dimensions do not broadcast to `batch`, or there is no memory for packed matrices.
+/// If the batch dimensions do not broadcast to `batch`. Unwinds by [`penstock_data::Error::unwind`] where there is no memory
+/// for packed matrices.
 ///
 /// # Safety
 /// Both operands are readable, `out` is writable as so many matrices of `m` by `n`, aligned and disjoint.

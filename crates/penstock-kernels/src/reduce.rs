@@ -11,7 +11,7 @@ use std::slice;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use num_complex::Complex;
-use penstock_data::memory::scratch;
+use penstock_data::memory::{scratch, scratch_small};
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
@@ -533,7 +533,7 @@ where
             let acc = if runs == 1 {
                 one(0)
             } else {
-                let mut parts: SmallVec<[F::Acc; 16]> = (0..runs).map(one).collect();
+                let mut parts: SmallVec<[F::Acc; 16]> = scratch_small((0..runs).map(one));
                 fold_tree::<F::Steps>(&mut parts)
             };
             // SAFETY: `k` is below `kept_count`, and no other range has it.

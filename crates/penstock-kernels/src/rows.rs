@@ -222,7 +222,7 @@ mod tests {
                 // What machines without masks do.
                 to = before;
                 let (from, into, step, pitch) = (from.as_ptr(), to.as_mut_ptr(), step as isize, pitch as isize);
-                // SAFETY: as above; no block is longer than a row.
+                // SAFETY: both have so many rows; no block is longer than a row.
                 unsafe {
                     match width {
                         0 => {}

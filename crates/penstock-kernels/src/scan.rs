@@ -319,6 +319,9 @@ fn along<S: Copy>(
     start: fn() -> S,
     visit: impl Fn(&mut S, usize, bool) + Copy + Sync,
 ) {
+    if n == 0 {
+        return;
+    }
     let blocks = inner.div_ceil(COLUMNS);
     parallel_for(outer * blocks, grain((n * inner.min(COLUMNS)) as f64 * ns), |range| {
         dispatch_v3(

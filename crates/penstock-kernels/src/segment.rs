@@ -303,7 +303,7 @@ pub unsafe fn segment_reduce(
     // SAFETY: the ids are readable; where they ascend, the last is the greatest.
     let last = segments.sorted.then(|| segments.ids.count.checked_sub(1).map(|i| unsafe { segments.ids.get(i) }));
     if last.is_none_or(|last| last.is_some_and(|id| id >= limit)) {
-        // SAFETY: as above.
+        // SAFETY: the ids are readable; where they ascend, the last is the greatest.
         if let Some(position) = unsafe { segments.ids.first_not_less(limit) } {
             return Err(position);
         }

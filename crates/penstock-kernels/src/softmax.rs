@@ -2,14 +2,17 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
+use std::iter::repeat_n;
 use std::slice;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use penstock_data::memory::scratch_small;
 use penstock_data::{DType, DTypeSet, with_dtype};
 use smallvec::SmallVec;
 
 use crate::algebra::Algebra;
 use crate::arch::{dispatch, fence_stores, prefetch, stream};
+use crate::cost;
 use crate::math::{Functions, Math};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
@@ -120,9 +123,6 @@ fn halved<W: Copy>(acc: [W; LANES], f: impl Fn(W, W) -> W) -> W {
     f(acc[0], acc[1])
 }
 
-/// Estimated time of one element of a softmax.
-const NS: f64 = 0.6;
-
 /// Bytes of a result from which on it is written past the caches, which would not keep it.
 const PASSES: usize = 16 << 20;
 
@@ -149,10 +149,13 @@ type Scratch<W> = SmallVec<[W; 256]>;
 /// # Safety
 /// As for [`softmax`], with elements of `T`.
 unsafe fn rows<T: Real, const LOG: bool>(input: *const u8, rows: usize, n: usize, out: *mut u8) {
+    if n == 0 {
+        return;
+    }
     let (src, dst) = (Shared(input.cast::<T>().cast_mut()), Shared(out.cast::<T>()));
     let passes = input != out.cast_const() && rows * n * size_of::<T>() >= PASSES;
-    parallel_for(rows, grain(NS * n as f64), |range| {
-        let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+    parallel_for(rows, grain(cost::rates().exponential * n as f64), |range| {
+        let mut scratch: Scratch<T::Wide> = scratch_small(repeat_n(T::Wide::ZERO, n));
         dispatch(
             #[inline(always)]
             || {
@@ -216,9 +219,9 @@ pub unsafe fn log_softmax(dtype: DType, input: *const u8, rows: usize, n: usize,
 unsafe fn dense<T: Real>(logits: *const u8, labels: *const u8, rows: usize, n: usize, loss: *mut u8, back: *mut u8) {
     let (x, t) = (Shared(logits.cast::<T>().cast_mut()), Shared(labels.cast::<T>().cast_mut()));
     let (loss, back) = (Shared(loss.cast::<T>()), Shared(back.cast::<T>()));
-    parallel_for(rows, grain(2.0 * NS * n as f64), |range| {
-        let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
-        let mut terms: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+    parallel_for(rows, grain(2.0 * cost::rates().exponential * n as f64), |range| {
+        let mut scratch: Scratch<T::Wide> = scratch_small(repeat_n(T::Wide::ZERO, n));
+        let mut terms: Scratch<T::Wide> = scratch_small(repeat_n(T::Wide::ZERO, n));
         dispatch(
             #[inline(always)]
             || {
@@ -286,8 +289,8 @@ unsafe fn sparse<T: Real>(
     let x = Shared(logits.cast::<T>().cast_mut());
     let (loss, back) = (Shared(loss.cast::<T>()), Shared(back.cast::<T>()));
     let bad = AtomicUsize::new(usize::MAX);
-    parallel_for(rows, grain(1.5 * NS * n as f64), |range| {
-        let mut scratch: Scratch<T::Wide> = SmallVec::from_elem(T::Wide::ZERO, n);
+    parallel_for(rows, grain(1.5 * cost::rates().exponential * n as f64), |range| {
+        let mut scratch: Scratch<T::Wide> = scratch_small(repeat_n(T::Wide::ZERO, n));
         dispatch(
             #[inline(always)]
             || {
@@ -311,7 +314,7 @@ unsafe fn sparse<T: Real>(
                             unsafe { back.get().add(r * n + i).write(T::narrow(e * scale)) };
                         }
                         let at = scratch[index] * scale - T::Wide::ONE;
-                        // SAFETY: as above, and `index < n`.
+                        // SAFETY: row `r` is writable for `n` elements, and no other range has it; and `index < n`.
                         unsafe { back.get().add(r * n + index).write(T::narrow(at)) };
                     }
                 }

@@ -5,7 +5,7 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
-use penstock_data::memory::{scratch, scratch_room};
+use penstock_data::memory::{reserve_scratch, scratch, scratch_of, scratch_room};
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 use smallvec::SmallVec;
 
@@ -258,13 +258,14 @@ unsafe fn sort_rows<T: Keyed>(rows: Rows, direction: Direction, input: *const u8
     let Rows { n, inner, .. } = rows;
     // SAFETY: a row has `n` elements, `inner` apart, in the input and in the output, where no other task has it.
     let read = |start: usize, i: usize| unsafe { src.get().add(start + i * inner).read() };
-    // SAFETY: as above.
+    // SAFETY: a row has `n` elements, `inner` apart, in the input and in the output, where no other task has it.
     let write = |start: usize, i: usize, x: T| unsafe { dst.get().add(start + i * inner).write(x) };
     // Zeros of both signs keep their order, NaNs their bits.
     let restore = |start: usize| {
         for &special in T::SPECIAL {
             let key = directed(special, direction);
-            // SAFETY: as above; the row has been written.
+            // SAFETY: a row has `n` elements, `inner` apart, in the input and in the output, where no other task has it; the row
+            // has been written.
             let sorted = |i: usize| directed(unsafe { dst.get().add(start + i * inner).read() }.key(), direction);
             let first = partition_point(n, |i| sorted(i) < key);
             if first < n && sorted(first) == key {
@@ -336,7 +337,7 @@ fn each<W: Word>(words: &mut [W], f: impl Fn(usize, W) -> W + Sync) {
 /// Writes `n` keys of few bits in order, each as often as it occurs.
 fn count_sort<K: Key>(bits: u32, n: usize, key: impl Fn(usize) -> K, write: impl Fn(usize, K)) {
     let mask = (1usize << bits) - 1;
-    let mut counts = vec![0usize; mask + 1];
+    let mut counts = scratch(0usize, mask + 1);
     let mut any = key(0);
     for i in 0..n {
         any = key(i);
@@ -438,7 +439,7 @@ impl<K: Key> First<'_, K> {
     /// A bound of which at least `k` of the keys are not above: the least of those `room` apart are `room` of them.
     fn least(&self, keys: &[K]) -> K {
         let (first, rest) = keys.split_at(self.room);
-        let mut least = first.to_vec();
+        let mut least = scratch_of(first.iter().copied());
         dispatch_v3(
             #[inline(always)]
             || {
@@ -466,8 +467,9 @@ fn first_of<K: Key>(
         return;
     }
     let room = (4 * k).max(64);
-    let mut first = First { k, room, bound: None, placed };
     let few = room < n / 2;
+    reserve_scratch(placed, if few { room + PART } else { n });
+    let mut first = First { k, room, bound: None, placed };
     let mut keys: SmallVec<[K; CHUNK]> = SmallVec::from_elem(K::of_number(0), n.min(CHUNK.max(4 * room)));
     let chunk = keys.len();
     for start in (0..n).step_by(chunk) {
@@ -509,7 +511,7 @@ unsafe fn select_rows<T: Keyed, K: Key + From<T::Key>, I: Int>(
         // SAFETY: a row of the results has `k` elements, and no other task has it.
         unsafe { dst.get().add(to).write(I::from_i64(i as i64)) };
         if let Some(values) = values {
-            // SAFETY: as above.
+            // SAFETY: a row of the results has `k` elements, and no other task has it.
             unsafe { values.get().add(to).write(read(from, i)) };
         }
     };

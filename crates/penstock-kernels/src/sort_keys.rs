@@ -2,6 +2,8 @@
 
 #![expect(unsafe_code, reason = "words with positions are words")]
 
+use penstock_data::memory::reserve_scratch;
+
 use crate::arch::dispatch_v3;
 #[cfg(target_arch = "x86_64")]
 use crate::vector_sort::sort as sort_vectors;
@@ -103,6 +105,7 @@ fn by_digits<W: Word>(words: &mut [W], scratch: &mut Vec<W>) {
         }
     }
     scratch.clear();
+    reserve_scratch(scratch, words.len());
     scratch.resize(words.len(), W::default());
     let mut moved = false;
     for (d, counts) in counts.iter_mut().enumerate() {

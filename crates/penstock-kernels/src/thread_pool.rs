@@ -13,11 +13,17 @@ use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::mpsc::channel;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
+use penstock_data::memory;
+
 /// How long a worker without work looks for some before it sleeps.
 const SPIN: Duration = Duration::from_micros(100);
+
+/// The size of a worker's stack: that of Rust's threads.
+const STACK: usize = 2 << 20;
 
 /// How many loops of different threads can be shared at once; further ones run on their own thread.
 const BOARDS: usize = 8;
@@ -118,12 +124,21 @@ impl ThreadPool {
             workers: Mutex::new(Vec::with_capacity(workers)),
         }));
         for i in 0..workers {
+            let (started, starts) = channel();
             let run = move || {
                 NUMBER.set(i + 1);
                 crate::pool::limit_worker(workers + 1);
+                let _ = started.send(());
                 team.work(&team.asleep[i]);
             };
-            let Ok(handle) = thread::Builder::new().name(format!("penstock-{i}")).spawn(run) else { break };
+            // The C library ends the process where a thread finds no memory for its thread-local variables, so they are made while
+            // nobody takes what there is.
+            if !memory::has_room_for_thread(STACK) {
+                break;
+            }
+            let builder = thread::Builder::new().name(format!("penstock-{i}")).stack_size(STACK);
+            let Ok(handle) = builder.spawn(run) else { break };
+            let _ = starts.recv();
             team.workers.lock().unwrap_or_else(|e| e.into_inner()).push(handle.thread().clone());
         }
         team

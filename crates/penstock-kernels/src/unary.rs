@@ -3,15 +3,15 @@
 use std::marker::PhantomData;
 
 use num_complex::Complex;
-use penstock_data::{Bool8, C64, C128, DType, Element, bf16, f16, with_dtype};
+use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, bf16, f16, with_dtype};
 
+use crate::algebra::Whole;
 use crate::arch::Level;
 use crate::complex;
-use crate::formula::{Formula, Kept, record};
+use crate::formula::{AnyInt, Formula, Kept, record};
 use crate::loops::{LoopFn, Map1, half1, loop1};
 use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
-use crate::ops::Unary;
 
 /// Operators on floats that are computed element by element.
 const SCALAR: &[Unary] = &[Unary::Lgamma, Unary::Digamma];
@@ -29,62 +29,225 @@ const fn listed(list: &[Unary], op: u8) -> bool {
     false
 }
 
-/// The function of an operator on floats.
-#[inline(always)]
-fn function<const OP: u8, M: Functions>(x: M) -> M {
-    match const { Unary::ALL[OP as usize] } {
-        Unary::Neg => -x,
-        Unary::Abs => x.abs(),
-        Unary::Sign => {
-            let sign = M::select(x.gt(M::ZERO), M::ONE, -M::ONE);
-            let sign = M::select(x.eq(M::ZERO), M::ZERO, sign);
-            M::select(x.is_nan(), x, sign)
+/// Declares the operators: what each computes, its name, the dtypes that it takes, how its loops on floats are made and, where it has one,
+/// its function of a float.
+///
+/// Loops are `short` (of a few instructions, in any width), `long` (those of 16-bit floats are those of `f32` on widened pieces), of a
+/// `class` of floats, or `other`.
+macro_rules! operators {
+    ($($(#[$doc:meta])* $name:ident $text:literal $dtypes:ident $loops:ident $(|$x:ident| $function:expr)?;)*) => {
+        /// An operator of one operand. Floats of 16 bits are computed in `f32` and rounded once.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Unary {
+            $($(#[$doc])* $name,)*
         }
-        Unary::Square => x * x,
-        Unary::Sqrt => x.sqrt(),
-        Unary::Rsqrt => M::ONE / x.sqrt(),
-        Unary::Reciprocal => M::ONE / x,
-        Unary::Exp => x.exp(),
-        Unary::Expm1 => x.expm1(),
-        Unary::Log => x.log(),
-        Unary::Log1p => x.log1p(),
-        Unary::Sin => x.sin(),
-        Unary::Cos => x.cos(),
-        Unary::Tan => x.tan(),
-        Unary::Asin => x.asin(),
-        Unary::Acos => x.acos(),
-        Unary::Atan => x.atan(),
-        Unary::Sinh => x.sinh(),
-        Unary::Cosh => x.cosh(),
-        Unary::Tanh => x.tanh(),
-        Unary::Asinh => x.asinh(),
-        Unary::Acosh => x.acosh(),
-        Unary::Atanh => x.atanh(),
-        Unary::Sigmoid => x.sigmoid(),
-        Unary::Softplus => x.softplus(),
-        Unary::Relu => M::select(x.le(M::ZERO), M::ZERO, x),
-        Unary::Relu6 => {
-            let low = M::select(x.le(M::ZERO), M::ZERO, x);
-            let six = M::of(6.0);
-            M::select(low.gt(six), six, low)
+
+        impl Unary {
+            /// Every operator, in the order of the discriminants.
+            pub const ALL: &[Unary] = &[$(Unary::$name),*];
+
+            /// The name, in snake case.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Unary::$name => $text,)*
+                }
+            }
         }
-        Unary::Elu => M::select(x.lt(M::ZERO), x.expm1(), x),
-        Unary::Selu => {
-            let below = M::of(1.758_099_340_847_376_6) * x.expm1();
-            let above = M::of(1.050_700_987_355_480_5) * x;
-            M::select(x.lt(M::ZERO), below, above)
+
+        /// The operand dtypes that `op` takes.
+        pub const fn unary_dtypes(op: Unary) -> DTypeSet {
+            match op {
+                $(Unary::$name => DTypeSet::$dtypes,)*
+            }
         }
-        Unary::Step => M::select(x.gt(M::ZERO), M::ONE, M::ZERO),
-        Unary::Softsign => x / (M::ONE + x.abs()),
-        Unary::Floor => x.floor(),
-        Unary::Ceil => x.ceil(),
-        Unary::Round | Unary::Rint => x.round_even(),
-        Unary::Trunc => x.trunc(),
-        Unary::Erf => x.erf(),
-        Unary::Erfc => x.erfc(),
-        Unary::Erfinv => x.erfinv(),
-        Unary::Ndtri => x.ndtri(),
-        _ => unreachable!(),
+
+        /// The function of an operator on floats.
+        #[inline(always)]
+        fn function<const OP: u8, M: Functions>(x: M) -> M {
+            match const { Unary::ALL[OP as usize] } {
+                $($(Unary::$name => {
+                    let $x = x;
+                    $function
+                })?)*
+                _ => unreachable!(),
+            }
+        }
+
+        fn float_loop<T: Real>(op: Unary) -> Option<LoopFn> {
+            match op {
+                $(Unary::$name => of_floats!($loops direct $name T),)*
+            }
+        }
+
+        fn half_loop<T: Real<Wide = f32>>(op: Unary) -> Option<LoopFn> {
+            match op {
+                $(Unary::$name => of_floats!($loops half $name T),)*
+            }
+        }
+
+        fn formula32(op: Unary) -> Option<Formula> {
+            match op {
+                $(Unary::$name => of_floats!($loops formula $name f32),)*
+            }
+        }
+
+        fn formula64(op: Unary) -> Option<Formula> {
+            match op {
+                $(Unary::$name => of_floats!($loops formula $name f64),)*
+            }
+        }
+    };
+}
+
+/// The loop of an operator on floats, or its formula.
+macro_rules! of_floats {
+    (class direct $name:ident $ty:ty) => {
+        Some(loop1::<Classify<{ Unary::$name as u8 }, $ty>>())
+    };
+    (class half $name:ident $ty:ty) => {
+        Some(loop1::<Classify<{ Unary::$name as u8 }, $ty>>())
+    };
+    (class formula $name:ident $ty:ty) => {
+        Classify::<{ Unary::$name as u8 }, $ty>::formula()
+    };
+    (other $how:ident $name:ident $ty:ty) => {
+        None
+    };
+    (long half $name:ident $ty:ty) => {
+        Some(half1::<$ty, Float<{ Unary::$name as u8 }, f32>>())
+    };
+    ($loops:ident formula $name:ident $ty:ty) => {
+        Float::<{ Unary::$name as u8 }, $ty>::formula()
+    };
+    ($loops:ident $how:ident $name:ident $ty:ty) => {
+        Some(loop1::<Float<{ Unary::$name as u8 }, $ty>>())
+    };
+}
+
+operators! {
+    /// `-x`; wraps on integers.
+    Neg "neg" NUMERIC short |x| -x;
+    /// Magnitude; wraps on integers (`abs MIN == MIN`), real for complex.
+    Abs "abs" NUMERIC short |x| x.abs();
+    /// -1, 0 or 1; NaN of NaN; `z / |z|` for complex.
+    Sign "sign" NUMERIC short |x| {
+        let sign = M::select(x.gt(M::ZERO), M::ONE, -M::ONE);
+        let sign = M::select(x.eq(M::ZERO), M::ZERO, sign);
+        M::select(x.is_nan(), x, sign)
+    };
+    /// `x * x`.
+    Square "square" NUMERIC short |x| x * x;
+    /// Square root.
+    Sqrt "sqrt" INEXACT short |x| x.sqrt();
+    /// `1 / sqrt x`; infinite at 0.
+    Rsqrt "rsqrt" INEXACT short |x| M::ONE / x.sqrt();
+    /// `1 / x`.
+    Reciprocal "reciprocal" INEXACT short |x| M::ONE / x;
+    /// `e^x`.
+    Exp "exp" INEXACT long |x| x.exp();
+    /// `e^x - 1`.
+    Expm1 "expm1" INEXACT long |x| x.expm1();
+    /// Natural logarithm.
+    Log "log" INEXACT long |x| x.log();
+    /// `log(1 + x)`.
+    Log1p "log1p" INEXACT long |x| x.log1p();
+    /// Sine.
+    Sin "sin" INEXACT long |x| x.sin();
+    /// Cosine.
+    Cos "cos" INEXACT long |x| x.cos();
+    /// Tangent.
+    Tan "tan" INEXACT long |x| x.tan();
+    /// Inverse sine.
+    Asin "asin" INEXACT long |x| x.asin();
+    /// Inverse cosine.
+    Acos "acos" INEXACT long |x| x.acos();
+    /// Inverse tangent.
+    Atan "atan" INEXACT long |x| x.atan();
+    /// Hyperbolic sine.
+    Sinh "sinh" INEXACT long |x| x.sinh();
+    /// Hyperbolic cosine.
+    Cosh "cosh" INEXACT long |x| x.cosh();
+    /// Hyperbolic tangent.
+    Tanh "tanh" INEXACT long |x| x.tanh();
+    /// Inverse hyperbolic sine.
+    Asinh "asinh" INEXACT long |x| x.asinh();
+    /// Inverse hyperbolic cosine.
+    Acosh "acosh" INEXACT long |x| x.acosh();
+    /// Inverse hyperbolic tangent.
+    Atanh "atanh" INEXACT long |x| x.atanh();
+    /// `1 / (1 + e^-x)`.
+    Sigmoid "sigmoid" INEXACT long |x| x.sigmoid();
+    /// `log(1 + e^x)`.
+    Softplus "softplus" FLOAT long |x| x.softplus();
+    /// `max(x, 0)`; NaN of NaN, 0 of -0.
+    Relu "relu" REAL short |x| M::select(x.le(M::ZERO), M::ZERO, x);
+    /// `min(max(x, 0), 6)`; NaN of NaN, 0 of -0.
+    Relu6 "relu6" REAL short |x| {
+        let low = M::select(x.le(M::ZERO), M::ZERO, x);
+        let six = M::of(6.0);
+        M::select(low.gt(six), six, low)
+    };
+    /// 1 of positive numbers, else 0, of NaN too.
+    Step "step" FLOAT short |x| M::select(x.gt(M::ZERO), M::ONE, M::ZERO);
+    /// `x` if positive, else `e^x - 1`.
+    Elu "elu" FLOAT long |x| M::select(x.lt(M::ZERO), x.expm1(), x);
+    /// The scaled ELU of Klambauer et al.
+    Selu "selu" FLOAT long |x| {
+        let below = M::of(1.758_099_340_847_376_6) * x.expm1();
+        let above = M::of(1.050_700_987_355_480_5) * x;
+        M::select(x.lt(M::ZERO), below, above)
+    };
+    /// `x / (1 + |x|)`.
+    Softsign "softsign" FLOAT short |x| x / (M::ONE + x.abs());
+    /// Largest integer not above.
+    Floor "floor" FLOAT short |x| x.floor();
+    /// Smallest integer not below.
+    Ceil "ceil" FLOAT short |x| x.ceil();
+    /// Nearest integer, ties to even; identity on integers.
+    Round "round" REAL short |x| x.round_even();
+    /// The same as [`Unary::Round`].
+    Rint "rint" FLOAT short |x| x.round_even();
+    /// Nearest integer towards zero.
+    Trunc "trunc" FLOAT short |x| x.trunc();
+    /// Error function.
+    Erf "erf" FLOAT long |x| x.erf();
+    /// Complementary error function.
+    Erfc "erfc" FLOAT long |x| x.erfc();
+    /// Logarithm of the magnitude of the gamma function.
+    Lgamma "lgamma" FLOAT long;
+    /// Logarithmic derivative of the gamma function.
+    Digamma "digamma" FLOAT long;
+    /// Inverse of the error function.
+    Erfinv "erfinv" FLOAT long |x| x.erfinv();
+    /// Quantile of the standard normal distribution.
+    Ndtri "ndtri" FLOAT long |x| x.ndtri();
+    /// Whether NaN.
+    IsNan "is_nan" FLOAT class;
+    /// Whether infinite, of either sign.
+    IsInf "is_inf" FLOAT class;
+    /// Whether neither NaN nor infinite.
+    IsFinite "is_finite" FLOAT class;
+    /// `not` of a boolean.
+    LogicalNot "logical_not" BOOL other;
+    /// Complement of every bit of an integer.
+    BitNot "bit_not" INTEGER other;
+    /// Real part of a complex number.
+    Real "real" COMPLEX other;
+    /// Imaginary part of a complex number.
+    Imag "imag" COMPLEX other;
+    /// Complex conjugate.
+    Conj "conj" COMPLEX other;
+    /// Phase of a complex number, in (-pi, pi].
+    Angle "angle" COMPLEX other;
+}
+
+/// The dtype of the result of `op` on an operand of `dtype`.
+pub fn unary_output(op: Unary, dtype: DType) -> DType {
+    match op {
+        Unary::IsNan | Unary::IsInf | Unary::IsFinite => DType::Bool,
+        Unary::Abs | Unary::Real | Unary::Imag | Unary::Angle => dtype.real(),
+        _ => dtype,
     }
 }
 
@@ -140,6 +303,29 @@ impl<const OP: u8, T: Real> Map1 for Classify<OP, T> {
     }
 }
 
+/// The function of an operator on integers.
+#[inline(always)]
+fn whole<const OP: u8, W: Whole>(x: W) -> W {
+    let zero = W::of(0);
+    match const { Unary::ALL[OP as usize] } {
+        Unary::Neg => zero.sub(x),
+        Unary::Abs => W::select(x.lt(zero), zero.sub(x), x),
+        Unary::Sign => {
+            let positive = W::select(zero.lt(x), W::of(1), zero);
+            W::select(x.lt(zero), W::of(-1), positive)
+        }
+        Unary::Square => x.mul(x),
+        Unary::Relu => W::select(x.lt(zero), zero, x),
+        Unary::Relu6 => {
+            let low = W::select(x.lt(zero), zero, x);
+            W::select(W::of(6).lt(low), W::of(6), low)
+        }
+        Unary::Round => x,
+        Unary::BitNot => x.not(),
+        _ => unreachable!(),
+    }
+}
+
 struct Integer<const OP: u8, T>(PhantomData<T>);
 
 impl<const OP: u8, T: Int> Map1 for Integer<OP, T> {
@@ -148,26 +334,7 @@ impl<const OP: u8, T: Int> Map1 for Integer<OP, T> {
     const LEVEL: Level = T::LEVEL;
     #[inline(always)]
     fn eval(x: T) -> T {
-        match const { Unary::ALL[OP as usize] } {
-            Unary::Neg => T::ZERO.sub(x),
-            Unary::Abs => {
-                if x < T::ZERO {
-                    T::ZERO.sub(x)
-                } else {
-                    x
-                }
-            }
-            Unary::Sign => {
-                let positive = if x > T::ZERO { T::ONE } else { T::ZERO };
-                if x < T::ZERO { T::ZERO.sub(T::ONE) } else { positive }
-            }
-            Unary::Square => x.mul(x),
-            Unary::Relu => x.max(T::ZERO),
-            Unary::Relu6 => x.max(T::ZERO).min(T::from_i64(6)),
-            Unary::Round => x,
-            Unary::BitNot => x.not(),
-            _ => unreachable!(),
-        }
+        whole::<OP, T>(x)
     }
 }
 
@@ -242,8 +409,7 @@ impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
     }
 }
 
-/// The loop of an operator among those that are listed by what maps their elements: `direct` those of a type, or those of
-/// a 16-bit float by way of `f32`.
+/// The loop of an operator among those that are listed by what maps their elements, or its formula.
 macro_rules! table {
     ($how:tt, $op:expr; $($map:ident<$ty:ty>: $($name:ident)*;)*) => {
         match $op {
@@ -253,39 +419,17 @@ macro_rules! table {
     };
     (@ direct $map:ty) => { loop1::<$map>() };
     (@ formula $map:ty) => { <$map>::formula() };
-    (@ (half $half:ty) $map:ty) => { half1::<$half, $map>() };
 }
 
-/// [`table`] of the operators of a few instructions, in any width.
-macro_rules! short_table {
-    ($how:tt, $op:expr, $ty:ty) => {
-        table! { $how, $op;
-            Float<$ty>: Neg Abs Sign Square Sqrt Rsqrt Reciprocal Relu Relu6 Step Softsign Floor Ceil Round Rint Trunc;
-            Classify<$ty>: IsNan IsInf IsFinite;
-        }
+/// [`table`] of the operators on integers.
+macro_rules! integer_table {
+    ($how:tt, $op:expr, $ty:ty, $signed:ty) => {
+        table! { $how, $op; Integer<$ty>: Abs Sign Relu Relu6 Round; Integer<$signed>: Neg Square BitNot; }
     };
-}
-
-/// [`table`] of the operators that are long.
-macro_rules! long_table {
-    ($how:tt, $op:expr, $ty:ty) => {
-        table! { $how, $op;
-            Float<$ty>: Exp Expm1 Log Log1p Sin Cos Tan Asin Acos Atan Sinh Cosh Tanh Asinh Acosh Atanh
-                Sigmoid Softplus Elu Selu Erf Erfc Lgamma Digamma Erfinv Ndtri;
-        }
-    };
-}
-
-fn float_loop<T: Real>(op: Unary) -> Option<LoopFn> {
-    long_table!(direct, op, T).or_else(|| short_table!(direct, op, T))
-}
-
-fn half_loop<T: Real<Wide = f32>>(op: Unary) -> Option<LoopFn> {
-    long_table!((half T), op, f32).or_else(|| short_table!(direct, op, T))
 }
 
 fn integer_loop<T: Int>(op: Unary) -> Option<LoopFn> {
-    table! { direct, op; Integer<T>: Abs Sign Relu Relu6 Round; Integer<T::Signed>: Neg Square BitNot; }
+    integer_table!(direct, op, T, T::Signed)
 }
 
 fn complex_loop<T: complex::Part>(op: Unary) -> Option<LoopFn>
@@ -314,7 +458,7 @@ pub fn unary(op: Unary, dtype: DType) -> Option<LoopFn> {
 }
 
 macro_rules! formulas {
-    ($($ty:ident $find:ident;)*) => {$(
+    ($($ty:ident)*) => {$(
         impl<const OP: u8> Float<OP, $ty> {
             fn formula() -> Option<Formula> {
                 let whole = !listed(SCALAR, OP) && !listed(RARE, OP);
@@ -326,23 +470,25 @@ macro_rules! formulas {
                 Some(record::<$ty, bool, 1>(|[x]| classify::<OP, _>(x)))
             }
         }
-        fn $find(op: Unary) -> Option<Formula> {
-            long_table!(formula, op, $ty).or_else(|| short_table!(formula, op, $ty)).flatten()
-        }
     )*};
 }
 
-formulas! {
-    f32 formula32;
-    f64 formula64;
+formulas!(f32 f64);
+
+impl<const OP: u8> Integer<OP, AnyInt> {
+    fn formula() -> Formula {
+        record::<AnyInt, AnyInt, 1>(|[x]| whole::<OP, _>(x))
+    }
 }
 
-/// The formula of `op` on elements of `dtype`; none for other dtypes than `f32` and `f64`, and for operators that are no formula.
+/// The formula of `op` on elements of `dtype`; none for complex numbers and 16-bit floats, and for operators that are no formula.
 pub fn unary_formula(op: Unary, dtype: DType) -> Option<&'static Formula> {
     static KEPT: Kept<{ Unary::ALL.len() }> = Kept::new();
     KEPT.get(op as usize, dtype, || match dtype {
         DType::F32 => formula32(op),
-        _ => formula64(op),
+        DType::F64 => formula64(op),
+        DType::Bool => (op == Unary::LogicalNot).then(|| record::<bool, bool, 1>(|[x]| !x)),
+        _ => integer_table!(formula, op, AnyInt, AnyInt),
     })
 }
 

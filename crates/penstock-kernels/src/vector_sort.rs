@@ -183,26 +183,29 @@ macro_rules! lanes {
             #[inline(always)]
             unsafe fn min_max(self, other: Self) -> (Self, Self) {
                 let ($a, $b) = (self.0, other.0);
-                // SAFETY: as above.
+                // SAFETY: the contract of the trait: the instruction set was detected.
                 let (min, max) = unsafe { $min_max };
                 (Self(min), Self(max))
             }
             #[inline(always)]
             unsafe fn swapped<const $x: usize>(self) -> Self {
                 let $v = self.0;
-                // SAFETY: as above; the numbers of lanes that are loaded are a whole vector.
+                // SAFETY: the contract of the trait: the instruction set was detected; the numbers of lanes that are loaded are a
+                // whole vector.
                 Self(unsafe { $swapped })
             }
             #[inline(always)]
             unsafe fn upper<const $bit: usize>(self, other: Self) -> Self {
                 let ($low, $high) = (self.0, other.0);
-                // SAFETY: as above.
+                // SAFETY: the contract of the trait: the instruction set was detected; the numbers of lanes that are loaded are a
+                // whole vector.
                 Self(unsafe { $upper })
             }
             #[inline(always)]
             unsafe fn split(self, pivot: Self) -> (Self, usize) {
                 let ($all, $pivot) = (self.0, pivot.0);
-                // SAFETY: as above; the numbers of lanes that are loaded are a whole vector.
+                // SAFETY: the contract of the trait: the instruction set was detected; the numbers of lanes that are loaded are a
+                // whole vector.
                 let (v, low) = unsafe { $split };
                 (Self(v), low.count_ones() as usize)
             }
@@ -536,7 +539,7 @@ pub(crate) fn sort<K: VectorKey>(keys: &mut [K]) -> bool {
                 },
             )
         },
-        // SAFETY: as above.
+        // SAFETY: the instruction set was detected; `share` divides no fewer than `SHARED` keys.
         Level::V3 => unsafe {
             share(
                 keys,

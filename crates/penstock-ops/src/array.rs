@@ -2,11 +2,13 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef,
-    OutTypes, Sample, Type, Vjp, VjpCx, arg, arg_of, args_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Effect, Elements,
+    Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, VjpCx, arg, arg_of, args_of,
 };
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
+use crate::elements;
 use crate::grad::rule;
 use crate::moves::{self, moving};
 use crate::operands::{
@@ -17,57 +19,6 @@ use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{LINE, tensor};
 use crate::shape_ops::{ANY, MOVES_ONLY, VIEW, pass_through};
 use crate::util::{normalize_axis, one};
-use crate::{gather, joining, part, shape_ops, slicing};
-
-pub use crate::shape_ops::{BROADCAST_TO, RESHAPE};
-
-/// The operators of this family.
-pub static OPS: &[&OpDef] = &[
-    &IDENTITY,
-    &STOP_GRADIENT,
-    &BARRIER,
-    &ENSURE_SHAPE,
-    &CHECK_NUMERICS,
-    &SHAPE,
-    &SIZE,
-    &RANK,
-    &FILL,
-    &ZEROS_LIKE,
-    &ONES_LIKE,
-    &RANGE,
-    &ONE_HOT,
-    &shape_ops::RESHAPE,
-    &shape_ops::EXPAND_DIMS,
-    &shape_ops::SQUEEZE,
-    &shape_ops::TRANSPOSE,
-    &shape_ops::BROADCAST_TO,
-    &shape_ops::TILE,
-    &shape_ops::REVERSE,
-    &shape_ops::PAD,
-    &joining::CONCAT,
-    &joining::CONCAT_OFFSET,
-    &joining::STACK,
-    &joining::UNSTACK,
-    &joining::SPLIT,
-    &slicing::STRIDED_SLICE,
-    &slicing::STRIDED_SLICE_GRAD,
-    &slicing::STRIDED_SLICE_ACCUMULATE,
-    &slicing::SLICE,
-    &slicing::SLICE_GRAD,
-    &part::PART,
-    &gather::GATHER,
-    &gather::GATHER_GRAD,
-    &gather::GATHER_ACCUMULATE,
-    &gather::GATHER_ND,
-    &gather::SCATTER_ND,
-    &gather::TENSOR_SCATTER_UPDATE,
-    &gather::TENSOR_SCATTER_ADD,
-    &gather::TENSOR_SCATTER_SUB,
-    &gather::TENSOR_SCATTER_MAX,
-    &gather::TENSOR_SCATTER_MIN,
-    &gather::UNSORTED_SEGMENT_SUM,
-    &gather::WHERE_INDICES,
-];
 
 const ON_HOST: Cuda = Cuda::HostFallback("it computes sizes, which the host needs");
 
@@ -96,6 +47,13 @@ pub static IDENTITY: OpDef = OpDef {
     cpu: Cpu::Kernel(share),
     cuda: VIEW,
     vjp: Vjp::Rule(pass_through),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Operand(|_, _| Some(0)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: plain_samples,
 };
@@ -120,6 +78,13 @@ pub static BARRIER: OpDef = OpDef {
     }),
     cuda: VIEW,
     vjp: Vjp::Rule(|cx| Ok(cx.grads.into())),
+    jvp: Jvp::AllLinear,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it keeps what is before and behind it apart"),
     samples: || vec![Sample::new(vec![f64s(&[2, 3]), i32s(&[1, 2])]), Sample::new(vec![f64s(&[])])],
 };
@@ -137,6 +102,13 @@ pub static STOP_GRADIENT: OpDef = OpDef {
     cpu: Cpu::Kernel(share),
     cuda: VIEW,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: plain_samples,
 };
@@ -166,6 +138,13 @@ pub static ENSURE_SHAPE: OpDef = OpDef {
     }),
     cuda: VIEW,
     vjp: Vjp::Rule(pass_through),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::ensure_shape),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let open = |n: usize| Shape::new(vec![Dim::Unknown; n]);
@@ -176,6 +155,37 @@ pub static ENSURE_SHAPE: OpDef = OpDef {
         out.push(Sample::new(vec![f64s(&[2, 1])]).with("shape", Shape::new([Dim::Unknown, Dim::Known(1)])));
         out
     },
+};
+
+/// The operand, of which less is known.
+pub static PLACEHOLDER_WITH_DEFAULT: OpDef = OpDef {
+    name: "placeholder_with_default",
+    tf_name: "PlaceholderWithDefault",
+    doc: "`x`, of which nothing is known before it runs but that its shape is one of `shape`.\n\n\
+          Raises InvalidArgument where the shape differs, when the graph is built or when it runs.",
+    dtypes: ANY,
+    operands: &[arg("x")],
+    attrs: &[AttrDef::required("shape", AttrKind::Shape)],
+    effects: &[],
+    infer: |cx| {
+        let shape = cx.attrs.shape(0);
+        if !cx.shape(0).compatible(shape) {
+            return Err(unexpected_shape(cx.shape(0), shape));
+        }
+        one(like(cx, 0, shape.clone()))
+    },
+    cpu: ENSURE_SHAPE.cpu,
+    cuda: VIEW,
+    vjp: Vjp::Rule(pass_through),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::ensure_shape),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
+    fold: Fold::Never("what is known of its operand is to be hidden"),
+    samples: ENSURE_SHAPE.samples,
 };
 
 fn unexpected_shape(got: &Shape, due: &Shape) -> Error {
@@ -222,6 +232,13 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
             smallvec![Some(t.g().emit(&CHECK_NUMERICS, &[], &[("message", message.into())]))]
         })
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a failed check belongs to the run"),
     samples: || {
         let mut out: Vec<Sample> = DTypeSet::INEXACT.iter().map(|d| Sample::new(vec![tensor(d, &[5], LINE)])).collect();
@@ -272,6 +289,13 @@ pub static SHAPE: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Same(batch_rules::shape),
+    rows: Rows::All,
+    elements: Elements::Rule(elements::shape),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: size_samples,
 };
@@ -289,6 +313,13 @@ pub static SIZE: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| set_sizes(call, &[call.inputs[0].len()], &[])),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Same(batch_rules::size),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: size_samples,
 };
@@ -309,6 +340,13 @@ pub static RANK: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Same(batch_rules::rank),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: plain_samples,
 };
@@ -341,8 +379,15 @@ pub static FILL: OpDef = OpDef {
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        Ok(smallvec![None, Some(cx.emit.emit(&crate::reduce::REDUCE_SUM, &[g], &[])?)])
+        Ok(smallvec![None, Some(cx.emit.emit(cx.ops.reduce_sum, &[g], &[])?)])
     }),
+    jvp: Jvp::Linear(&[1]),
+    batch: Batch::Rule(batch_rules::fill),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::Never,
     fold: Fold::Never("it would store every repetition"),
     samples: || {
         let mut out: Vec<Sample> = kinds(&[]).into_iter().map(|v| Sample::new(vec![i32s(&[2, 3]), v])).collect();
@@ -369,6 +414,13 @@ pub static ZEROS_LIKE: OpDef = OpDef {
     }),
     cuda: MOVES_ONLY,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: plain_samples,
 };
@@ -389,6 +441,13 @@ pub static ONES_LIKE: OpDef = OpDef {
     }),
     cuda: MOVES_ONLY,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
@@ -416,6 +475,13 @@ pub static RANGE: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Rule(range_vjp),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnOperands(&[1, 2]),
     fold: Fold::Evaluate,
     samples: || {
         let of = |d: DType, v: [f64; 3]| Sample::new(v.map(|v| tensor(d, &[], &[v])).into());
@@ -540,6 +606,13 @@ pub static ONE_HOT: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| moving(call, run_one_hot)),
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(one_hot_vjp),
+    jvp: Jvp::Linear(&[2, 3]),
+    batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::one_hot),
+    fails: Fails::Never,
     fold: Fold::Never("it would store the rows"),
     samples: || {
         let depth = || Tensor::scalar(3i32);
@@ -589,8 +662,8 @@ fn one_hot_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
         let g = t.g();
         let attrs = [("axis", axis.into())];
         let mask = t.x(0).emit(&ONE_HOT, &[t.x(1), g.number(1.0), g.number(0.0)], &attrs);
-        let on = (g * mask).then(&crate::reduce::REDUCE_SUM);
-        let off = g.then(&crate::reduce::REDUCE_SUM) - on;
+        let on = (g * mask).then(g.ops().reduce_sum);
+        let off = g.then(g.ops().reduce_sum) - on;
         smallvec![None, None, t.needed[2].then_some(on), t.needed[3].then_some(off)]
     })
 }

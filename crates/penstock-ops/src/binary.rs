@@ -2,19 +2,17 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, args_of,
+    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
+    Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::{Binary, binary_output};
 use smallvec::smallvec;
 
-use crate::compare::{GREATER, GREATER_EQUAL, LESS_EQUAL, NOT_EQUAL};
+use crate::batch_rules;
 use crate::grad::{Ex, Partial, binary_rule, rule};
 use crate::run::binary_into;
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, tensor};
-use crate::unary::{FLOOR, IMAG, LOG, REAL, TRUNC};
-use crate::util::one;
-
-use Cuda::{Elementwise as E, HostFallback as H};
+use crate::util::{OnCuda, one};
 
 /// A rule of two partial cotangents, each from the result's cotangent, the operands and the result.
 ///
@@ -25,9 +23,9 @@ macro_rules! d {
     };
 }
 
-/// `NAME text tf_name kernel sample-xs sample-ys cuda vjp, summary;` for each operator.
+/// `NAME text tf_name kernel sample-xs sample-ys vjp, summary;` for each operator, with what differs from the usual behind the summary.
 macro_rules! table {
-    ($list:ident: $($name:ident $text:literal $tf:literal $op:ident $xs:ident $ys:ident $cuda:expr, $vjp:expr, $summary:literal;)*) => {
+    ($list:ident: $($name:ident $text:literal $tf:literal $op:ident $xs:ident $ys:ident $vjp:expr, $summary:literal $(, jvp $jvp:expr)? $(, cost $cost:expr)? $(, fails $fails:expr)? $(, cuda $cuda:expr)?;)*) => {
         $(
             #[doc = $summary]
             pub static $name: OpDef = OpDef {
@@ -44,8 +42,16 @@ macro_rules! table {
                 effects: &[],
                 infer: |cx| $crate::binary::infer(penstock_kernels::Binary::$op, cx),
                 cpu: Cpu::Elementwise(|dtypes, _| penstock_kernels::binary(penstock_kernels::Binary::$op, dtypes[0])),
-                cuda: $cuda,
+                cuda: $crate::util::given!($crate::util::OnCuda::Formula $(, $cuda)?)
+                    .of(|dtype| penstock_kernels::binary_formula(penstock_kernels::Binary::$op, dtype)),
                 vjp: $vjp,
+                jvp: $crate::util::given!(penstock_ir::Jvp::Elementwise $(, $jvp)?),
+                batch: Batch::Broadcast,
+                rows: Rows::Elementwise,
+                elements: Elements::Unknown,
+                cost: $crate::util::given!(penstock_ir::Cost::Element(1.0) $(, $cost)?),
+                resolve: None,
+                fails: $crate::util::given!(penstock_ir::Fails::Never $(, $fails)?),
                 fold: Fold::Evaluate,
                 samples: || samples::binary(
                     penstock_kernels::binary_dtypes(penstock_kernels::Binary::$op), $xs, $ys,
@@ -75,18 +81,20 @@ const POWERS: &[f64] = &[2.0, 0.5, 4.0, 3.0, 1.5, 1.0];
 const SHIFTS: &[f64] = &[0.0, 1.0, 3.0, 7.0, 2.0];
 
 table! { TABLE:
-    ADD "add" "AddV2" Add LINE POSITIVE E("({0} + {1})"), d!(|g, _, _, _| g, |g, _, _, _| g),
+    ADD "add" "AddV2" Add LINE POSITIVE
+        d!(|g, _, _, _| g, |g, _, _, _| g),
         "`x + y`; wraps on integers. Strings are joined by `string_add`.";
-    SUB "sub" "Sub" Sub LINE POSITIVE E("({0} - {1})"),
+    SUB "sub" "Sub" Sub LINE POSITIVE
         Vjp::Rule(|cx| rule(cx, |t| smallvec![
             t.needed[0].then(|| t.g().unbroadcast(t.x(0))),
             // Negated last, where it is smallest.
             t.needed[1].then(|| -t.g().unbroadcast(t.x(1))),
         ])),
         "`x - y`; wraps on integers.";
-    MUL "mul" "Mul" Mul LINE POSITIVE E("({0} * {1})"), d!(|g, _, y, _| g * y.conj(), |g, x, _, _| g * x.conj()),
-        "`x * y`; wraps on integers.";
-    DIV "div" "RealDiv" Div LINE WHOLE E("({0} / {1})"),
+    MUL "mul" "Mul" Mul LINE POSITIVE
+        d!(|g, _, y, _| g * y.conj(), |g, x, _, _| g * x.conj()),
+        "`x * y`; wraps on integers.", jvp Jvp::Bilinear;
+    DIV "div" "RealDiv" Div LINE WHOLE
         Vjp::Rule(|cx| rule(cx, |t| {
             let (g, x, y, z) = (t.g(), t.x(0), t.x(1), t.y(0));
             smallvec![
@@ -96,57 +104,58 @@ table! { TABLE:
             ]
         })),
         "`x / y` of floats: infinite or NaN where `y` is 0. Integers are cast first.";
-    FLOORDIV "floordiv" "FloorDiv" FloorDiv LINE WHOLE E("penstock_floor_div({0}, {1})"), Vjp::Zero,
-        "Quotient rounded to negative infinity, Python's `//`. Integer division by 0 is an error.";
-    FLOORMOD "floormod" "FloorMod" FloorMod LINE WHOLE E("penstock_floor_mod({0}, {1})"),
-        d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&FLOOR)),
-        "Remainder with the sign of `y`, Python's `%`. Integer division by 0 is an error.";
-    TRUNCATEDIV "truncatediv" "TruncateDiv" TruncDiv LINE WHOLE E("penstock_trunc_div({0}, {1})"), Vjp::Zero,
-        "Quotient rounded to 0, C's `/` of integers. Integer division by 0 is an error.";
-    TRUNCATEMOD "truncatemod" "TruncateMod" TruncMod LINE WHOLE E("penstock_trunc_mod({0}, {1})"),
-        d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(&TRUNC)),
-        "Remainder with the sign of `x`, C's `%` and `fmod`. Integer division by 0 is an error.";
-    POW "pow" "Pow" Pow POSITIVE POWERS E("penstock_pow({0}, {1})"),
+    FLOORDIV "floordiv" "FloorDiv" FloorDiv LINE WHOLE
+        Vjp::Zero,
+        "Quotient rounded to negative infinity, Python's `//`. Integer division by 0 is an error.", fails Fails::OnIntegers, cuda OnCuda::Or("penstock_floor_div({0}, {1})");
+    FLOORMOD "floormod" "FloorMod" FloorMod LINE WHOLE
+        d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(x.ops().floor)),
+        "Remainder with the sign of `y`, Python's `%`. Integer division by 0 is an error.", fails Fails::OnIntegers, cuda OnCuda::Or("penstock_floor_mod({0}, {1})");
+    TRUNCATEDIV "truncatediv" "TruncateDiv" TruncDiv LINE WHOLE
+        Vjp::Zero,
+        "Quotient rounded to 0, C's `/` of integers. Integer division by 0 is an error.", fails Fails::OnIntegers, cuda OnCuda::Or("penstock_trunc_div({0}, {1})");
+    TRUNCATEMOD "truncatemod" "TruncateMod" TruncMod LINE WHOLE
+        d!(|g, _, _, _| g, |g, x, y, _| -g * (x / y).then(x.ops().trunc)),
+        "Remainder with the sign of `x`, C's `%` and `fmod`. Integer division by 0 is an error.", fails Fails::OnIntegers, cuda OnCuda::Or("penstock_trunc_mod({0}, {1})");
+    POW "pow" "Pow" Pow POSITIVE POWERS
         d!(pow_x, pow_y),
-        "`x` to the `y`. Integers wrap; a negative exponent of integers is an error.";
-    MAXIMUM "maximum" "Maximum" Max LINE POSITIVE E("({0} != {0} || {0} >= {1} ? {0} : {1})"),
-        d!(|g, x, y, _| g.only_if(x.is(&GREATER_EQUAL, y)), |g, x, y, _| g.number(0.0).or(x.is(&GREATER_EQUAL, y), g)),
+        "`x` to the `y`. Integers wrap; a negative exponent of integers is an error.", fails Fails::OnIntegers, cuda OnCuda::Or("penstock_pow({0}, {1})");
+    MAXIMUM "maximum" "Maximum" Max LINE POSITIVE
+        d!(|g, x, y, _| g.only_if(x.is(x.ops().greater_equal, y)), |g, x, y, _| g.number(0.0).or(x.is(x.ops().greater_equal, y), g)),
         "The greater of `x` and `y`; NaN where either is. Where they are equal the gradient goes to `x`.";
-    MINIMUM "minimum" "Minimum" Min LINE POSITIVE E("({0} != {0} || {0} <= {1} ? {0} : {1})"),
-        d!(|g, x, y, _| g.only_if(x.is(&LESS_EQUAL, y)), |g, x, y, _| g.number(0.0).or(x.is(&LESS_EQUAL, y), g)),
+    MINIMUM "minimum" "Minimum" Min LINE POSITIVE
+        d!(|g, x, y, _| g.only_if(x.is(x.ops().less_equal, y)), |g, x, y, _| g.number(0.0).or(x.is(x.ops().less_equal, y), g)),
         "The lesser of `x` and `y`; NaN where either is. Where they are equal the gradient goes to `x`.";
-    ATAN2 "atan2" "Atan2" Atan2 LINE WHOLE E("atan2({0}, {1})"),
+    ATAN2 "atan2" "Atan2" Atan2 LINE WHOLE
         d!(|g, x, y, _| g * y / (x * x + y * y), |g, x, y, _| -g * x / (x * x + y * y)),
         "Angle in radians of the point whose ordinate is `x` and whose abscissa is `y`, in [-pi, pi].";
     SQUARED_DIFFERENCE "squared_difference" "SquaredDifference" SquaredDifference LINE POSITIVE
-        E("({0} - {1}) * ({0} - {1})"),
         d!(|g, x, y, _| real_part(g) * (x - y) * 2.0, |g, x, y, _| real_part(g) * (y - x) * 2.0),
         "`(x - y)^2`; `|x - y|^2` for complex operands.";
-    DIVIDE_NO_NAN "divide_no_nan" "DivNoNan" DivNoNan LINE WHOLE E("({1} == ({T})0 ? ({T})0 : {0} / {1})"),
+    DIVIDE_NO_NAN "divide_no_nan" "DivNoNan" DivNoNan LINE WHOLE
         d!(|g, _, y, _| no_nan(g, y.conj()), |g, _, y, z| -g * no_nan(z, y).conj()),
         "`x / y`, but 0 where `y` is 0.";
-    MULTIPLY_NO_NAN "multiply_no_nan" "MulNoNan" MulNoNan LINE WHOLE E("({1} == ({T})0 ? ({T})0 : {0} * {1})"),
+    MULTIPLY_NO_NAN "multiply_no_nan" "MulNoNan" MulNoNan LINE WHOLE
         d!(
             |g, _, y, _| g.emit(&MULTIPLY_NO_NAN, &[y.conj()], &[]),
             |g, x, _, _| x.conj().emit(&MULTIPLY_NO_NAN, &[g], &[])
         ),
         "`x * y`, but 0 where `y` is 0, even if `x` is infinite or NaN.";
-    XLOGY "xlogy" "Xlogy" Xlogy LINE POSITIVE E("({0} == ({T})0 ? ({T})0 : {0} * log({1}))"),
+    XLOGY "xlogy" "Xlogy" Xlogy LINE POSITIVE
         d!(
             |g, x, y, _| g * non_zero(x).emit(&XLOGY, &[y], &[]).conj(),
             |g, x, y, _| g * x.emit(&XDIVY, &[y], &[]).conj()
         ),
         "`x * log(y)`, but 0 where `x` is 0.";
-    XDIVY "xdivy" "Xdivy" Xdivy LINE WHOLE E("({0} == ({T})0 ? ({T})0 : {0} / {1})"),
+    XDIVY "xdivy" "Xdivy" Xdivy LINE WHOLE
         d!(
             |g, x, y, _| g * non_zero(x).emit(&XDIVY, &[y], &[]).conj(),
             |g, _, y, z| -g * z.emit(&XDIVY, &[y], &[]).conj()
         ),
         "`x / y`, but 0 where `x` is 0.";
-    NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE H("its steps are those of the dtype, which the host knows"),
+    NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE
         Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
-        "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.";
-    ZETA "zeta" "Zeta" Zeta ABOVE_ONE ABOVE_ONE H("the zeta function is computed on the host"),
+        "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.", cuda OnCuda::Host("its steps are those of the dtype, which the host knows");
+    ZETA "zeta" "Zeta" Zeta ABOVE_ONE ABOVE_ONE
         Vjp::Rule(|cx| rule(cx, |t| smallvec![
             None,
             t.needed[1].then(|| {
@@ -154,33 +163,34 @@ table! { TABLE:
                 (-g * x * (x + 1.0).emit(&ZETA, &[y], &[])).unbroadcast(y)
             })
         ])),
-        "The Hurwitz zeta function, the sum of `(y + k)^-x` over k from 0; NaN for `x` < 1. No gradient reaches `x`.";
-    POLYGAMMA "polygamma" "Polygamma" Polygamma ORDERS POSITIVE H("the polygamma function is computed on the host"),
+        "The Hurwitz zeta function, the sum of `(y + k)^-x` over k from 0; NaN for `x` < 1. No gradient reaches `x`.", cost Cost::Element(100.0), cuda OnCuda::Host("the zeta function is computed on the host");
+    POLYGAMMA "polygamma" "Polygamma" Polygamma ORDERS POSITIVE
         Vjp::Rule(|cx| rule(cx, |t| smallvec![
             None,
             t.needed[1].then(|| (t.g() * (t.x(0) + 1.0).emit(&POLYGAMMA, &[t.x(1)], &[])).unbroadcast(t.x(1)))
         ])),
-        "The derivative of order `x` of `digamma` at `y`; NaN where `x` is no whole number from 0. No gradient reaches `x`.";
+        "The derivative of order `x` of `digamma` at `y`; NaN where `x` is no whole number from 0. No gradient reaches `x`.", cost Cost::Element(100.0), cuda OnCuda::Host("the polygamma function is computed on the host");
     RANDOM_GAMMA_GRAD "random_gamma_grad" "RandomGammaGrad" GammaSlope POSITIVE ABOVE_ONE
-        H("the derivative of gamma numbers is computed on the host"),
         Vjp::NonDifferentiable("no formula is implemented for the second derivative of gamma numbers"),
-        "The derivative by `x` of a number `y` drawn from the gamma distribution of shape `x` and rate 1, at a fixed quantile.";
-    BITWISE_AND "bitwise_and" "BitwiseAnd" BitAnd WHOLE SHIFTS E("({0} & {1})"), Vjp::Zero,
+        "The derivative by `x` of a number `y` drawn from the gamma distribution of shape `x` and rate 1, at a fixed quantile.", cost Cost::Element(100.0), cuda OnCuda::Host("the derivative of gamma numbers is computed on the host");
+    BITWISE_AND "bitwise_and" "BitwiseAnd" BitAnd WHOLE SHIFTS
+        Vjp::Zero,
         "Bitwise `and` of integers.";
-    BITWISE_OR "bitwise_or" "BitwiseOr" BitOr WHOLE SHIFTS E("({0} | {1})"), Vjp::Zero,
+    BITWISE_OR "bitwise_or" "BitwiseOr" BitOr WHOLE SHIFTS
+        Vjp::Zero,
         "Bitwise `or` of integers.";
-    BITWISE_XOR "bitwise_xor" "BitwiseXor" BitXor WHOLE SHIFTS E("({0} ^ {1})"), Vjp::Zero,
+    BITWISE_XOR "bitwise_xor" "BitwiseXor" BitXor WHOLE SHIFTS
+        Vjp::Zero,
         "Bitwise exclusive `or` of integers.";
     LEFT_SHIFT "left_shift" "LeftShift" Shl WHOLE SHIFTS
-        E("({0} << {1})"), Vjp::Zero,
-        "`x` shifted left by `y` bits, which is clamped to between 0 and the width of the dtype.";
-    RIGHT_SHIFT "right_shift" "RightShift" Shr WHOLE SHIFTS
-        E("({0} >> {1})"),
         Vjp::Zero,
-        "`x` shifted right by `y` bits, which is clamped to between 0 and the width of the dtype; arithmetic for signed dtypes.";
-    COMPLEX "complex" "Complex" Complex LINE POSITIVE H("complex numbers are computed on the host"),
-        d!(|g, _, _, _| g.then(&REAL), |g, _, _, _| g.then(&IMAG)),
-        "The complex number whose real part is `x` and whose imaginary part is `y`.";
+        "`x` shifted left by `y` bits, which is clamped to between 0 and the width of the dtype.", cuda OnCuda::Or("({0} << {1})");
+    RIGHT_SHIFT "right_shift" "RightShift" Shr WHOLE SHIFTS
+        Vjp::Zero,
+        "`x` shifted right by `y` bits, which is clamped to between 0 and the width of the dtype; arithmetic for signed dtypes.", cuda OnCuda::Or("({0} >> {1})");
+    COMPLEX "complex" "Complex" Complex LINE POSITIVE
+        d!(|g, _, _, _| g.then(g.ops().real), |g, _, _, _| g.then(g.ops().imag)),
+        "The complex number whose real part is `x` and whose imaginary part is `y`.", jvp Jvp::AllLinear, cuda OnCuda::Host("complex numbers are computed on the host");
 }
 
 /// The operators of this family.
@@ -219,12 +229,12 @@ fn no_nan<'t>(x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
 
 /// 1 where `x` is not 0, else 0.
 fn non_zero(x: Ex<'_>) -> Ex<'_> {
-    x.is_number(&NOT_EQUAL, 0.0).cast(x.dtype())
+    x.is_number(x.ops().not_equal, 0.0).cast(x.dtype())
 }
 
 /// A complex value without its imaginary part; a real one is its own.
 fn real_part(g: Ex<'_>) -> Ex<'_> {
-    if g.dtype().is_complex() { g.then(&REAL).cast(g.dtype()) } else { g }
+    if g.dtype().is_complex() { g.then(g.ops().real).cast(g.dtype()) } else { g }
 }
 
 /// `g * y * x^(y-1)`, which is 0 where `y` is 0 whatever `x` is.
@@ -234,7 +244,7 @@ fn pow_x<'t>(g: Ex<'t>, x: Ex<'t>, y: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
         Some(2.0) => g * x * 2.0,
         Some(c) if c != 0.0 => g * c * x.emit(&POW, &[x.number(c - 1.0)], &[]).conj(),
         _ => {
-            let less = (y - 1.0).or(y.is_number(&NOT_EQUAL, 0.0), y.number(0.0));
+            let less = (y - 1.0).or(y.is_number(y.ops().not_equal, 0.0), y.number(0.0));
             g * (y * x.emit(&POW, &[less], &[])).conj()
         }
     }
@@ -242,8 +252,8 @@ fn pow_x<'t>(g: Ex<'t>, x: Ex<'t>, y: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
 
 /// `g * x^y * log x`, which is 0 where the logarithm is not defined.
 fn pow_y<'t>(g: Ex<'t>, x: Ex<'t>, _: Ex<'t>, z: Ex<'t>) -> Ex<'t> {
-    let defined = if x.dtype().is_complex() { &NOT_EQUAL } else { &GREATER };
-    let log = x.or(x.is_number(defined, 0.0), x.number(1.0)).then(&LOG);
+    let defined = if x.dtype().is_complex() { x.ops().not_equal } else { x.ops().greater };
+    let log = x.or(x.is_number(defined, 0.0), x.number(1.0)).then(x.ops().log);
     g * (z * log).conj()
 }
 
@@ -259,8 +269,15 @@ pub static ADD_N: OpDef = OpDef {
     effects: &[],
     infer: infer_add_n,
     cpu: Cpu::Kernel(run_add_n),
-    cuda: H("the sum of a list is computed on the host"),
+    cuda: Cuda::HostFallback("the sum of a list is computed on the host"),
     vjp: Vjp::Rule(|cx| rule(cx, |t| (0..t.len()).map(|i| t.needed[i].then(|| t.g())).collect())),
+    jvp: Jvp::AllLinear,
+    batch: Batch::Rule(batch_rules::all),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let t = |d, dims: &[usize]| tensor(d, dims, LINE);

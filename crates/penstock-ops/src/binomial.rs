@@ -2,7 +2,8 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor, bf16, f16};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef,
+    OutTypes, Rows, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::{Philox, unit64};
 
@@ -30,6 +31,13 @@ pub static STATELESS_RANDOM_BINOMIAL: OpDef = OpDef {
     cpu: Cpu::Kernel(run),
     cuda: Cuda::HostFallback("there is no device kernel for it yet"),
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
     samples: || {
         let of = |dims: &[i64], counts: &[f64], probs: &[f64]| {

@@ -1,9 +1,13 @@
 //! Conversion between dtypes.
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape};
-use penstock_ir::{AttrDef, AttrKind, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{
+    AttrDef, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows, Sample, Type, Vjp,
+    arg,
+};
 use smallvec::{SmallVec, smallvec};
 
+use crate::elements;
 use crate::grad::rule;
 use crate::operands::{known_dims, require_dtype};
 use crate::samples::{EDGES, LINE, tensor};
@@ -36,6 +40,13 @@ pub static CAST: OpDef = OpDef {
             smallvec![(t.needed[0] && from.is_differentiable() && to.is_differentiable()).then(|| t.g().cast(from))]
         })
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Broadcast,
+    rows: Rows::Elementwise,
+    elements: Elements::Rule(elements::cast),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = Vec::new();
@@ -93,6 +104,13 @@ pub static BITCAST: OpDef = OpDef {
     }),
     cuda: Cuda::HostFallback("there is no device kernel for it yet"),
     vjp: Vjp::NonDifferentiable("bits are not numbers"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         use DType::{C64, C128, F16, F32, F64, I8, I32, I64, U8, U16, U64};

@@ -1,7 +1,10 @@
 //! Elementwise comparisons, logic and choice, and the elementwise operators on strings.
 
 use penstock_data::{Bool8, Bytes, DType, DTypeSet, Error, Result, Tensor, memory, num_elements};
-use penstock_ir::{ArgType, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg, arg_of};
+use penstock_ir::{
+    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
+    Sample, Type, Vjp, arg, arg_of,
+};
 use smallvec::smallvec;
 
 use crate::binary::{broadcast, table};
@@ -10,29 +13,36 @@ use crate::moves::moving;
 use crate::samples::{self, LINE, strings, tensor};
 use crate::util::one;
 
-use Cuda::{Elementwise as E, HostFallback as H};
-
 /// Some of [`LINE`], in another order.
 const MIXED: &[f64] = &[0.6875, 2.75, -1.25, -0.125, -3.5, 1.0];
 
 table! { TABLE:
-    EQUAL "equal" "Equal" Equal LINE MIXED E("({0} == {1})"), Vjp::Zero,
+    EQUAL "equal" "Equal" Equal LINE MIXED
+        Vjp::Zero,
         "Whether `x == y`; NaN equals nothing. Strings are compared by `string_equal`.";
-    NOT_EQUAL "not_equal" "NotEqual" NotEqual LINE MIXED E("({0} != {1})"), Vjp::Zero,
+    NOT_EQUAL "not_equal" "NotEqual" NotEqual LINE MIXED
+        Vjp::Zero,
         "Whether `x != y`; NaN differs from everything. Strings are compared by `string_not_equal`.";
-    LESS "less" "Less" Less LINE MIXED E("({0} < {1})"), Vjp::Zero,
+    LESS "less" "Less" Less LINE MIXED
+        Vjp::Zero,
         "Whether `x < y`; false where either is NaN.";
-    LESS_EQUAL "less_equal" "LessEqual" LessEqual LINE MIXED E("({0} <= {1})"), Vjp::Zero,
+    LESS_EQUAL "less_equal" "LessEqual" LessEqual LINE MIXED
+        Vjp::Zero,
         "Whether `x <= y`; false where either is NaN.";
-    GREATER "greater" "Greater" Greater LINE MIXED E("({0} > {1})"), Vjp::Zero,
+    GREATER "greater" "Greater" Greater LINE MIXED
+        Vjp::Zero,
         "Whether `x > y`; false where either is NaN.";
-    GREATER_EQUAL "greater_equal" "GreaterEqual" GreaterEqual LINE MIXED E("({0} >= {1})"), Vjp::Zero,
+    GREATER_EQUAL "greater_equal" "GreaterEqual" GreaterEqual LINE MIXED
+        Vjp::Zero,
         "Whether `x >= y`; false where either is NaN.";
-    LOGICAL_AND "logical_and" "LogicalAnd" LogicalAnd LINE MIXED E("({0} && {1})"), Vjp::Zero,
+    LOGICAL_AND "logical_and" "LogicalAnd" LogicalAnd LINE MIXED
+        Vjp::Zero,
         "`and` of booleans.";
-    LOGICAL_OR "logical_or" "LogicalOr" LogicalOr LINE MIXED E("({0} || {1})"), Vjp::Zero,
+    LOGICAL_OR "logical_or" "LogicalOr" LogicalOr LINE MIXED
+        Vjp::Zero,
         "`or` of booleans.";
-    LOGICAL_XOR "logical_xor" "LogicalXor" LogicalXor LINE MIXED E("({0} != {1})"), Vjp::Zero,
+    LOGICAL_XOR "logical_xor" "LogicalXor" LogicalXor LINE MIXED
+        Vjp::Zero,
         "Exclusive `or` of booleans.";
 }
 
@@ -68,7 +78,7 @@ pub static SELECT: OpDef = OpDef {
     cpu: Cpu::Elementwise(|dtypes, _| {
         dtypes.get(1).filter(|d| DTypeSet::PLAIN.contains(**d)).map(|&d| penstock_kernels::select(d))
     }),
-    cuda: E("({0} ? {1} : {2})"),
+    cuda: Cuda::Elementwise("({0} ? {1} : {2})"),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (g, condition) = (t.g(), t.x(0));
@@ -79,6 +89,13 @@ pub static SELECT: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::Elementwise,
+    batch: Batch::Broadcast,
+    rows: Rows::Elementwise,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let sample = |d, c: &[usize], x: &[usize], y: &[usize]| {
@@ -109,7 +126,7 @@ pub static SELECT: OpDef = OpDef {
 };
 
 const STRINGS: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::STR)];
-const NO_STRINGS: Cuda = H("strings live on the host");
+const NO_STRINGS: Cuda = Cuda::HostFallback("strings live on the host");
 
 /// Extents of the operands of a sample of strings.
 const EXTENTS: [(&[usize], &[usize]); 4] = [(&[4], &[4]), (&[], &[]), (&[0], &[1]), (&[2, 1], &[3])];
@@ -139,6 +156,13 @@ pub static STRING_SELECT: OpDef = OpDef {
     }),
     cuda: NO_STRINGS,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = string_pairs();
@@ -199,6 +223,13 @@ pub static STRING_ADD: OpDef = OpDef {
     }),
     cuda: NO_STRINGS,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: string_pairs,
 };
@@ -228,6 +259,13 @@ macro_rules! string_comparison {
             }),
             cuda: NO_STRINGS,
             vjp: Vjp::Zero,
+            jvp: Jvp::FromVjp,
+            batch: Batch::Loop("no form for many examples is known"),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnShapes,
             fold: Fold::Evaluate,
             samples: string_pairs,
         };

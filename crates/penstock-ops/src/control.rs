@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrKind, Attrs, Cotangents, Cpu, Cuda, Fold, Graph, InferCx, InstData, OpDef, OutTypes,
-    Sample, Signature, Type, Value, Vjp, VjpCx, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrKind, Attrs, Batch, Cost, Cotangents, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp,
+    OpDef, OutTypes, Rows, Sample, Signature, Structure, Type, Value, Vjp, VjpCx, arg_of, args_of,
 };
 
 use crate::array::ZEROS_LIKE;
@@ -35,9 +35,16 @@ pub static CONST: OpDef = OpDef {
         list if list.dtype() == DType::Variant => Err(Error::dtype("a list is not a constant")),
         tensor => one(Type::of(tensor)),
     },
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Plain),
     cuda: Cuda::HostFallback("constants are copied to the device once"),
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it is one"),
     samples: no_samples,
 };
@@ -53,9 +60,16 @@ pub static COND: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_branches,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Branches),
     cuda: ON_HOST,
     vjp: Vjp::Structural,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Structural,
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -71,9 +85,16 @@ pub static SWITCH: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_branches,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Branches),
     cuda: ON_HOST,
     vjp: Vjp::Structural,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Structural,
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -123,17 +144,24 @@ pub static WHILE: OpDef = OpDef {
           Both regions take the loop variables as parameters; the operands are their first values, the results of the \
           second region their next, and the results of the instruction their last. A loop variable keeps its dtype, \
           and its shape stays within the type of the parameter.\n\n\
-          For its derivative a loop keeps what that reads of every round; with `checkpoint_every` = k it keeps its \
-          variables every k-th round, and the derivative runs the rounds in between again. A body with effects other \
+          For its derivative a loop keeps what that reads of every iteration; with `checkpoint_every` = k it keeps its \
+          variables every k-th iteration, and the derivative runs the iterations in between again. A body with effects other \
           than reads is not run again: the attribute has no effect then.",
     dtypes: &[],
     operands: &[args_of("init", ArgType::In(DTypeSet::ALL))],
     attrs: &[AttrDef::optional("checkpoint_every", AttrKind::Int)],
     effects: &[],
     infer: infer_while,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Loop),
     cuda: ON_HOST,
     vjp: Vjp::Structural,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Structural,
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -185,9 +213,16 @@ pub static CALL: OpDef = OpDef {
     attrs: &[AttrDef::required("func", AttrKind::Func)],
     effects: &[],
     infer: infer_call,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Call),
     cuda: ON_HOST,
     vjp: Vjp::Structural,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Structural,
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -226,33 +261,19 @@ pub static WITH_GRADIENT: OpDef = OpDef {
     ],
     effects: &[],
     infer: infer_with_gradient,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Call),
     cuda: ON_HOST,
     vjp: Vjp::Rule(custom_cotangents),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Structural,
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it vanishes when it is planned"),
     samples: no_samples,
 };
-
-/// How many rounds a loop makes that counts up by a constant to a constant, and stops for no other reason.
-pub fn rounds(graph: &Graph, data: &InstData) -> Option<usize> {
-    let (cond, body) = (&graph.regions[data.regions[0]], &graph.regions[data.regions[1]]);
-    let int = |v: Value| graph.constant(v).and_then(|t| t.to_ints().ok()).and_then(|ints| ints.first().copied());
-    let test = &graph.insts[graph.def_inst(*cond.results.first()?)?];
-    let k = cond.params.iter().position(|p| test.op.name == "less" && *p == test.operands[0])?;
-    let step = &graph.insts[graph.def_inst(body.results[k])?];
-    let by = (step.op.name == "add" && step.operands[0] == body.params[k]).then(|| int(step.operands[1]))??;
-    let (from, to) = (int(data.operands[k])?, int(test.operands[1])?);
-    let distance = usize::try_from(to.checked_sub(from)?).unwrap_or(0);
-    let rounds = distance.div_ceil(usize::try_from(by).ok().filter(|&by| by > 0)?);
-    // A counter that wraps around does not stop there.
-    let last = i64::try_from(rounds).ok()?.checked_mul(by)?.checked_add(from)?;
-    let fits = match graph.ty(data.operands[k]).dtype() {
-        DType::I64 => true,
-        DType::I32 => i32::try_from(last).is_ok(),
-        _ => false,
-    };
-    fits.then_some(rounds)
-}
 
 /// The number of results of a [`WITH_GRADIENT`] instruction.
 pub fn results_with_gradient(attrs: &Attrs) -> usize {

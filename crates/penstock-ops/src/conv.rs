@@ -4,8 +4,12 @@
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, AttrDef, AttrKind, Attrs, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{
+    Attr, AttrDef, AttrKind, Attrs, Batch, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows,
+    Sample, Type, Vjp, arg,
+};
 use penstock_kernels::conv::{self as kernels, Axis, CONV_DTYPES, Geometry};
+use penstock_kernels::cost;
 use smallvec::{SmallVec, smallvec};
 
 use crate::grad::{Ex, rule};
@@ -64,6 +68,13 @@ pub static CONV: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Shared(cost_of),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || samples(|x, f, _| vec![x, f]),
 };
@@ -108,6 +119,13 @@ pub static CONV_INPUT_GRAD: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Shared(cost_of_input_grad),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         samples(|x, f, y| {
@@ -157,6 +175,13 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Shared(cost_of_filter_grad),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         samples(|x, f, y| {
@@ -165,6 +190,30 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
         })
     },
 };
+
+/// How many elements of the filter an element of an image meets.
+fn taps(filter: &[usize]) -> f64 {
+    filter.iter().map(|&n| n as f64).product::<f64>() / filter.last().map_or(1.0, |&n| n as f64).max(1.0)
+}
+
+/// The nanoseconds of a convolution with so many multiplications. Few channels, and rows that have to be gathered, take several times
+/// what a product does.
+fn multiplied(cx: &CostCx<'_>, multiplications: f64) -> f64 {
+    4.0 * cost::product(cx.dtype.unwrap_or(DType::F32), multiplications)
+}
+
+fn cost_of(cx: &CostCx<'_>) -> f64 {
+    multiplied(cx, taps(&cx.ins[1]) * cx.written())
+}
+
+fn cost_of_input_grad(cx: &CostCx<'_>) -> f64 {
+    multiplied(cx, taps(&cx.ins[1]) * CostCx::elements(&cx.ins[2]))
+}
+
+fn cost_of_filter_grad(cx: &CostCx<'_>) -> f64 {
+    let channels = cx.ins[2].last().map_or(1.0, |&n| n as f64).max(1.0);
+    multiplied(cx, CostCx::elements(&cx.ins[2]) * cx.written() / channels)
+}
 
 /// Emits one of the operators with the attributes of another.
 fn emit<'t, const N: usize>(first: Ex<'t>, op: &'static OpDef, rest: [Ex<'t>; N], attrs: &Attrs) -> Ex<'t> {

@@ -1,7 +1,9 @@
 //! Decompositions of matrices.
 
-use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{Call, Cpu, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
+use penstock_data::{DType, Dim, Error, Result, Shape, Tensor, memory};
+use penstock_ir::{
+    Batch, Call, Cost, Cpu, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg,
+};
 use penstock_linalg::{MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
 
@@ -133,6 +135,9 @@ pub static CHOLESKY: OpDef = OpDef {
         squares(&Shape::known(x.dims()), "x")?;
         let (count, n) = square_extents(x);
         call.out(0, x.dtype(), x.dims())?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), (n * n * n) as f64 / 3.0, |i, to| {
@@ -153,6 +158,13 @@ pub static CHOLESKY: OpDef = OpDef {
             })]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: hermitian_samples,
 };
@@ -182,13 +194,16 @@ pub static LU: OpDef = OpDef {
         let (count, m, n) = extents(x);
         call.out(0, x.dtype(), x.dims())?;
         call.out(1, DType::I32, &dims_of(x, &[m]))?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         let [packed, order, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
         let orders = parts(order.as_mut_slice::<i32>(), count);
         with_scalar!(x.dtype(), T => {
             let a = x.as_slice::<T>();
-            let places = parts(packed.as_mut_slice::<T>(), count).into_iter().zip(orders).collect();
+            let places = parts(packed.as_mut_slice::<T>(), count).zip(orders);
             each(places, (m * n * m.min(n)) as f64, |i, (packed, order)| {
-                let mut rows = vec![0; m];
+                let mut rows = memory::scratch(0, m);
                 T::lu(m, n, &a[i * m * n..][..m * n], packed, &mut rows);
                 order.iter_mut().zip(rows).for_each(|(to, row)| *to = row as i32);
                 Ok(())
@@ -214,6 +229,13 @@ pub static LU: OpDef = OpDef {
             smallvec![Some(unpermuted(t, permuted))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = crate::solves::square_samples();
@@ -302,10 +324,13 @@ fn run_qr(call: &mut Call<'_>, full: bool) -> Result<()> {
     let p = if full { m } else { m.min(n) };
     call.out(0, x.dtype(), &dims_of(x, &[m, p]))?;
     call.out(1, x.dtype(), &dims_of(x, &[p, n]))?;
+    if call.gives_nothing() {
+        return Ok(());
+    }
     let [q, r, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
     with_scalar!(x.dtype(), T => {
         let a = x.as_slice::<T>();
-        let places = parts(q.as_mut_slice::<T>(), count).into_iter().zip(parts(r.as_mut_slice::<T>(), count)).collect();
+        let places = parts(q.as_mut_slice::<T>(), count).zip(parts(r.as_mut_slice::<T>(), count));
         each(places, 4.0 * (m * n * p) as f64, |i, (q, r)| {
             T::qr(m, n, full, &a[i * m * n..][..m * n], q, r);
             Ok(())
@@ -329,6 +354,13 @@ pub static QR: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| run_qr(call, false)),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![qr_grad(t)])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: rectangles,
 };
@@ -348,6 +380,13 @@ pub static QR_FULL: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| run_qr(call, true)),
     cuda: ON_HOST,
     vjp: Vjp::NonDifferentiable("the columns of q beyond those of x are not determined by it"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: rectangles,
 };
@@ -409,12 +448,15 @@ fn run_svd(call: &mut Call<'_>, full: bool) -> Result<()> {
     call.out(0, x.dtype().real(), &dims_of(x, &[p]))?;
     call.out(1, x.dtype(), &dims_of(x, &[m, of_u]))?;
     call.out(2, x.dtype(), &dims_of(x, &[n, of_v]))?;
+    if call.gives_nothing() {
+        return Ok(());
+    }
     let [s, u, v, ..] = call.outputs else { return Err(Error::internal("there are three results")) };
     with_scalar!(x.dtype(), T => {
         let a = x.as_slice::<T>();
         let s = parts(s.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
-        let vectors = parts(u.as_mut_slice::<T>(), count).into_iter().zip(parts(v.as_mut_slice::<T>(), count));
-        each(s.into_iter().zip(vectors).collect(), 20.0 * (m * n * p) as f64, |i, (s, (u, v))| {
+        let vectors = parts(u.as_mut_slice::<T>(), count).zip(parts(v.as_mut_slice::<T>(), count));
+        each(s.zip(vectors), 20.0 * (m * n * p) as f64, |i, (s, (u, v))| {
             T::svd(m, n, full, &a[i * m * n..][..m * n], s, Some((u, v)))
         })
     })
@@ -438,6 +480,13 @@ pub static SVD: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| run_svd(call, false)),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![svd_grad(t)])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: rectangles,
 };
@@ -457,6 +506,13 @@ pub static SVD_FULL: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| run_svd(call, true)),
     cuda: ON_HOST,
     vjp: Vjp::NonDifferentiable("the vectors beyond those of the singular values are not determined by the matrix"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: rectangles,
 };
@@ -478,6 +534,9 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
         let x = call.inputs[0];
         let (count, m, n) = extents(x);
         call.out(0, x.dtype().real(), &dims_of(x, &[m.min(n)]))?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             let places = parts(out.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
@@ -495,6 +554,13 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
             })]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: rectangles,
 };
@@ -565,11 +631,14 @@ pub static EIGH: OpDef = OpDef {
         let (count, n) = square_extents(x);
         call.out(0, x.dtype().real(), &dims_of(x, &[n]))?;
         call.out(1, x.dtype(), x.dims())?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         let [e, v, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
         with_scalar!(x.dtype(), T => {
             let a = x.as_slice::<T>();
             let e = parts(e.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
-            let places = e.into_iter().zip(parts(v.as_mut_slice::<T>(), count)).collect();
+            let places = e.zip(parts(v.as_mut_slice::<T>(), count));
             each(places, 9.0 * (n * n * n) as f64, |i, (e, v)| {
                 T::eigh(n, &a[i * n * n..][..n * n], e, Some(v))
             })
@@ -587,6 +656,13 @@ pub static EIGH: OpDef = OpDef {
             smallvec![eigen_grad(v, t.grad(0), of_vectors)]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: hermitian_samples,
 };
@@ -622,6 +698,9 @@ pub static EIGVALSH: OpDef = OpDef {
         squares(&Shape::known(x.dims()), "x")?;
         let (count, n) = square_extents(x);
         call.out(0, x.dtype().real(), &dims_of(x, &[n]))?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             let places = parts(out.as_mut_slice::<<T as Matrix>::Magnitude>(), count);
@@ -639,6 +718,13 @@ pub static EIGVALSH: OpDef = OpDef {
             })]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: hermitian_samples,
 };

@@ -1,7 +1,10 @@
 //! Triangles and diagonals of matrices.
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows,
+    Sample, Type, Vjp, arg,
+};
 use smallvec::{SmallVec, smallvec};
 
 use crate::grad::rule;
@@ -41,6 +44,13 @@ pub static BAND_PART: OpDef = OpDef {
             smallvec![t.needed[0].then(|| t.g().emit(&BAND_PART, &[], &band))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let x = |d, dims: &[usize], lower: i64, upper: i64| {
@@ -116,6 +126,13 @@ pub static DIAG_PART: OpDef = OpDef {
             smallvec![t.needed[0].then(|| t.x(0).then(&crate::array::ZEROS_LIKE).emit(&SET_DIAG, &[t.g()], &[]))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let x = |d, dims: &[usize]| Sample::new(vec![tensor(d, dims, DISTINCT)]);
@@ -181,6 +198,13 @@ pub static SET_DIAG: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let pair =

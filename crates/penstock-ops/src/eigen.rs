@@ -1,10 +1,11 @@
 //! Eigenvalues and eigenvectors of matrices that need not be Hermitian.
 
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{Cpu, Fold, InferCx, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{Batch, Cost, Cpu, Elements, Fails, Fold, InferCx, Jvp, OpDef, Rows, Sample, Type, Vjp, arg};
 use penstock_linalg::{MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
 use crate::compare::EQUAL;
 use crate::decompositions::reciprocal_differences;
 use crate::diagonals::{DIAG_PART, SET_DIAG};
@@ -52,16 +53,26 @@ pub static EIG: OpDef = OpDef {
         let (count, n) = square_extents(x);
         call.out(0, x.dtype().complex(), values_dims(x))?;
         call.out(1, x.dtype().complex(), x.dims())?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         let [e, v, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
         with_scalar!(x.dtype(), T => {
             let a = x.as_slice::<T>();
             let e = parts(e.as_mut_slice::<<T as Matrix>::Complex>(), count);
-            let places = e.into_iter().zip(parts(v.as_mut_slice::<<T as Matrix>::Complex>(), count)).collect();
+            let places = e.zip(parts(v.as_mut_slice::<<T as Matrix>::Complex>(), count));
             each(places, 25.0 * (n * n * n) as f64, |i, (e, v)| T::eig(n, &a[i * n * n..][..n * n], e, Some(v)))
         })
     }),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![eig_grad(t)])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 5.0 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || samples(false),
 };
@@ -115,6 +126,9 @@ pub static EIGVALS: OpDef = OpDef {
         squares(&Shape::known(x.dims()), "x")?;
         let (count, n) = square_extents(x);
         call.out(0, x.dtype().complex(), values_dims(x))?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             let places = parts(out.as_mut_slice::<<T as Matrix>::Complex>(), count);
@@ -130,6 +144,13 @@ pub static EIGVALS: OpDef = OpDef {
             })]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 5.0 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || samples(true),
 };

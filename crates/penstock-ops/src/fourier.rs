@@ -2,9 +2,12 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_fourier::Real;
-use penstock_ir::{AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{
+    AttrDef, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows, Sample, Type, Vjp, arg,
+};
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
 use crate::grad::rule;
 use crate::operands::{index_arg, int_scalar, require_rank, size};
 use crate::samples::{DISTINCT, tensor};
@@ -52,13 +55,14 @@ fn over_rows<A: Sync, B: Send>(x: &[A], from: usize, out: &mut [B], to: usize, f
     // A piece has enough to do for the lookup of its plan not to count.
     let rows = 8192usize.div_ceil(from.max(to).max(1));
     let elements = (rows * from.max(to)) as f64;
-    let places: Vec<&mut [B]> = out.chunks_mut((rows * to).max(1)).collect();
+    let places = out.chunks_mut((rows * to).max(1));
     let done = each(places, elements * 4.0 * elements.max(2.0).log2(), |i, out| {
         let count = out.len() / to.max(1);
         f(&x[i * rows * from..][..count * from], out);
         Ok(())
     });
-    debug_assert!(done.is_ok(), "transforms do not fail");
+    // Transforms do not fail but for want of memory.
+    done.unwrap_or_else(|e| e.unwind());
 }
 
 fn row_samples(dtypes: DTypeSet) -> Vec<Sample> {
@@ -108,6 +112,13 @@ pub static FFT: OpDef = OpDef {
             smallvec![t.needed[0].then(|| t.g().emit(&FFT, &[], &of))]
         })
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(30.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = row_samples(DTypeSet::COMPLEX);
@@ -165,6 +176,13 @@ pub static RFFT: OpDef = OpDef {
             })]
         })
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(30.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = row_samples(REAL);
@@ -223,6 +241,13 @@ pub static IRFFT: OpDef = OpDef {
             smallvec![t.needed[0].then(|| t.g().emit(&RFFT, &[], &of)), None]
         })
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(30.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let x = |d, dims: &[usize], length: i64, mirrored: bool| {

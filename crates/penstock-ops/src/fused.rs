@@ -1,7 +1,10 @@
 //! Instructions that run as one: the optimiser makes them.
 
 use penstock_data::{DTypeSet, Error, Result};
-use penstock_ir::{ArgType, Cpu, Cuda, Fold, InferCx, OpDef, OutTypes, Sample, Vjp, args_of};
+use penstock_ir::{
+    ArgType, Batch, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Structure,
+    Vjp, args_of,
+};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&FUSED, &NATIVE];
@@ -24,9 +27,16 @@ pub static FUSED: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_group,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Body),
     cuda: Cuda::Kernel("fused"),
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::Region,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("its instructions are folded before they are grouped"),
     samples: no_samples,
 };
@@ -45,9 +55,16 @@ pub static NATIVE: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_group,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Body),
     cuda: Cuda::HostFallback("scalars are computed on the host"),
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("its instructions are folded before they are grouped"),
     samples: no_samples,
 };

@@ -2,14 +2,14 @@
 
 use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, memory};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
-    Sample, Type, Value, Vjp, VjpCx, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx, arg,
 };
 use penstock_kernels::segment::Empty;
 use penstock_kernels::{Binary, Reduce};
 use smallvec::{SmallVec, smallvec};
 
-use crate::array::ZEROS_LIKE;
+use crate::batch_rules;
 use crate::grad::rule;
 use crate::moves::{self, moving};
 use crate::operands::{described_shape, described_size, index_arg, int_scalar, like, shape_of, size, sizes_of};
@@ -71,12 +71,6 @@ fn axes(attrs: &Attrs, params: usize, indices: usize) -> Result<(usize, usize)> 
     Ok((axis, batch))
 }
 
-/// The axis of a gather without a batch that refuses every negative index.
-pub(crate) fn lone_axis(attrs: &Attrs, params: usize) -> Option<usize> {
-    let plain = attrs.int(1) == 0 && !attrs.flag(2);
-    normalize_axis(attrs.int(0), params, "axis").ok().filter(|_| plain)
-}
-
 /// The dimensions of a gather.
 fn gathered(params: &[Dim], indices: &[Dim], attrs: &Attrs) -> Result<SmallVec<[Dim; 4]>> {
     let (axis, batch) = axes(attrs, params.len(), indices.len())?;
@@ -117,10 +111,17 @@ pub static GATHER: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        let shape = shape_of(cx.emit, cx.inputs[0])?;
+        let shape = shape_of(cx, cx.inputs[0])?;
         let dx = cx.emit.emit_attrs(&GATHER_GRAD, &[shape, cx.inputs[1], g], cx.attrs.clone())?[0];
         Ok(smallvec![Some(dx), None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::gather),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::gathered),
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = each_kind(&[3, 2], &[i32s(&[2, 0, 0, 1])]);
@@ -197,6 +198,13 @@ pub static GATHER_GRAD: OpDef = OpDef {
         let dy = cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone())?[0];
         Ok(smallvec![None, None, Some(dy)])
     }),
+    jvp: Jvp::Linear(&[2]),
+    batch: Batch::Rule(batch_rules::gather_grad),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[4, 2], LINE));
@@ -238,6 +246,13 @@ pub static GATHER_ACCUMULATE: OpDef = OpDef {
         let dy = if cx.needed[2] { Some(read(cx)?[0]) } else { None };
         Ok(smallvec![cx.needed[0].then_some(g), None, dy])
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let of = |x: &[usize], dims: &[usize], indices: &[i32], dy: &[usize]| {
@@ -368,9 +383,16 @@ pub static GATHER_ND: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        let shape = shape_of(cx.emit, cx.inputs[0])?;
+        let shape = shape_of(cx, cx.inputs[0])?;
         Ok(smallvec![Some(cx.emit.emit(&SCATTER_ND, &[cx.inputs[1], g, shape], &[])?), None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::gather_nd),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = each_kind(&[3, 2], &[i32_array(&[2, 2], &[2, 0, 0, 1])]);
@@ -447,6 +469,13 @@ pub static SCATTER_ND: OpDef = OpDef {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         Ok(smallvec![None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[0]], &[])?), None])
     }),
+    jvp: Jvp::Linear(&[1]),
+    batch: Batch::Rule(batch_rules::scatter_nd),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[3], LINE));
@@ -526,7 +555,7 @@ fn updates_grad(cx: &mut VjpCx<'_>) -> Result<Option<Value>> {
 }
 
 macro_rules! tensor_scatter {
-    ($(#[$doc:meta])* $name:ident, $text:literal, $tf:literal, $dtypes:expr, $summary:literal, $cpu:expr, $vjp:expr, $samples:expr) => {
+    ($(#[$doc:meta])* $name:ident, $text:literal, $tf:literal, $dtypes:expr, $summary:literal, $cpu:expr, $jvp:expr, $vjp:expr, $samples:expr) => {
         $(#[$doc])*
         pub static $name: OpDef = OpDef {
             name: $text,
@@ -544,6 +573,13 @@ macro_rules! tensor_scatter {
             cpu: Cpu::Kernel($cpu),
             cuda: ON_HOST,
             vjp: Vjp::Rule($vjp),
+            jvp: $jvp,
+            batch: Batch::Rule(batch_rules::tensor_scatter),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnValues,
             fold: Fold::Evaluate,
             samples: $samples,
         };
@@ -557,10 +593,11 @@ tensor_scatter! {
     TENSOR_SCATTER_UPDATE, "tensor_scatter_nd_update", "TensorScatterUpdate", ANY,
     "`tensor` with the slices that the rows of `indices` name replaced by `updates`; the last update of a place stays.",
     |call| moving(call, |call| tensor_scatter(call, None)),
+    Jvp::Linear(&[0, 2]),
     |cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let dx = if cx.needed[0] {
-            let none = cx.emit.emit(&ZEROS_LIKE, &[cx.inputs[2]], &[])?;
+            let none = cx.emit.emit(cx.ops.zeros_like, &[cx.inputs[2]], &[])?;
             Some(cx.emit.emit(&TENSOR_SCATTER_UPDATE, &[g, cx.inputs[1], none], &[])?)
         } else {
             None
@@ -575,6 +612,7 @@ tensor_scatter! {
     TENSOR_SCATTER_ADD, "tensor_scatter_nd_add", "TensorScatterAdd", NUMERIC,
     "`tensor` with `updates` added to the slices that the rows of `indices` name, in order.",
     |call| tensor_scatter(call, Some(Binary::Add)),
+    Jvp::Linear(&[0, 2]),
     |cx| {
         let dx = cx.grads[0].filter(|_| cx.needed[0]);
         Ok(smallvec![dx, None, updates_grad(cx)?])
@@ -587,6 +625,7 @@ tensor_scatter! {
     TENSOR_SCATTER_SUB, "tensor_scatter_nd_sub", "TensorScatterSub", NUMERIC,
     "`tensor` with `updates` subtracted from the slices that the rows of `indices` name, in order.",
     |call| tensor_scatter(call, Some(Binary::Sub)),
+    Jvp::Linear(&[0, 2]),
     |cx| rule(cx, |t| {
         let updates = t.needed[2].then(|| -t.g().emit(&GATHER_ND, &[t.x(1)], &[]));
         smallvec![t.needed[0].then_some(t.g()), None, updates]
@@ -599,6 +638,7 @@ tensor_scatter! {
     TENSOR_SCATTER_MAX, "tensor_scatter_nd_max", "TensorScatterMax", REAL,
     "`tensor` with the slices that the rows of `indices` name replaced by their maximum with `updates`.",
     |call| tensor_scatter(call, Some(Binary::Max)),
+    Jvp::FromVjp,
     extremum_vjp,
     || tensor_scatter_samples(DTypeSet::REAL.iter().map(|d| tensor(d, &[3, 2], LINE)).collect())
 }
@@ -608,6 +648,7 @@ tensor_scatter! {
     TENSOR_SCATTER_MIN, "tensor_scatter_nd_min", "TensorScatterMin", REAL,
     "`tensor` with the slices that the rows of `indices` name replaced by their minimum with `updates`.",
     |call| tensor_scatter(call, Some(Binary::Min)),
+    Jvp::FromVjp,
     extremum_vjp,
     || tensor_scatter_samples(DTypeSet::REAL.iter().map(|d| tensor(d, &[3, 2], LINE)).collect())
 }
@@ -617,9 +658,9 @@ fn extremum_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
     rule(cx, |t| {
         let (x, indices, updates, y) = (t.x(0), t.x(1), t.x(2), t.y(0));
         let dtype = x.dtype();
-        let from_x = x.is(&crate::compare::EQUAL, y).cast(dtype);
+        let from_x = x.is(x.ops().equal, y).cast(dtype);
         let there = y.emit(&GATHER_ND, &[indices], &[]);
-        let from_updates = updates.is(&crate::compare::EQUAL, there).cast(dtype);
+        let from_updates = updates.is(x.ops().equal, there).cast(dtype);
         let attained = from_x + indices.emit(&SCATTER_ND, &[from_updates, x.extents()], &[]);
         let share = t.g() / attained;
         let updates = t.needed[2].then(|| share.emit(&GATHER_ND, &[indices], &[]) * from_updates);
@@ -647,6 +688,13 @@ pub static UNSORTED_SEGMENT_SUM: OpDef = OpDef {
         let dx = cx.emit.emit(&GATHER, &[g, cx.inputs[1]], &[("drop_negative", true.into())])?;
         Ok(smallvec![Some(dx), None, None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::segment_sum),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || unsorted_segment_samples(DTypeSet::NUMERIC),
 };
@@ -715,6 +763,13 @@ pub static WHERE_INDICES: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| moves::where_indices(call, call.inputs[0])),
     cuda: Cuda::HostFallback("the number of results depends on the values"),
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let zero_ones = [0.0, 1.0, -1.0, 0.0, -0.0, f64::NAN];

@@ -7,10 +7,8 @@ use std::cell::RefCell;
 use std::ops::{Add, Div, Mul, Neg, Sub};
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Cotangents, Emitter, OpDef, Type, Value, VjpCx};
+use penstock_ir::{Attr, Attrs, Cotangents, Emitter, OpDef, RuleOps, Type, Value, VjpCx};
 use smallvec::{SmallVec, smallvec};
-
-use crate::{array, binary, cast, compare, reduce, shape_ops, unary};
 
 /// The cotangents that a rule gives, one for each operand.
 pub(crate) type Grads<'t> = SmallVec<[Option<Ex<'t>>; 2]>;
@@ -18,6 +16,8 @@ pub(crate) type Grads<'t> = SmallVec<[Option<Ex<'t>>; 2]>;
 /// An instruction under differentiation, and where its rule emits.
 pub(crate) struct Tape<'a> {
     emit: RefCell<&'a mut dyn Emitter>,
+    /// The operators that it emits.
+    ops: &'static RuleOps,
     error: RefCell<Option<Error>>,
     /// The attributes of the instruction.
     pub(crate) attrs: &'a Attrs,
@@ -30,6 +30,7 @@ pub(crate) struct Tape<'a> {
 
 /// A tape without its lifetime, so that expressions carry only one.
 trait Record {
+    fn ops(&self) -> &'static RuleOps;
     fn emit(&self, op: &'static OpDef, operands: &[Value], named: &[(&str, Attr)]) -> SmallVec<[Value; 1]>;
     fn constant(&self, value: Tensor) -> Value;
     fn type_of(&self, value: Value) -> Type;
@@ -45,6 +46,10 @@ impl Tape<'_> {
 }
 
 impl Record for Tape<'_> {
+    fn ops(&self) -> &'static RuleOps {
+        self.ops
+    }
+
     fn emit(&self, op: &'static OpDef, operands: &[Value], named: &[(&str, Attr)]) -> SmallVec<[Value; 1]> {
         if self.error.borrow().is_some() {
             return self.nothing();
@@ -111,6 +116,7 @@ impl<'a> Tape<'a> {
 pub(crate) fn rule(cx: &mut VjpCx<'_>, f: impl for<'t> FnOnce(&'t Tape<'_>) -> Grads<'t>) -> Result<Cotangents> {
     let tape = Tape {
         emit: RefCell::new(&mut *cx.emit),
+        ops: cx.ops,
         error: RefCell::new(None),
         attrs: cx.attrs,
         needed: cx.needed,
@@ -153,6 +159,11 @@ pub(crate) struct Ex<'t> {
 }
 
 impl<'t> Ex<'t> {
+    /// The operators that rules emit.
+    pub(crate) fn ops(self) -> &'static RuleOps {
+        self.tape.ops()
+    }
+
     /// An instruction with one result.
     pub(crate) fn emit(self, op: &'static OpDef, rest: &[Ex<'t>], named: &[(&str, Attr)]) -> Ex<'t> {
         let mut operands: SmallVec<[Value; 4]> = smallvec![self.value];
@@ -214,12 +225,12 @@ impl<'t> Ex<'t> {
 
     /// The conjugate of a complex value; a real one is its own.
     pub(crate) fn conj(self) -> Ex<'t> {
-        if self.dtype().is_complex() { self.then(&unary::CONJ) } else { self }
+        if self.dtype().is_complex() { self.then(self.ops().conj) } else { self }
     }
 
     /// The value as another dtype, where it is not that already.
     pub(crate) fn cast(self, dtype: DType) -> Ex<'t> {
-        if self.dtype() == dtype { self } else { self.emit(&cast::CAST, &[], &[("dtype", dtype.into())]) }
+        if self.dtype() == dtype { self } else { self.emit(self.ops().cast, &[], &[("dtype", dtype.into())]) }
     }
 
     /// `f` of the value as at least `f32`, as the dtype of the value.
@@ -230,7 +241,7 @@ impl<'t> Ex<'t> {
 
     /// `self` where `condition` holds, else `other`.
     pub(crate) fn or(self, condition: Ex<'t>, other: Ex<'t>) -> Ex<'t> {
-        condition.emit(&compare::SELECT, &[self, other], &[])
+        condition.emit(self.ops().select, &[self, other], &[])
     }
 
     /// `self` where `condition` holds, else 0.
@@ -250,14 +261,14 @@ impl<'t> Ex<'t> {
 
     /// The sum over axes.
     pub(crate) fn sum(self, axes: &[i64], keepdims: bool) -> Ex<'t> {
-        self.emit(&reduce::REDUCE_SUM, &[], &[("axes", axes.into()), ("keepdims", keepdims.into())])
+        self.emit(self.ops().reduce_sum, &[], &[("axes", axes.into()), ("keepdims", keepdims.into())])
     }
 
     /// The extents as an `i64` vector: a constant where all are known.
     pub(crate) fn extents(self) -> Ex<'t> {
         match self.shape().extents() {
             Some(dims) => self.constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>())),
-            None => self.emit(&array::SHAPE, &[], &[("dtype", DType::I64.into())]),
+            None => self.emit(self.ops().shape, &[], &[("dtype", DType::I64.into())]),
         }
     }
 
@@ -268,7 +279,7 @@ impl<'t> Ex<'t> {
 
     /// The same elements with a dimension of size 1 put in.
     pub(crate) fn expand_dims(self, axis: i64) -> Ex<'t> {
-        self.emit(&shape_ops::EXPAND_DIMS, &[], &[("axis", axis.into())])
+        self.emit(self.ops().expand_dims, &[], &[("axis", axis.into())])
     }
 
     /// The same elements under these extents.
@@ -277,13 +288,13 @@ impl<'t> Ex<'t> {
             return self;
         }
         let dims: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
-        self.emit(&shape_ops::RESHAPE, &[self.constant(Tensor::vector(&dims))], &[])
+        self.emit(self.ops().reshape, &[self.constant(Tensor::vector(&dims))], &[])
     }
 
     /// The same elements under the extents of `like`, which has as many.
     pub(crate) fn reshape_as(self, like: Ex<'t>) -> Ex<'t> {
         let (from, to) = (self.shape(), like.shape());
-        if from == to && from.is_static() { self } else { self.emit(&shape_ops::RESHAPE, &[like.extents()], &[]) }
+        if from == to && from.is_static() { self } else { self.emit(self.ops().reshape, &[like.extents()], &[]) }
     }
 
     /// The value broadcast to the shape of `like`.
@@ -291,7 +302,7 @@ impl<'t> Ex<'t> {
         if certainly_equal(&self.shape(), &like.shape()) {
             self
         } else {
-            self.emit(&shape_ops::BROADCAST_TO, &[like.extents()], &[])
+            self.emit(self.ops().broadcast_to, &[like.extents()], &[])
         }
     }
 
@@ -313,7 +324,7 @@ impl<'t> Ex<'t> {
                 }
                 out
             }
-            None => self.emit(&reduce::SUM_TO_SHAPE, &[operand.extents()], &[]),
+            None => self.emit(self.ops().sum_to_shape, &[operand.extents()], &[]),
         }
     }
 }
@@ -350,34 +361,34 @@ pub(crate) fn number(dtype: DType, value: f64) -> Tensor {
 impl Neg for Ex<'_> {
     type Output = Self;
     fn neg(self) -> Self {
-        self.then(&unary::NEG)
+        self.then(self.ops().neg)
     }
 }
 
 macro_rules! arithmetic {
-    ($($trait:ident $method:ident $op:ident),*) => {$(
+    ($($trait:ident $method:ident),*) => {$(
         impl $trait for Ex<'_> {
             type Output = Self;
             fn $method(self, other: Self) -> Self {
-                self.emit(&binary::$op, &[other], &[])
+                self.emit(self.ops().$method, &[other], &[])
             }
         }
         impl $trait<f64> for Ex<'_> {
             type Output = Self;
             fn $method(self, other: f64) -> Self {
-                self.emit(&binary::$op, &[self.number(other)], &[])
+                self.emit(self.ops().$method, &[self.number(other)], &[])
             }
         }
         impl<'t> $trait<Ex<'t>> for f64 {
             type Output = Ex<'t>;
             fn $method(self, other: Ex<'t>) -> Ex<'t> {
-                other.number(self).emit(&binary::$op, &[other], &[])
+                other.number(self).emit(other.ops().$method, &[other], &[])
             }
         }
     )*};
 }
 
-arithmetic!(Add add ADD, Sub sub SUB, Mul mul MUL, Div div DIV);
+arithmetic!(Add add, Sub sub, Mul mul, Div div);
 
 #[cfg(test)]
 mod tests {

@@ -5,10 +5,11 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Bool8, DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, Effect, Fold, HostFn, HostRef,
-    OpDef, OutTypes, Sample, Type, Value, Vjp, VjpCx, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cotangents, Cpu, Cuda, Effect, Elements,
+    Fails, Fold, HostFn, HostRef, Jvp, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx, arg_of, args_of,
 };
 
+use crate::batch_rules;
 use crate::format::{check_template, expand, tensor_summary, tensor_text};
 use crate::operands::require_rank;
 use crate::sample_arrays::{f64s, i32s};
@@ -72,6 +73,13 @@ pub static PRINT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it writes"),
     samples: text_samples,
 };
@@ -97,6 +105,13 @@ pub static STRING_FORMAT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: text_samples,
 };
@@ -119,6 +134,13 @@ pub static ASSERT: OpDef = OpDef {
     cpu: Cpu::Kernel(run_assert),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::assert),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a failed assertion belongs to the run"),
     samples: || {
         let holds = || Tensor::from(true);
@@ -180,6 +202,13 @@ pub static HOST_CALL: OpDef = OpDef {
     cpu: Cpu::Kernel(run_host_call),
     cuda: ON_HOST,
     vjp: Vjp::Rule(host_call_vjp),
+    jvp: Jvp::Host,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("host code runs when the graph does"),
     samples: || {
         let outs = [Type::scalar(DType::F64), Type::tensor(DType::Str, Shape::UNRANKED)];
@@ -286,6 +315,13 @@ pub static TIMESTAMP: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it reads the clock"),
     samples: || vec![Sample::new(vec![])],
 };

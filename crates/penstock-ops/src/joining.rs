@@ -2,17 +2,17 @@
 
 use penstock_data::{DTypeSet, Dim, Dims, Error, Result, Shape};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes,
-    Sample, Type, Value, Vjp, VjpCx, arg, args_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx, arg, args_of,
 };
 use smallvec::{SmallVec, smallvec};
 
-use crate::array::ZEROS_LIKE;
+use crate::batch_rules;
+use crate::elements;
 use crate::moves::{self, moving};
 use crate::operands::{int_vector, known_dims, like};
 use crate::sample_arrays::{each_kind, f64s, i64s, kinds};
 use crate::shape_ops::{ANY, MOVES_ONLY};
-use crate::slicing::SLICE;
 use crate::util::{normalize_axis, one};
 
 const AXIS: AttrDef = AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0));
@@ -26,7 +26,7 @@ fn nth(name: &str, i: usize) -> String {
 fn grad_or_zeros(cx: &mut VjpCx<'_>, i: usize) -> Result<Value> {
     match cx.grads[i] {
         Some(g) => Ok(g),
-        None => cx.emit.emit(&ZEROS_LIKE, &[cx.outputs[i]], &[]),
+        None => cx.emit.emit(cx.ops.zeros_like, &[cx.outputs[i]], &[]),
     }
 }
 
@@ -44,6 +44,13 @@ pub static CONCAT: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| moving(call, run_concat)),
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(concat_vjp),
+    jvp: Jvp::AllLinear,
+    batch: Batch::Rule(|cx| batch_rules::all_along(cx, 0)),
+    rows: Rows::Joined(0),
+    elements: Elements::Rule(elements::concat),
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
@@ -143,13 +150,13 @@ fn concat_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
     }
     let mut shapes: SmallVec<[Value; 4]> = SmallVec::new();
     for &x in cx.inputs {
-        let shape = cx.emit.emit(&crate::array::SHAPE, &[x], &[])?;
+        let shape = cx.emit.emit(cx.ops.shape, &[x], &[])?;
         shapes.push(shape);
     }
     let offsets = cx.emit.emit_all(&CONCAT_OFFSET, &shapes, &[("axis", axis.into())])?;
     let mut out = Cotangents::new();
     for (i, &needed) in cx.needed.iter().enumerate() {
-        out.push(if needed { Some(cx.emit.emit(&SLICE, &[g, offsets[i], shapes[i]], &[])?) } else { None });
+        out.push(if needed { Some(cx.emit.emit(cx.ops.slice, &[g, offsets[i], shapes[i]], &[])?) } else { None });
     }
     Ok(out)
 }
@@ -177,6 +184,13 @@ pub static CONCAT_OFFSET: OpDef = OpDef {
     cpu: Cpu::Kernel(run_concat_offset),
     cuda: Cuda::HostFallback("it computes sizes, which the host needs"),
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         vec![
@@ -219,6 +233,13 @@ pub static STACK: OpDef = OpDef {
         let parts = cx.emit.emit_all(&UNSTACK, &[g], &attrs)?;
         Ok(parts.into_iter().zip(cx.needed).map(|(p, &n)| n.then_some(p)).collect())
     }),
+    jvp: Jvp::AllLinear,
+    batch: Batch::Rule(|cx| batch_rules::all_along(cx, 0)),
+    rows: Rows::Joined(0),
+    elements: Elements::Rule(elements::stack),
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[2, 2]).into_iter().map(|x| Sample::new(vec![x.clone(), x])).collect();
@@ -289,6 +310,13 @@ pub static UNSTACK: OpDef = OpDef {
         let parts: Result<SmallVec<[Value; 4]>> = (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
         Ok(smallvec![Some(cx.emit.emit(&STACK, &parts?, &[("axis", axis.into())])?)])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(|cx| batch_rules::along(cx, 1)),
+    rows: Rows::Parted(1),
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[3, 2]).into_iter().map(|x| Sample::new(vec![x]).with("num", 3)).collect();
@@ -391,6 +419,13 @@ pub static SPLIT: OpDef = OpDef {
         let parts: Result<SmallVec<[Value; 4]>> = (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
         Ok(smallvec![Some(cx.emit.emit(&CONCAT, &parts?, &[("axis", axis.into())])?)])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(|cx| batch_rules::along(cx, 2)),
+    rows: Rows::Parted(2),
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =

@@ -1,15 +1,18 @@
 //! The operators: each is one [`OpDef`] in the file of its family, listed in its family's `OPS`.
 
 pub mod array;
+mod batch_rules;
 pub mod binary;
 pub mod binomial;
 pub mod cast;
 pub mod compare;
 pub mod control;
 pub mod conv;
+pub mod counted;
 pub mod decompositions;
 pub mod diagonals;
 pub mod eigen;
+mod elements;
 mod farmhash;
 pub mod format;
 pub mod fourier;
@@ -26,6 +29,7 @@ pub mod nn;
 mod operands;
 mod packed;
 pub mod part;
+mod patterns;
 pub mod pooling;
 pub mod random;
 pub mod reduce;
@@ -42,6 +46,7 @@ pub mod solves;
 pub mod sorting;
 pub mod state;
 pub mod strings;
+pub mod table;
 pub mod text;
 pub mod unary;
 pub mod updates;
@@ -49,8 +54,57 @@ pub mod util;
 mod windows;
 
 use penstock_data::{DType, Error, Result};
-use penstock_ir::{Attrs, OpDef, OpSet};
+use penstock_ir::{Attrs, OpDef, OpSet, RuleOps};
 use penstock_kernels::{Binary, Formula, binary_formula, unary_formula};
+
+/// The operators that make, cut, join and move arrays.
+static ARRAY: &[&OpDef] = &[
+    &array::IDENTITY,
+    &array::STOP_GRADIENT,
+    &array::BARRIER,
+    &array::ENSURE_SHAPE,
+    &array::PLACEHOLDER_WITH_DEFAULT,
+    &array::CHECK_NUMERICS,
+    &array::SHAPE,
+    &array::SIZE,
+    &array::RANK,
+    &array::FILL,
+    &array::ZEROS_LIKE,
+    &array::ONES_LIKE,
+    &array::RANGE,
+    &array::ONE_HOT,
+    &shape_ops::RESHAPE,
+    &shape_ops::EXPAND_DIMS,
+    &shape_ops::SQUEEZE,
+    &shape_ops::TRANSPOSE,
+    &shape_ops::BROADCAST_TO,
+    &shape_ops::TILE,
+    &shape_ops::REVERSE,
+    &shape_ops::PAD,
+    &joining::CONCAT,
+    &joining::CONCAT_OFFSET,
+    &joining::STACK,
+    &joining::UNSTACK,
+    &joining::SPLIT,
+    &slicing::STRIDED_SLICE,
+    &slicing::STRIDED_SLICE_GRAD,
+    &slicing::STRIDED_SLICE_ACCUMULATE,
+    &slicing::SLICE,
+    &slicing::SLICE_GRAD,
+    &part::PART,
+    &gather::GATHER,
+    &gather::GATHER_GRAD,
+    &gather::GATHER_ACCUMULATE,
+    &gather::GATHER_ND,
+    &gather::SCATTER_ND,
+    &gather::TENSOR_SCATTER_UPDATE,
+    &gather::TENSOR_SCATTER_ADD,
+    &gather::TENSOR_SCATTER_SUB,
+    &gather::TENSOR_SCATTER_MAX,
+    &gather::TENSOR_SCATTER_MIN,
+    &gather::UNSORTED_SEGMENT_SUM,
+    &gather::WHERE_INDICES,
+];
 
 /// The families, in the order of the documentation.
 pub static FAMILIES: &[(&str, &[&OpDef])] = &[
@@ -71,7 +125,7 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("nn", nn::OPS),
     ("conv", conv::OPS),
     ("pooling", pooling::OPS),
-    ("array", array::OPS),
+    ("array", ARRAY),
     ("random", random::OPS),
     ("strings", strings::OPS),
     ("text", text::OPS),
@@ -80,15 +134,69 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("control", control::OPS),
     ("fused", fused::OPS),
     ("state", state::OPS),
+    ("table", table::OPS),
 ];
+
+/// The operators that rules emit.
+pub static RULE_OPS: RuleOps = RuleOps {
+    add: &binary::ADD,
+    broadcast_to: &shape_ops::BROADCAST_TO,
+    cast: &cast::CAST,
+    complex: &binary::COMPLEX,
+    concat: &joining::CONCAT,
+    conj: &unary::CONJ,
+    cumprod: &scan::CUMPROD,
+    div: &binary::DIV,
+    divide_no_nan: &binary::DIVIDE_NO_NAN,
+    equal: &compare::EQUAL,
+    exp: &unary::EXP,
+    expand_dims: &shape_ops::EXPAND_DIMS,
+    floor: &unary::FLOOR,
+    floordiv: &binary::FLOORDIV,
+    greater: &compare::GREATER,
+    greater_equal: &compare::GREATER_EQUAL,
+    imag: &unary::IMAG,
+    is_finite: &unary::IS_FINITE,
+    less: &compare::LESS,
+    less_equal: &compare::LESS_EQUAL,
+    list_new: &list::LIST_NEW,
+    log: &unary::LOG,
+    maximum: &binary::MAXIMUM,
+    mul: &binary::MUL,
+    multiply_no_nan: &binary::MULTIPLY_NO_NAN,
+    neg: &unary::NEG,
+    not_equal: &compare::NOT_EQUAL,
+    polygamma: &binary::POLYGAMMA,
+    range: &array::RANGE,
+    read_variable: &state::READ_VARIABLE,
+    real: &unary::REAL,
+    reduce_all: &reduce::REDUCE_ALL,
+    reduce_prod: &reduce::REDUCE_PROD,
+    reduce_sum: &reduce::REDUCE_SUM,
+    reshape: &shape_ops::RESHAPE,
+    select: &compare::SELECT,
+    shape: &array::SHAPE,
+    size: &array::SIZE,
+    slice: &slicing::SLICE,
+    stack: &joining::STACK,
+    strided_slice: &slicing::STRIDED_SLICE,
+    sub: &binary::SUB,
+    sum_to_shape: &reduce::SUM_TO_SHAPE,
+    transpose: &shape_ops::TRANSPOSE,
+    trunc: &unary::TRUNC,
+    zeros_like: &array::ZEROS_LIKE,
+};
 
 /// Every operator.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.iter().flat_map(|(_, ops)| ops.iter().copied())
 }
 
-/// The formula of an elementwise operator on operands of a dtype, where it has one.
+/// The formula of an elementwise operator on operands of a float dtype, where it has one.
 pub fn formula(name: &str, dtype: DType) -> Option<&'static Formula> {
+    if !dtype.is_float() {
+        return None;
+    }
     if let Some(op) = unary::kernel_of(name) {
         return unary_formula(op, dtype);
     }
@@ -129,6 +237,8 @@ impl OpSet for OpsAndFiles {
 
 #[cfg(test)]
 mod tests {
+    use penstock_ir::{Batch, Cpu, Rows, Structure};
+
     use super::*;
 
     #[test]
@@ -140,5 +250,18 @@ mod tests {
             assert!(!op.doc.is_empty(), "{} has no doc", op.name);
         }
         assert!(Ops.find("no such operator").is_none());
+    }
+
+    #[test]
+    fn facts_of_an_operator_agree() {
+        for op in all() {
+            let (name, elementwise) = (op.name, matches!(op.cpu, Cpu::Elementwise(_)));
+            assert_eq!(elementwise, matches!(op.rows, Rows::Elementwise), "{name}");
+            assert!(elementwise || !matches!(op.batch, Batch::Broadcast), "{name}");
+            let calls = matches!(op.cpu, Cpu::Executor(structure) if structure != Structure::Plain);
+            assert!(!calls || matches!(op.batch, Batch::Structural | Batch::Loop(_)), "{name}");
+        }
+        // Rules emit an operator by its field.
+        assert!(RULE_OPS.strided_slice.name == "strided_slice" && RULE_OPS.add.name == "add");
     }
 }

@@ -4,15 +4,16 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, Known, OpDef, OutTypes, Resolved, Sample, Type,
-    Vjp, arg, arg_of,
+    ArgType, AttrDef, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp,
+    Known, OpDef, OutTypes, Resolved, Rows, Sample, Type, Vjp, arg, arg_of,
 };
-use penstock_kernels::Unary;
 use penstock_kernels::few_product::FewProduct;
 use penstock_kernels::matmul::{MATMUL_DTYPES, matmul_batched};
 use penstock_kernels::product_i8::{Bytes, bytes_batched};
+use penstock_kernels::{Unary, cost};
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
 use crate::binary::broadcast;
 use crate::grad::{Ex, rule};
 use crate::run::unary_into;
@@ -21,6 +22,19 @@ use crate::util::one;
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&MATMUL, &MATMUL_INT32];
+
+/// What a product takes.
+fn cost_of(cx: &CostCx<'_>) -> f64 {
+    let matrix = match cx.ins[0][..] {
+        [.., m, n] => m as f64 * n as f64,
+        _ => 1.0,
+    };
+    let rows = match cx.outs[0][..] {
+        [.., m, _] => m.max(1) as f64,
+        _ => 1.0,
+    };
+    cost::product(cx.dtype.unwrap_or(DType::F32), cx.written() * matrix / rows)
+}
 
 /// The product of matrices.
 pub static MATMUL: OpDef = OpDef {
@@ -72,6 +86,13 @@ pub static MATMUL: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::Bilinear,
+    batch: Batch::Rule(batch_rules::matmul),
+    rows: Rows::Product,
+    elements: Elements::Unknown,
+    cost: Cost::Shared(cost_of),
+    resolve: Some(resolve),
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: matmul_samples,
 };
@@ -95,6 +116,13 @@ pub static MATMUL_INT32: OpDef = OpDef {
     cpu: Cpu::Kernel(run_matmul_int32),
     cuda: Cuda::HostFallback("there is no device kernel for it yet"),
     vjp: Vjp::NonDifferentiable("integers do not change smoothly"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::matmul),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Shared(cost_of),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: matmul_int32_samples,
 };
@@ -269,12 +297,15 @@ pub(crate) fn resolve_product(attrs: &Attrs, operands: &[Known<'_>], results: &[
     let is_one = b_batch.iter().all(|&d| d == 1) && (count == 1 || !of_a.transposed) && (n == 1 || !of_b.transposed);
     let product = FewProduct::new(a.ty.dtype(), count * m, k, n, of_a.transposed).filter(|_| is_one)?;
     let dtype = result.dtype();
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let out = call.out(0, dtype, &dims)?;
         // SAFETY: the operands are matrices of these sizes, by their types, and the result has memory of its own.
         unsafe { product.run(call.inputs[0].as_ptr(), call.inputs[1].as_ptr(), out) };
         Ok(())
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }
 
 fn run_matmul_int32(call: &mut Call<'_>) -> Result<()> {
@@ -378,7 +409,7 @@ pub(crate) fn adjoint(a: Ex<'_>) -> Ex<'_> {
     };
     let mut perm: Vec<i64> = (0..rank as i64).collect();
     perm.swap(rank - 2, rank - 1);
-    a.emit(&crate::shape_ops::TRANSPOSE, &[], &[("perm", perm.into())]).conj()
+    a.emit(a.ops().transpose, &[], &[("perm", perm.into())]).conj()
 }
 
 /// The dimensions of a batch and the rows and columns of its matrices; `None` where the rank is not known.
@@ -410,4 +441,9 @@ pub(crate) fn squares<'s>(shape: &'s Shape, name: &str) -> Result<Option<(&'s [D
 /// Matrices of a batch.
 pub(crate) fn batch_of(batch: &[Dim], rows: Dim, columns: Dim) -> Shape {
     Shape::new(batch.iter().copied().chain([rows, columns]))
+}
+
+/// Resolves a product that is small, or by a matrix that stays the same.
+fn resolve(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+    resolve_product(attrs, operands, results).or_else(|| crate::packed::product(op, attrs, operands, results))
 }

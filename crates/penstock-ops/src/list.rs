@@ -6,11 +6,13 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, List, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, Sample,
-    Type, Value, Vjp, VjpCx, arg, arg_of,
+    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Batch, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails,
+    Fold, InferCx, Jvp, OpDef, Rows, Sample, Type, Value, Vjp, VjpCx, arg, arg_of,
 };
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
+use crate::elements;
 use crate::list_kernels as kernels;
 use crate::operands::{described_size, index_arg, known_ints, require_dtype, require_rank, shape_of};
 use crate::sample_arrays::{f64s, i32s, i64s};
@@ -111,7 +113,7 @@ fn rows_of(shape: &Shape, name: &str) -> Result<Shape> {
 /// The `element_shape` of values like this one; for a list its length.
 fn shape_as_element(cx: &mut VjpCx<'_>, value: Value) -> Result<Value> {
     if cx.emit.type_of(value).dtype() != DType::Variant {
-        return shape_of(cx.emit, value);
+        return shape_of(cx, value);
     }
     let length = cx.emit.emit(&LIST_LENGTH, &[value], &[])?;
     cx.emit.emit(&EXPAND_DIMS, &[length], &[("axis", 0.into())])
@@ -123,7 +125,7 @@ fn shape_of_rows(cx: &mut VjpCx<'_>, value: Value) -> Result<Value> {
         let dims: SmallVec<[i64; 6]> = dims.iter().skip(1).map(|&d| d as i64).collect();
         return cx.emit.constant(Tensor::vector(&dims));
     }
-    let shape = shape_of(cx.emit, value)?;
+    let shape = shape_of(cx, value)?;
     let (begin, size) = (cx.emit.constant(Tensor::vector(&[1i64]))?, cx.emit.constant(Tensor::vector(&[-1i64]))?);
     cx.emit.emit(&SLICE, &[shape, begin, size], &[])
 }
@@ -177,6 +179,13 @@ pub static LIST_NEW: OpDef = OpDef {
     cpu: Cpu::Kernel(kernels::new),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Rule(|cx| cx.values.elements(0)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |n: i64, dtype: DType, shape: Shape| {
@@ -218,6 +227,13 @@ pub static LIST_FROM_TENSOR: OpDef = OpDef {
         };
         Ok(smallvec![Some(stacked?)])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::list_from_tensor),
+    rows: Rows::All,
+    elements: Elements::Rule(elements::rows),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         [f64s(&[3, 2]), f64s(&[2]), f64s(&[0, 3]), f64s(&[2, 5, 4]), strings(&[2, 1], &["a", "b"]), i32s(&[1, 2])]
@@ -239,6 +255,13 @@ pub static LIST_LENGTH: OpDef = OpDef {
     cpu: Cpu::Kernel(kernels::length),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Same(batch_rules::all),
+    rows: Rows::All,
+    elements: Elements::Operand(|_, _| Some(0)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         vec![Sample::new(vec![sparse()]), Sample::new(vec![no_elements(DType::F32, 0)]).with("dtype", DType::I32)]
@@ -270,6 +293,13 @@ pub static LIST_GET: OpDef = OpDef {
         let all = cx.emit.emit(&LIST_ACCUMULATE, &[blank, cx.inputs[1], g], &[])?;
         Ok(smallvec![Some(all), None, None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::list_get),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, indices: Tensor, shape: Tensor, dtype: DType| {
@@ -326,6 +356,13 @@ pub static LIST_SET: OpDef = OpDef {
         };
         Ok(smallvec![cx.needed[0].then_some(rest), None, Some(taken[1])])
     }),
+    jvp: Jvp::Linear(&[0, 2]),
+    batch: Batch::Rule(batch_rules::list_set),
+    rows: Rows::All,
+    elements: Elements::Operand(|attrs, _| (!attrs.flag(0)).then_some(0)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, indices: Tensor, values: Tensor| Sample::new(vec![list, indices, values]);
@@ -369,6 +406,13 @@ pub static LIST_TAKE: OpDef = OpDef {
         };
         Ok(smallvec![Some(all), None, None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::list_get),
+    rows: Rows::All,
+    elements: Elements::Operand(|_, k| (k == 0).then_some(0)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, indices: Tensor, shape: Tensor, dtype: DType| {
@@ -416,6 +460,13 @@ pub static LIST_ACCUMULATE: OpDef = OpDef {
         }
         Ok(out)
     }),
+    jvp: Jvp::Linear(&[0, 2]),
+    batch: Batch::Rule(batch_rules::list_set),
+    rows: Rows::All,
+    elements: Elements::Operand(|_, _| Some(0)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, indices: Tensor, values: Tensor| Sample::new(vec![list, indices, values]);
@@ -452,6 +503,13 @@ pub static LIST_PUSH: OpDef = OpDef {
         let out = cx.emit.emit_all(&LIST_POP, &[g, shape], &[("dtype", dtype.into())])?;
         Ok(smallvec![cx.needed[0].then_some(out[0]), Some(out[1])])
     }),
+    jvp: Jvp::Linear(&[0, 1]),
+    batch: Batch::Rule(batch_rules::all),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, value: Tensor| Sample::new(vec![list, value]);
@@ -494,6 +552,13 @@ pub static LIST_POP: OpDef = OpDef {
         };
         Ok(smallvec![Some(all), None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::list_pop),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, shape: Tensor, dtype: DType| Sample::new(vec![list, shape]).with("dtype", dtype);
@@ -526,6 +591,13 @@ pub static LIST_RESIZE: OpDef = OpDef {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         Ok(smallvec![Some(cx.emit.emit(&LIST_RESIZE, &[g, length], &[])?), None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::list_resize),
+    rows: Rows::All,
+    elements: Elements::Rule(|cx| cx.values.elements(1)),
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || [0i64, 2, 3, 7].map(|n| Sample::new(vec![sparse(), Tensor::from(n)])).into(),
 };
@@ -558,6 +630,13 @@ pub static LIST_STACK: OpDef = OpDef {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         Ok(smallvec![Some(cx.emit.emit(&LIST_FROM_TENSOR, &[g], &[])?), None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::list_stack),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, shape: Tensor, dtype: DType| Sample::new(vec![list, shape]).with("dtype", dtype);
@@ -590,6 +669,13 @@ pub static LIST_LENGTHS: OpDef = OpDef {
     cpu: Cpu::Kernel(kernels::lengths),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("it counts along the first axis of elements, where those of a mapped list have the examples"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         vec![
@@ -631,6 +717,13 @@ pub static LIST_CONCAT: OpDef = OpDef {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         Ok(smallvec![Some(cx.emit.emit(&LIST_SPLIT, &[g, cx.inputs[1]], &[])?), None, None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Loop("it counts along the first axis of elements, where those of a mapped list have the examples"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let of = |list: Tensor, lengths: Tensor, shape: Tensor, dtype: DType| {
@@ -665,10 +758,17 @@ pub static LIST_SPLIT: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let (x, g) = (cx.inputs[0], cx.grads[0].unwrap_or(cx.outputs[0]));
-        let (dtype, shape) = (cx.emit.type_of(x).dtype(), shape_of(cx.emit, x)?);
+        let (dtype, shape) = (cx.emit.type_of(x).dtype(), shape_of(cx, x)?);
         let joined = cx.emit.emit(&LIST_CONCAT, &[g, cx.inputs[1], shape], &[("dtype", dtype.into())])?;
         Ok(smallvec![Some(joined), None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Loop("it counts along the first axis of elements, where those of a mapped list have the examples"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         vec![
@@ -697,6 +797,13 @@ pub static LIST_ADD: OpDef = OpDef {
         let g = cx.grads[0];
         Ok(smallvec![g, g])
     }),
+    jvp: Jvp::AllLinear,
+    batch: Batch::Rule(batch_rules::all),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: NO_CONSTANT,
     samples: || {
         let other = || list(3, &[(1, f64s(&[2])), (2, f64s(&[2]))]);

@@ -4,18 +4,19 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type,
-    Vjp, arg, arg_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx,
+    Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use penstock_kernels::softmax::{self as kernels, SOFTMAX_DTYPES};
-use penstock_kernels::{Binary, binary_dtypes, copy};
+use penstock_kernels::{Binary, binary_dtypes, binary_formula, copy};
 use smallvec::smallvec;
 
+use crate::batch_rules;
 use crate::grad::{Ex, Tape, rule};
-use crate::reduce::{SUM_TO_SHAPE, around};
+use crate::reduce::SUM_TO_SHAPE;
 use crate::samples::{DISTINCT, EDGES, LINE, POSITIVE, tensor};
 use crate::unary::EXP;
-use crate::util::{normalize_axis, one};
+use crate::util::{around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&BIAS_ADD, &SOFTMAX, &LOG_SOFTMAX, &SOFTMAX_CROSS_ENTROPY, &SPARSE_SOFTMAX_CROSS_ENTROPY];
@@ -35,7 +36,7 @@ pub static BIAS_ADD: OpDef = OpDef {
     effects: &[],
     infer: infer_bias_add,
     cpu: Cpu::Elementwise(|dtypes, _| penstock_kernels::binary(Binary::Add, dtypes[0])),
-    cuda: Cuda::Elementwise("({0} + {1})"),
+    cuda: Cuda::Formula(|dtype| binary_formula(Binary::Add, dtype), None),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let g = t.g();
@@ -48,6 +49,13 @@ pub static BIAS_ADD: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::AllLinear,
+    batch: Batch::Rule(batch_rules::bias_add),
+    rows: Rows::Elementwise,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let pair = |d, x: &[usize], c: usize| Sample::new(vec![tensor(d, x, DISTINCT), tensor(d, &[c], LINE)]);
@@ -140,6 +148,13 @@ pub static SOFTMAX: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| along_axis(call, kernels::softmax)),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| softmax_grad(t.g(), t.y(0), t.attrs.int(0)))])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
+    rows: Rows::Line(0),
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: softmax_samples,
 };
@@ -166,6 +181,13 @@ pub static LOG_SOFTMAX: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| smallvec![t.needed[0].then(|| t.g() - t.g().sum(&[t.attrs.int(0)], true) * t.y(0).then(&EXP))])
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
+    rows: Rows::Line(0),
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: softmax_samples,
 };
@@ -200,6 +222,13 @@ pub static SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
             smallvec![t.needed[0].then(|| logits_grad(t)).flatten(), labels.flatten()]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::all),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         // Rows of labels sum to 1.
@@ -302,6 +331,13 @@ pub static SPARSE_SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
     cpu: Cpu::Kernel(run_sparse),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| logits_grad(t)).flatten(), None])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::all),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let sample = |d, l, dims: &[usize]| {

@@ -1,10 +1,8 @@
 //! Operands that say what to do rather than what to do it to: shapes, sizes, axes, indices.
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, MAX_RANK, Result, Shape, Tensor};
-use penstock_ir::{ArgDef, ArgType, Call, Emitter, InferCx, Type, Value, arg_of};
+use penstock_ir::{ArgDef, ArgType, Call, Emitter, InferCx, Type, Value, VjpCx, arg_of};
 use smallvec::SmallVec;
-
-use crate::array::SHAPE;
 
 /// An operand of integers that says what to do.
 pub(crate) const fn index_arg(name: &'static str) -> ArgDef {
@@ -147,13 +145,13 @@ pub(crate) fn require_dtype(dtype: DType, set: DTypeSet, name: &str) -> Result<D
 ///
 /// # Errors
 /// Whatever the emitter reports.
-pub(crate) fn shape_of(emit: &mut dyn Emitter, value: Value) -> Result<Value> {
-    match emit.type_of(value).shape().extents() {
+pub(crate) fn shape_of(cx: &mut VjpCx<'_>, value: Value) -> Result<Value> {
+    match cx.emit.type_of(value).shape().extents() {
         Some(dims) => {
             let dims: SmallVec<[i64; 6]> = dims.iter().map(|&d| d as i64).collect();
-            emit.constant(Tensor::vector(&dims))
+            cx.emit.constant(Tensor::vector(&dims))
         }
-        None => emit.emit(&SHAPE, &[value], &[("dtype", DType::I64.into())]),
+        None => cx.emit.emit(cx.ops.shape, &[value], &[("dtype", DType::I64.into())]),
     }
 }
 
@@ -183,9 +181,9 @@ pub(crate) fn rank_of(emit: &dyn Emitter, value: Value, entries: Value) -> Optio
 ///
 /// # Errors
 /// Whatever the emitter reports.
-pub(crate) fn as_ints(emit: &mut dyn Emitter, value: Value, dtype: DType) -> Result<Value> {
-    if emit.type_of(value).dtype() == dtype {
+pub(crate) fn as_ints(cx: &mut VjpCx<'_>, value: Value, dtype: DType) -> Result<Value> {
+    if cx.emit.type_of(value).dtype() == dtype {
         return Ok(value);
     }
-    emit.emit(&crate::cast::CAST, &[value], &[("dtype", dtype.into())])
+    cx.emit.emit(cx.ops.cast, &[value], &[("dtype", dtype.into())])
 }

@@ -5,7 +5,7 @@
 use std::sync::{Arc, Mutex, OnceLock, Weak};
 
 use penstock_data::{DType, Dims, Tensor};
-use penstock_ir::{Attrs, Cpu, Known, OpDef, Resolved, Type};
+use penstock_ir::{Attrs, Call, Cpu, Known, OpDef, Resolved, Type};
 use penstock_kernels::right::Right;
 use rustc_hash::FxHashMap;
 
@@ -88,7 +88,7 @@ pub(crate) fn product(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>],
         return None;
     }
     let first = OnceLock::new();
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let (a, b) = (call.inputs[0], call.inputs[1]);
         let packed: &Option<Arc<Packed>> = first.get_or_init(|| packed(b, transposed, k, n));
         match packed {
@@ -101,5 +101,8 @@ pub(crate) fn product(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>],
             }
             _ => own(call),
         }
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }

@@ -4,7 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attrs, Call, Cpu, Fold, InferCx, Known, OpDef, OutTypes, Resolved, Sample, Type, Vjp, arg, args_of,
+    ArgType, Attrs, Batch, Call, Cost, Cpu, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef, OutTypes, Resolved,
+    Rows, Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::byte_copies::{MOST_BYTES, copy_run};
 
@@ -34,6 +35,13 @@ pub static PART: OpDef = OpDef {
     cpu: Cpu::Kernel(run_part),
     cuda: MOVES_ONLY,
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(resolve_part),
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let of = |x: Tensor, indices: &[i32]| {
@@ -87,7 +95,7 @@ pub(crate) fn resolve_part(
     if indices.iter().any(|i| i.ty.dtype() != DType::I32) || !(1..=MOST_BYTES).contains(&bytes) {
         return None;
     }
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let out = call.out(0, dtype, &made)?;
         let mut at = Some(0);
         for (&n, index) in leading.iter().zip(&call.inputs[1..]) {
@@ -99,7 +107,10 @@ pub(crate) fn resolve_part(
         // SAFETY: the array has these extents, by its type, and the indices are inside of them; the result has memory of its own.
         unsafe { copy_run(call.inputs[0].as_ptr().add(at * bytes), out, bytes) };
         Ok(())
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }
 
 fn run_part(call: &mut Call<'_>) -> Result<()> {

@@ -3,7 +3,10 @@
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, AttrDef, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, OpDef, Sample, Type, Vjp, arg};
+use penstock_ir::{
+    Attr, AttrDef, AttrKind, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef,
+    Rows, Sample, Type, Vjp, arg,
+};
 use penstock_kernels::conv::Axis;
 use penstock_kernels::pooling::{self as kernels, AVG_POOL_DTYPES, AtMax, MAX_POOL_DTYPES, Windows};
 use smallvec::{SmallVec, smallvec};
@@ -51,6 +54,13 @@ pub static MAX_POOL: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| emit(t.x(0), &MAX_POOL_GRAD, &[t.g()], t.attrs))])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(window),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
@@ -90,6 +100,13 @@ pub static MAX_POOL_GRAD: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(window),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = cases().map(|(x, y, c)| sample(vec![x, y], c)).collect();
@@ -127,6 +144,13 @@ pub static MAX_POOL_TAKE: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(window),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         cases()
@@ -165,6 +189,13 @@ pub static AVG_POOL: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| smallvec![t.needed[0].then(|| emit(t.x(0).extents(), &AVG_POOL_GRAD, &[t.g()], t.attrs))])
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(window),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
@@ -209,6 +240,13 @@ pub static AVG_POOL_GRAD: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![None, t.needed[1].then(|| emit(t.g(), &AVG_POOL, &[], t.attrs))])),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(window),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         cases()
@@ -227,6 +265,12 @@ fn emit<'t>(first: Ex<'t>, op: &'static OpDef, rest: &[Ex<'t>], attrs: &Attrs) -
 }
 
 /// The extents of the windows.
+/// Each element is read as often as windows have it.
+fn window(cx: &CostCx<'_>) -> f64 {
+    let window: f64 = cx.attrs.ints(ATTRS.len() - 1).iter().map(|&n| n as f64).product();
+    cx.read().max(cx.written()) * window.max(1.0)
+}
+
 fn ksize(attrs: &Attrs) -> Result<SmallVec<[usize; 3]>> {
     let given = attrs.ints(KSIZE);
     let sizes: Option<SmallVec<[usize; 3]>> =

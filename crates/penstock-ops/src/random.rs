@@ -10,13 +10,14 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor, num_elements};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Sample, Type,
-    Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Effect, Elements, Fails, Fold, InferCx,
+    Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::random_shapes::{Shaped, fill};
 use penstock_kernels::{Philox, TRIES};
 use smallvec::smallvec;
 
+use crate::batch_rules;
 use crate::binary::RANDOM_GAMMA_GRAD;
 use crate::grad::rule;
 use crate::operands::{described_shape, index_arg, int_vector, require_dtype, require_rank, sizes_of};
@@ -161,6 +162,13 @@ macro_rules! floats {
             }),
             cuda: ON_HOST,
             vjp: Vjp::Zero,
+            jvp: Jvp::FromVjp,
+            batch: Batch::Rule(batch_rules::drawn),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnShapes,
             fold: STATEFUL,
             samples: float_samples,
         };
@@ -182,6 +190,13 @@ macro_rules! floats {
             }),
             cuda: ON_HOST,
             vjp: Vjp::Zero,
+            jvp: Jvp::FromVjp,
+            batch: Batch::Loop("no form for many examples is known"),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnShapes,
             fold: Fold::Never("it would store the numbers"),
             samples: || with_seed(float_samples()),
         };
@@ -259,6 +274,13 @@ pub static RANDOM_UNIFORM_INT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::drawn),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: STATEFUL,
     samples: int_samples,
 };
@@ -284,6 +306,13 @@ pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
     samples: || with_seed(int_samples()),
 };
@@ -315,6 +344,13 @@ pub static STATELESS_RANDOM_UNIFORM_FULL_INT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
     samples: || {
         let of = |dims: &[i64], d: DType| Sample::new(vec![i64s(dims)]).with("dtype", d);
@@ -405,6 +441,13 @@ pub static STATELESS_RANDOM_GAMMA: OpDef = OpDef {
             smallvec![None, None, t.needed[2].then(|| (t.g() * slope()).unbroadcast(alpha))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
     samples: || {
         // Far from 1, where a number of the same seed is found in another way.
@@ -434,6 +477,13 @@ pub static STATELESS_RANDOM_POISSON: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| fill_shaped(call, Shaped::Poisson, call.attrs.dtype(0))),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
     samples: || {
         let mut out = shaped_samples();

@@ -6,23 +6,19 @@ use std::mem::MaybeUninit;
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, Graph, InferCx, Inst, Known,
-    OpDef, OutTypes, Resolved, Sample, Type, Vjp, VjpCx, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
+    Graph, InferCx, Inst, Jvp, Known, OpDef, OutTypes, Resolved, Rows, Sample, Type, Vjp, VjpCx, arg,
 };
 use penstock_kernels::fold::{self, Acc, folds};
 use penstock_kernels::{ARG_REDUCE_DTYPES, Reduce, reduce_dtypes};
 use smallvec::{SmallVec, smallvec};
 
-use crate::binary::{FLOORDIV, MAXIMUM};
-use crate::compare::EQUAL;
+use crate::batch_rules;
 use crate::grad::{Ex, Tape, rule};
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::run::cast_into;
 use crate::samples::{DISTINCT, EDGES, tensor};
-use crate::scan::CUMPROD;
-use crate::shape_ops::RESHAPE;
-use crate::unary::{EXP, IS_FINITE};
-use crate::util::{normalize_axis, one};
+use crate::util::{around, normalize_axis, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
 
@@ -120,7 +116,7 @@ fn samples(dtypes: DTypeSet) -> Vec<Sample> {
 }
 
 macro_rules! table {
-    ($($name:ident $text:literal $tf:literal $op:ident $vjp:expr, $summary:literal;)*) => {
+    ($($name:ident $text:literal $tf:literal $op:ident $vjp:expr, $summary:literal $(, jvp $jvp:expr)?;)*) => {
         $(
             #[doc = $summary]
             pub static $name: OpDef = OpDef {
@@ -140,6 +136,13 @@ macro_rules! table {
                 cpu: Cpu::Kernel(|call| run(Reduce::$op, call)),
                 cuda: ON_HOST,
                 vjp: $vjp,
+                jvp: $crate::util::given!(Jvp::FromVjp $(, $jvp)?),
+                batch: Batch::Rule(|cx| batch_rules::along_all(cx, 0)),
+                rows: Rows::All,
+                elements: Elements::Unknown,
+                cost: Cost::Element(1.0),
+                resolve: Some(resolve_reduction),
+                fails: Fails::Never,
                 fold: Fold::Evaluate,
                 samples: || samples(reduce_dtypes(Reduce::$op)),
             };
@@ -149,7 +152,7 @@ macro_rules! table {
 
 table! {
     REDUCE_SUM "reduce_sum" "Sum" Sum Vjp::Rule(|cx| reduction_rule(cx, |_, g, x, _| g.broadcast_as(x))),
-        "The sum; 0 of nothing. Integers wrap.";
+        "The sum; 0 of nothing. Integers wrap.", jvp Jvp::Linear(&[0]);
     REDUCE_PROD "reduce_prod" "Prod" Prod Vjp::Rule(|cx| reduction_rule(cx, prod_grad)),
         "The product; 1 of nothing. Integers wrap.";
     REDUCE_MAX "reduce_max" "Max" Max Vjp::Rule(|cx| reduction_rule(cx, extremum_grad)),
@@ -157,7 +160,7 @@ table! {
     REDUCE_MIN "reduce_min" "Min" Min Vjp::Rule(|cx| reduction_rule(cx, extremum_grad)),
         "The least element: NaN if there is one, the highest value of the dtype (inf) of nothing. Equal elements share the gradient.";
     REDUCE_MEAN "reduce_mean" "Mean" Mean Vjp::Rule(|cx| reduction_rule(cx, mean_grad)),
-        "The arithmetic mean; NaN of nothing. That of integers is rounded towards 0.";
+        "The arithmetic mean; NaN of nothing. That of integers is rounded towards 0.", jvp Jvp::Linear(&[0]);
     REDUCE_ANY "reduce_any" "Any" Any Vjp::Zero,
         "Whether any element is true; false of nothing.";
     REDUCE_ALL "reduce_all" "All" All Vjp::Zero,
@@ -196,7 +199,7 @@ pub(crate) fn resolve_reduction(
     if !(1..=FEW).contains(&(outer * n * inner)) || inner > COLUMNS || (inner > 1 && n > fold::ROWS) {
         return None;
     }
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let out = call.out(0, dtype, &dims)?;
         let from = call.inputs[0].as_ptr();
         // SAFETY: the operand has these extents, by its type, and the result an element for each of the first and the last.
@@ -215,7 +218,10 @@ pub(crate) fn resolve_reduction(
             }
         }
         Ok(())
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }
 
 /// What an instruction reduces its first operand by, and the dimensions of it that it reduces; `None` for other operators
@@ -289,7 +295,7 @@ fn resum<'t>(t: &Tape<'_>, v: Ex<'t>) -> Ex<'t> {
 }
 
 fn extremum_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
-    let hit = x.is(&EQUAL, put_back(t, y)).cast(x.dtype());
+    let hit = x.is(x.ops().equal, put_back(t, y)).cast(x.dtype());
     g * (hit / resum(t, hit))
 }
 
@@ -299,8 +305,8 @@ fn mean_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, y: Ex<'t>) -> Ex<'t> {
         None => {
             let size = |e: Ex<'t>| e.extents().emit(&REDUCE_PROD, &[], &[]);
             let results = size(y);
-            let results = results.emit(&MAXIMUM, &[results.int(1)], &[]);
-            size(x).emit(&FLOORDIV, &[results], &[]).cast(x.dtype())
+            let results = results.emit(x.ops().maximum, &[results.int(1)], &[]);
+            size(x).emit(x.ops().floordiv, &[results], &[]).cast(x.dtype())
         }
     };
     (g / count).broadcast_as(x)
@@ -323,7 +329,7 @@ fn prod_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
         _ => {
             let row = match shape.extents() {
                 Some(dims) => x.reshape(&[dims.iter().product()]),
-                None => x.emit(&RESHAPE, &[x.constant(Tensor::vector(&[-1i64]))], &[]),
+                None => x.emit(x.ops().reshape, &[x.constant(Tensor::vector(&[-1i64]))], &[]),
             };
             return g * all_others(row, 0).reshape_as(x);
         }
@@ -346,7 +352,7 @@ fn prod_grad<'t>(t: &'t Tape<'_>, g: Ex<'t>, x: Ex<'t>, _: Ex<'t>) -> Ex<'t> {
 /// The conjugate of the product of all other elements of `x` along an axis.
 fn all_others(x: Ex<'_>, axis: i64) -> Ex<'_> {
     let products = |reverse: bool| {
-        x.emit(&CUMPROD, &[], &[("axis", axis.into()), ("exclusive", true.into()), ("reverse", reverse.into())])
+        x.emit(x.ops().cumprod, &[], &[("axis", axis.into()), ("exclusive", true.into()), ("reverse", reverse.into())])
     };
     (products(false) * products(true)).conj()
 }
@@ -371,10 +377,17 @@ pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
             // Where elements are large, `y` is rounded by as much as a share: the sum of the shares makes up for it. Beside
             // an infinite element the shares of others are 0.
             let y = put_back(t, y);
-            let shares = (x - y.only_if(y.then(&IS_FINITE))).then(&EXP);
+            let shares = (x - y.only_if(y.then(y.ops().is_finite))).then(y.ops().exp);
             g / resum(t, shares) * shares
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(|cx| batch_rules::along_all(cx, 0)),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || samples(DTypeSet::FLOAT),
 };
@@ -424,6 +437,13 @@ pub static COUNT_NONZERO: OpDef = OpDef {
     cpu: Cpu::Kernel(run_count),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || samples(DTypeSet::PLAIN),
 };
@@ -473,6 +493,13 @@ pub static SUM_TO_SHAPE: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().broadcast_as(t.x(0))), None])),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::sum_to_shape),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(resolve_reduction),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let sample = |d, dims: &[usize], to: &[i64]| Sample::new(vec![tensor(d, dims, DISTINCT), Tensor::vector(to)]);
@@ -525,6 +552,13 @@ macro_rules! arg_reduction {
             cpu: Cpu::Kernel(|call| run_arg($max, call)),
             cuda: ON_HOST,
             vjp: Vjp::Zero,
+            jvp: Jvp::FromVjp,
+            batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: Some(resolve_arg),
+            fails: Fails::OnShapes,
             fold: Fold::Evaluate,
             samples: arg_samples,
         };
@@ -549,11 +583,6 @@ fn infer_arg(cx: &InferCx<'_>) -> Result<OutTypes> {
 
 fn empty_axis(axis: i64, shape: &Shape) -> Error {
     Error::invalid(format!("axis {axis} of shape {shape} is empty")).argument("axis")
-}
-
-/// The number of elements before an axis, along it, and after it.
-pub(crate) fn around(dims: &[usize], axis: usize) -> (usize, usize, usize) {
-    (dims[..axis].iter().product(), dims[axis], dims[axis + 1..].iter().product())
 }
 
 fn run_arg(max: bool, call: &mut Call<'_>) -> Result<()> {
@@ -585,12 +614,15 @@ pub(crate) fn resolve_arg(
     if !(1..=FEW).contains(&(outer * n * inner)) {
         return None;
     }
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let out = call.out(0, to, &dims)?;
         // SAFETY: the operand has these extents, by its type, and the result an element for each of the first and the last.
         unsafe { penstock_kernels::arg_reduce(max, from, call.inputs[0].as_ptr(), outer, n, inner, to, out) };
         Ok(())
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }
 
 fn arg_samples() -> Vec<Sample> {

@@ -10,60 +10,7 @@ use penstock_ir::{ArgType, Attrs, Call, Cpu, Known, NoEnv, OpDef, Resolved, Type
 use penstock_kernels::byte_copies::{MOST_BYTES, Runs, copy_rows_at, copy_runs, runs_of};
 use penstock_kernels::gather::Indices;
 
-use crate::util::normalize_axis;
-use crate::{array, diagonals, gather, joining, linalg, packed, part, reduce, shape_ops, slicing, sorting};
-
-/// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
-/// is gained over the operator's own.
-pub type Resolver = fn(&'static OpDef, &Attrs, &[Known<'_>], &[Type]) -> Option<Resolved>;
-
-/// The resolver of an operator that has one.
-pub fn resolver_of(op: &OpDef) -> Option<Resolver> {
-    RESOLVERS.iter().find(|(known, _)| known.is(op)).map(|&(_, resolver)| resolver)
-}
-
-/// Operators and what resolves them.
-static RESOLVERS: &[(&OpDef, Resolver)] = &[
-    (&shape_ops::TRANSPOSE, moved),
-    (&shape_ops::BROADCAST_TO, moved),
-    (&shape_ops::TILE, moved),
-    (&shape_ops::REVERSE, moved),
-    (&shape_ops::PAD, moved),
-    (&joining::CONCAT, moved),
-    (&joining::STACK, moved),
-    (&joining::UNSTACK, moved),
-    (&joining::SPLIT, moved),
-    (&slicing::STRIDED_SLICE, moved),
-    (&slicing::STRIDED_SLICE_GRAD, moved),
-    (&slicing::SLICE, moved),
-    (&slicing::SLICE_GRAD, moved),
-    (&diagonals::BAND_PART, moved),
-    (&diagonals::DIAG_PART, moved),
-    (&diagonals::SET_DIAG, moved),
-    (&array::FILL, moved),
-    (&array::ZEROS_LIKE, moved),
-    (&array::ONE_HOT, one_hot),
-    (&gather::GATHER, gathered),
-    (&gather::GATHER_ND, moved),
-    (&part::PART, part::resolve_part),
-    (&sorting::TAKE_ALONG_AXIS, moved),
-    (&linalg::MATMUL, product),
-    (&reduce::REDUCE_SUM, reduce::resolve_reduction),
-    (&reduce::REDUCE_PROD, reduce::resolve_reduction),
-    (&reduce::REDUCE_MAX, reduce::resolve_reduction),
-    (&reduce::REDUCE_MIN, reduce::resolve_reduction),
-    (&reduce::REDUCE_MEAN, reduce::resolve_reduction),
-    (&reduce::REDUCE_ANY, reduce::resolve_reduction),
-    (&reduce::REDUCE_ALL, reduce::resolve_reduction),
-    (&reduce::SUM_TO_SHAPE, reduce::resolve_reduction),
-    (&reduce::ARGMAX, reduce::resolve_arg),
-    (&reduce::ARGMIN, reduce::resolve_arg),
-];
-
-/// Resolves a product that is small, or by a matrix that stays the same.
-fn product(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
-    linalg::resolve_product(attrs, operands, results).or_else(|| packed::product(op, attrs, operands, results))
-}
+use crate::util::{around, normalize_axis};
 
 /// The most elements of an operand that are numbered, which takes some nanoseconds each.
 const NUMBERED: i64 = 4096;
@@ -112,7 +59,7 @@ pub(crate) fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], r
         Some(Moved { dims: out.dims().into(), zeros, runs: runs_of(numbers, &firsts, size)? })
     };
     let made = outputs.iter().map(made).collect::<Option<Vec<Moved>>>()?;
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         for (i, result) in made.iter().enumerate() {
             let out = call.out(i, dtype, &result.dims)?;
             // SAFETY: the operands have the extents that they had among the numbers, whose kernel found the runs in them;
@@ -125,25 +72,39 @@ pub(crate) fn moved(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], r
             }
         }
         Ok(())
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
+}
+
+/// The axis of a gather without a batch that refuses every negative index.
+fn lone_axis(attrs: &Attrs, params: usize) -> Option<usize> {
+    let plain = attrs.int(1) == 0 && !attrs.flag(2);
+    normalize_axis(attrs.int(0), params, "axis").ok().filter(|_| plain)
 }
 
 /// Resolves a gather of a few elements: by constant indices as what moves elements to known places, by others without a batch as copies of
 /// rows of known sizes.
-fn gathered(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+pub(crate) fn gathered(
+    op: &'static OpDef,
+    attrs: &Attrs,
+    operands: &[Known<'_>],
+    results: &[Type],
+) -> Option<Resolved> {
     if let Some(resolved) = moved(op, attrs, operands, results) {
         return Some(resolved);
     }
     let ([params, indices], [result]) = (operands, results) else { return None };
     let (dims, made) = (params.extents()?, result.shape().extents()?);
-    let (axis, count) = (gather::lone_axis(attrs, dims.len())?, indices.ty.shape().num_elements()?);
-    let (outer, n, inner) = reduce::around(&dims, axis);
+    let (axis, count) = (lone_axis(attrs, dims.len())?, indices.ty.shape().num_elements()?);
+    let (outer, n, inner) = around(&dims, axis);
     let (dtype, bytes) = (result.dtype(), inner * result.dtype().size());
     if !(1..=MOST_BYTES).contains(&(outer * count * bytes)) {
         return None;
     }
     let (Cpu::Kernel(own), wide) = (op.cpu, indices.ty.dtype() == DType::I64) else { return None };
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let out = call.out(0, dtype, &made)?;
         let (from, indices) = (call.inputs[0].as_ptr(), call.inputs[1].as_ptr());
         // SAFETY: the operands have these extents and the indices their dtype, by their types; the result, which has memory of its
@@ -157,23 +118,26 @@ fn gathered(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: 
         };
         // The operator's own kernel says which index is wrong.
         if found { Ok(()) } else { own(call) }
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }
 
 /// Resolves rows with one element that differs: constant ones as what moves elements, others as a kernel of known sizes.
-fn one_hot(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
+pub(crate) fn one_hot(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &[Type]) -> Option<Resolved> {
     if let Some(resolved) = moved(op, attrs, operands, results) {
         return Some(resolved);
     }
     let ([indices, ..], [result]) = (operands, results) else { return None };
     let (before, made, dtype) = (indices.extents()?, result.shape().extents()?, result.dtype());
     let axis = normalize_axis(attrs.int(0), made.len(), "axis").ok()?;
-    let (outer, depth, inner) = reduce::around(&made, axis);
+    let (outer, depth, inner) = around(&made, axis);
     let (size, count, of) = (dtype.size(), num_elements(&before)?, indices.ty.dtype());
     if !(1..=MOST_BYTES).contains(&(outer * depth * inner * size)) || !DTypeSet::INDEX.contains(of) {
         return None;
     }
-    Some(Resolved::new(move |call| {
+    let run = move |call: &mut Call<'_>| {
         let out = call.out(0, dtype, &made)?;
         let [indices, _, on, off] = [0, 1, 2, 3].map(|i| call.inputs[i].as_ptr());
         let indices = Indices { ptr: indices, dtype: of, count };
@@ -181,5 +145,8 @@ fn one_hot(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>], results: &
         // elements for each index.
         unsafe { penstock_kernels::gather::one_hot(size, indices, outer, depth, inner, on, off, out) };
         Ok(())
-    }))
+    };
+    // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each
+    // result of the dtype and extents that this was given.
+    Some(unsafe { Resolved::new(run) })
 }

@@ -4,17 +4,16 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef,
+    OutTypes, Rows, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::{CUMULATIVE_DTYPES, Cumulative};
 use smallvec::smallvec;
 
-use crate::compare::GREATER;
+use crate::batch_rules;
 use crate::grad::{Ex, Tape, rule};
-use crate::reduce::around;
 use crate::samples::{DISTINCT, EDGES, LINE, tensor};
-use crate::unary::{EXP, LOG};
-use crate::util::{normalize_axis, one};
+use crate::util::{around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&CUMSUM, &CUMPROD, &CUMULATIVE_LOGSUMEXP, &LINEAR_RECURRENCE];
@@ -27,7 +26,7 @@ const ATTRS: &[AttrDef] = &[
 const ON_HOST: Cuda = Cuda::HostFallback("running sums and products are computed on the host");
 
 macro_rules! scan {
-    ($name:ident $text:literal $tf:literal $op:ident $dtypes:expr, $vjp:expr, $summary:literal) => {
+    ($name:ident $text:literal $tf:literal $op:ident $dtypes:expr, $vjp:expr, $jvp:expr, $summary:literal) => {
         #[doc = $summary]
         pub static $name: OpDef = OpDef {
             name: $text,
@@ -46,6 +45,13 @@ macro_rules! scan {
             cpu: Cpu::Kernel(|call| run(Cumulative::$op, call)),
             cuda: ON_HOST,
             vjp: $vjp,
+            jvp: $jvp,
+            batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnShapes,
             fold: Fold::Evaluate,
             samples: || samples($dtypes),
         };
@@ -54,14 +60,14 @@ macro_rules! scan {
 
 scan! { CUMSUM "cumsum" "Cumsum" Sum CUMULATIVE_DTYPES,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| again(&CUMSUM, t, t.g(), &[], t.attrs.flag(1), true))])),
-"Running sums." }
+Jvp::Linear(&[0]), "Running sums." }
 scan! { CUMPROD "cumprod" "Cumprod" Prod CUMULATIVE_DTYPES,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| cumprod_grad(t))])),
-"Running products." }
+Jvp::FromVjp, "Running products." }
 
 scan! { CUMULATIVE_LOGSUMEXP "cumulative_logsumexp" "CumulativeLogsumexp" LogSumExp DTypeSet::FLOAT,
 Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| logsumexp_grad(t))])),
-"Running logarithms of sums of exponentials, without overflow; an exclusive one starts with the least finite value." }
+Jvp::FromVjp, "Running logarithms of sums of exponentials, without overflow; an exclusive one starts with the least finite value." }
 
 fn infer(cx: &InferCx<'_>) -> Result<OutTypes> {
     if let Some(rank) = cx.shape(0).rank() {
@@ -91,10 +97,10 @@ fn again<'t>(op: &'static OpDef, t: &Tape<'_>, x: Ex<'t>, rest: &[Ex<'t>], exclu
 fn logsumexp_grad<'t>(t: &'t Tape<'_>) -> Ex<'t> {
     let (g, x, y) = (t.g(), t.x(0), t.y(0));
     let total = |g: Ex<'t>| {
-        let positive = g.is_number(&GREATER, 0.0);
-        let shares = g.or(positive, g.number(1.0)).then(&LOG) - y;
+        let positive = g.is_number(g.ops().greater, 0.0);
+        let shares = g.or(positive, g.number(1.0)).then(g.ops().log) - y;
         let shares = shares.or(positive, g.number(f64::NEG_INFINITY));
-        (again(&CUMULATIVE_LOGSUMEXP, t, shares, &[], t.attrs.flag(1), true) + x).then(&EXP)
+        (again(&CUMULATIVE_LOGSUMEXP, t, shares, &[], t.attrs.flag(1), true) + x).then(x.ops().exp)
     };
     total(g) - total(-g)
 }
@@ -152,6 +158,13 @@ pub static LINEAR_RECURRENCE: OpDef = OpDef {
             smallvec![t.needed[0].then(|| to_terms * before(t).conj()), t.needed[1].then_some(to_terms)]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(|cx| batch_rules::all_along(cx, 0)),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = Vec::new();

@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgDef, ArgType, AttrDef, Call, Cotangents, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp,
-    VjpCx, arg, arg_of,
+    ArgDef, ArgType, AttrDef, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp,
+    OpDef, OutTypes, Rows, Sample, Type, Vjp, VjpCx, arg, arg_of,
 };
 use penstock_kernels::positions;
 use penstock_kernels::segment::Empty;
@@ -64,6 +64,13 @@ macro_rules! unsorted {
             cpu: Cpu::Kernel(|call| run_unsorted_segments(call, (Reduce::$op, Empty::$empty))),
             cuda: ON_HOST,
             vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
+            jvp: Jvp::FromVjp,
+            batch: Batch::Loop("no form for many examples is known"),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnValues,
             fold: Fold::Evaluate,
             samples: || $samples(reduce_dtypes(Reduce::$op)),
         };
@@ -101,6 +108,13 @@ macro_rules! sorted {
             cpu: Cpu::Kernel(|call| run_sorted(call, (Reduce::$op, Empty::$empty))),
             cuda: Cuda::HostFallback("the number of results depends on the values"),
             vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
+            jvp: Jvp::FromVjp,
+            batch: Batch::Loop("no form for many examples is known"),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnValues,
             fold: Fold::Evaluate,
             samples: || sorted_samples(reduce_dtypes(Reduce::$op)),
         };
@@ -213,6 +227,13 @@ pub static BINCOUNT: OpDef = OpDef {
     cpu: Cpu::Kernel(run_bincount),
     cuda: Cuda::HostFallback("the number of results depends on the values"),
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let of = |x: Tensor, least: i64, most: i64| Sample::new(vec![x, Tensor::scalar(least), Tensor::scalar(most)]);

@@ -2,11 +2,12 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, num_elements};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Element, Fold, InferCx, OpDef, OutTypes,
-    Sample, Vjp, VjpCx, arg, arg_of,
+    ArgType, Attr, AttrDef, AttrKind, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Element, Elements, Fails,
+    Fold, InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Vjp, VjpCx, arg, arg_of,
 };
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
 use crate::grad::{rule, unary_rule};
 use crate::moves::{self, moving};
 use crate::operands::{
@@ -35,6 +36,13 @@ pub static RESHAPE: OpDef = OpDef {
     cpu: Cpu::Kernel(run_reshape),
     cuda: VIEW,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().reshape_as(t.x(0))), None])),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::reshape),
+    rows: Rows::Same,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: reshape_samples,
 };
@@ -206,6 +214,13 @@ pub static EXPAND_DIMS: OpDef = OpDef {
         let axes = [cx.attrs.int(0)];
         rule(cx, |t| smallvec![Some(t.g().emit(&SQUEEZE, &[], &[("axes", axes[..].into())]))])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
+    rows: Rows::Same,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[2, 3], &[]).into_iter().map(|s| s.with("axis", 1)).collect();
@@ -240,6 +255,13 @@ pub static SQUEEZE: OpDef = OpDef {
     }),
     cuda: VIEW,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![Some(t.g().reshape_as(t.x(0)))])),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::squeeze),
+    rows: Rows::Same,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[1, 3, 1], &[]);
@@ -310,6 +332,13 @@ pub static TRANSPOSE: OpDef = OpDef {
         };
         rule(cx, |t| smallvec![Some(t.g().emit(&TRANSPOSE, &[], &[("perm", inverse.clone())]))])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::transpose),
+    rows: Rows::Transposed,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
@@ -376,6 +405,13 @@ pub static BROADCAST_TO: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| moving(call, run_broadcast_to)),
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::broadcast_to),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::Never,
     fold: Fold::Never("it would store every repetition"),
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[3, 1], &[i32s(&[2, 3, 4])]);
@@ -446,6 +482,13 @@ pub static TILE: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| moving(call, run_tile)),
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(tile_vjp),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::tile),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Never("it would store every repetition"),
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[2, 3], &[i32s(&[2, 3])]);
@@ -484,15 +527,15 @@ fn tile_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
     let Some(rank) = rank_of(cx.emit, cx.inputs[0], cx.inputs[1]) else {
         return Err(Error::unimplemented("the gradient of tile needs a known rank").argument("x"));
     };
-    let shape = shape_of(cx.emit, cx.inputs[0])?;
+    let shape = shape_of(cx, cx.inputs[0])?;
     let dtype = cx.emit.type_of(cx.inputs[1]).dtype();
-    let shape = as_ints(cx.emit, shape, dtype)?;
-    let pairs = cx.emit.emit(&crate::joining::STACK, &[cx.inputs[1], shape], &[("axis", 1.into())])?;
+    let shape = as_ints(cx, shape, dtype)?;
+    let pairs = cx.emit.emit(cx.ops.stack, &[cx.inputs[1], shape], &[("axis", 1.into())])?;
     let flat = cx.emit.constant(i32s(&[-1]))?;
     let split = cx.emit.emit(&RESHAPE, &[pairs, flat], &[])?;
     let repeated = cx.emit.emit(&RESHAPE, &[cx.grads[0].unwrap_or(cx.outputs[0]), split], &[])?;
     let axes: Vec<i64> = (0..rank as i64).map(|i| 2 * i).collect();
-    let sum = cx.emit.emit(&crate::reduce::REDUCE_SUM, &[repeated], &[("axes", axes.into())])?;
+    let sum = cx.emit.emit(cx.ops.reduce_sum, &[repeated], &[("axes", axes.into())])?;
     Ok(smallvec![Some(sum), None])
 }
 
@@ -517,6 +560,13 @@ pub static REVERSE: OpDef = OpDef {
         let axes = cx.attrs.0[0].clone();
         rule(cx, |t| smallvec![Some(t.g().emit(&REVERSE, &[], &[("axes", axes)]))])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(|cx| batch_rules::along_all(cx, 0)),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out: Vec<Sample> =
@@ -558,6 +608,13 @@ pub static PAD: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| moving(call, run_pad)),
     cuda: MOVES_ONLY,
     vjp: Vjp::Rule(pad_vjp),
+    jvp: Jvp::Linear(&[0, 2]),
+    batch: Batch::Rule(batch_rules::pad),
+    rows: Rows::Padded,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let paddings = |v: &[i32]| i32_array(&[v.len() / 2, 2], v);
@@ -637,19 +694,18 @@ fn run_pad(call: &mut Call<'_>) -> Result<()> {
 }
 
 fn pad_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
-    use crate::slicing::{SLICE, STRIDED_SLICE};
     let g = cx.grads[0].unwrap_or(cx.outputs[0]);
     let (zero, one) = (cx.emit.constant(i32s(&[0, 0]))?, cx.emit.constant(i32s(&[1, 1]))?);
     // The first column of the paddings.
     let masks = [("begin_mask", 1.into()), ("end_mask", 1.into()), ("shrink_axis_mask", 2.into())];
-    let before = cx.emit.emit(&STRIDED_SLICE, &[cx.inputs[1], zero, one, one], &masks)?;
-    let shape = shape_of(cx.emit, cx.inputs[0])?;
-    let before = as_ints(cx.emit, before, DType::I64)?;
-    let inner = cx.emit.emit(&SLICE, &[g, before, shape], &[])?;
+    let before = cx.emit.emit(cx.ops.strided_slice, &[cx.inputs[1], zero, one, one], &masks)?;
+    let shape = shape_of(cx, cx.inputs[0])?;
+    let before = as_ints(cx, before, DType::I64)?;
+    let inner = cx.emit.emit(cx.ops.slice, &[g, before, shape], &[])?;
     let margin = if cx.needed[2] {
-        let all = cx.emit.emit(&crate::reduce::REDUCE_SUM, &[g], &[])?;
-        let kept = cx.emit.emit(&crate::reduce::REDUCE_SUM, &[inner], &[])?;
-        Some(cx.emit.emit(&crate::binary::SUB, &[all, kept], &[])?)
+        let all = cx.emit.emit(cx.ops.reduce_sum, &[g], &[])?;
+        let kept = cx.emit.emit(cx.ops.reduce_sum, &[inner], &[])?;
+        Some(cx.emit.emit(cx.ops.sub, &[all, kept], &[])?)
     } else {
         None
     };

@@ -2,11 +2,13 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, check_rank};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Vjp,
-    VjpCx, arg,
+    AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, Cuts, DTypeVar, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Vjp, VjpCx, arg,
 };
 use smallvec::{SmallVec, smallvec};
 
+use crate::batch_rules;
+use crate::elements;
 use crate::moves::{self, Window, moving};
 use crate::operands::{
     described_shape, index_arg, int_vector, known_dims, known_ints, like, require_rank, shape_of, sizes_of,
@@ -241,24 +243,19 @@ impl Exact {
     }
 }
 
-/// For each dimension of an array, what a `strided_slice` or `slice` with constant operands behind the array takes of it: the
-/// first index, the step and the number of indices. `None` for another operator, and for what these would refuse.
-pub fn box_of(
-    op: &str,
-    dims: &[usize],
-    constants: &[&Tensor],
-    attrs: &Attrs,
-) -> Option<SmallVec<[(usize, isize, usize); 4]>> {
-    let exact = match (op, constants) {
-        ("strided_slice", [begin, end, strides]) => {
-            Exact::new(dims, &spec_of(begin, end, strides).ok()?, Masks::of(attrs)).ok()?
-        }
-        ("slice", [begin, size]) => {
-            boxed(dims, &int_vector(begin, "begin").ok()?, &int_vector(size, "size").ok()?).ok()?
-        }
-        _ => return None,
-    };
-    Some((0..dims.len()).map(|i| (exact.begin[i], exact.step[i], exact.counts[i])).collect())
+fn cuts(exact: &Exact) -> Cuts {
+    (0..exact.counts.len()).map(|i| (exact.begin[i], exact.step[i], exact.counts[i])).collect()
+}
+
+/// What a `strided_slice` takes of an array of these extents; `None` for what it would refuse.
+pub fn strided_box(dims: &[usize], constants: &[&Tensor], attrs: &Attrs) -> Option<Cuts> {
+    let [begin, end, strides] = constants else { return None };
+    Some(cuts(&Exact::new(dims, &spec_of(begin, end, strides).ok()?, Masks::of(attrs)).ok()?))
+}
+
+fn slice_box(dims: &[usize], constants: &[&Tensor], _: &Attrs) -> Option<Cuts> {
+    let [begin, size] = constants else { return None };
+    Some(cuts(&boxed(dims, &int_vector(begin, "begin").ok()?, &int_vector(size, "size").ok()?).ok()?))
 }
 
 /// A box of an array, by Python's rules of slicing.
@@ -305,11 +302,18 @@ pub static STRIDED_SLICE: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        let shape = shape_of(cx.emit, cx.inputs[0])?;
+        let shape = shape_of(cx, cx.inputs[0])?;
         let operands = [shape, cx.inputs[1], cx.inputs[2], cx.inputs[3], g];
         let dx = cx.emit.emit_attrs(&STRIDED_SLICE_GRAD, &operands, cx.attrs.clone())?[0];
         Ok(smallvec![Some(dx), None, None, None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::strided_slice),
+    rows: Rows::Box(strided_box),
+    elements: Elements::Rule(elements::strided_slice),
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnOperands(&[1, 2, 3]),
     fold: Fold::Evaluate,
     samples: strided_slice_samples,
 };
@@ -355,6 +359,13 @@ pub static STRIDED_SLICE_GRAD: OpDef = OpDef {
         let dy = cx.emit.emit_attrs(&STRIDED_SLICE, &operands, cx.attrs.clone())?[0];
         Ok(smallvec![None, None, None, None, Some(dy)])
     }),
+    jvp: Jvp::Linear(&[4]),
+    batch: Batch::Rule(batch_rules::strided_slice_grad),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnOperands(&[0, 1, 2, 3]),
     fold: Fold::Never("it would store the zeros"),
     samples: || {
         let of = |dy: Tensor, shape: &[i32], begin: &[i32], end: &[i32], strides: &[i32]| {
@@ -394,6 +405,13 @@ pub static STRIDED_SLICE_ACCUMULATE: OpDef = OpDef {
         let dy = if cx.needed[4] { Some(read(cx)?[0]) } else { None };
         Ok(smallvec![cx.needed[0].then_some(g), None, None, None, dy])
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let of = |x: &[usize], dy: &[usize], begin: &[i32], end: &[i32], strides: &[i32]| {
@@ -478,9 +496,16 @@ pub static SLICE: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        let shape = shape_of(cx.emit, cx.inputs[0])?;
+        let shape = shape_of(cx, cx.inputs[0])?;
         Ok(smallvec![Some(cx.emit.emit(&SLICE_GRAD, &[shape, cx.inputs[1], g], &[])?), None, None])
     }),
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Rule(batch_rules::slice),
+    rows: Rows::Box(slice_box),
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnOperands(&[1, 2]),
     fold: Fold::Evaluate,
     samples: || {
         let mut out = each_kind(&[3, 4], &[i32s(&[1, 0]), i32s(&[2, 3])]);
@@ -585,9 +610,16 @@ pub static SLICE_GRAD: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
-        let shape = shape_of(cx.emit, cx.inputs[2])?;
+        let shape = shape_of(cx, cx.inputs[2])?;
         Ok(smallvec![None, None, Some(cx.emit.emit(&SLICE, &[g, cx.inputs[1], shape], &[])?)])
     }),
+    jvp: Jvp::Linear(&[2]),
+    batch: Batch::Rule(batch_rules::slice_grad),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnOperands(&[0, 1]),
     fold: Fold::Never("it would store the zeros"),
     samples: || {
         let of = |dy: Tensor, shape: &[i32], begin: &[i64]| Sample::new(vec![i32s(shape), i64s(begin), dy]);

@@ -2,8 +2,11 @@
 
 use std::sync::Mutex;
 
-use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{AttrDef, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg};
+use penstock_data::{DType, Error, Result, Shape, Tensor, memory};
+use penstock_ir::{
+    AttrDef, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
+    Sample, Type, Vjp, arg,
+};
 use penstock_kernels::pool::{grain, parallel_for};
 use penstock_linalg::{Failure, MATRIX_DTYPES, Matrix};
 use smallvec::{SmallVec, smallvec};
@@ -47,15 +50,31 @@ macro_rules! with_scalar {
 pub(crate) use with_scalar;
 
 /// `count` equal parts of a slice.
-pub(crate) fn parts<T>(mut slice: &mut [T], count: usize) -> Vec<&mut [T]> {
+pub(crate) fn parts<T>(slice: &mut [T], count: usize) -> Parts<'_, T> {
     let size = slice.len().checked_div(count).unwrap_or(0);
-    let mut out = Vec::with_capacity(count);
-    for _ in 0..count {
-        let (part, rest) = slice.split_at_mut(size);
-        out.push(part);
-        slice = rest;
+    Parts { rest: slice, size, count }
+}
+
+/// What [`parts`] gives.
+pub(crate) struct Parts<'a, T> {
+    rest: &'a mut [T],
+    size: usize,
+    count: usize,
+}
+
+impl<'a, T> Iterator for Parts<'a, T> {
+    type Item = &'a mut [T];
+
+    fn next(&mut self) -> Option<&'a mut [T]> {
+        self.count = self.count.checked_sub(1)?;
+        let (part, rest) = std::mem::take(&mut self.rest).split_at_mut(self.size);
+        self.rest = rest;
+        Some(part)
     }
-    out
+
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.count, Some(self.count))
+    }
 }
 
 /// Runs `f` for each matrix with what it writes to, on several threads where that is worth it. `flops` estimates one.
@@ -63,11 +82,11 @@ pub(crate) fn parts<T>(mut slice: &mut [T], count: usize) -> Vec<&mut [T]> {
 /// # Errors
 /// That of the first matrix for which there is one.
 pub(crate) fn each<W: Send>(
-    places: Vec<W>,
+    places: impl Iterator<Item = W>,
     flops: f64,
     f: impl Fn(usize, &mut W) -> std::result::Result<(), Failure> + Sync,
 ) -> Result<()> {
-    let places: Vec<Mutex<W>> = places.into_iter().map(Mutex::new).collect();
+    let places: Vec<Mutex<W>> = memory::collected(places.map(Mutex::new))?;
     let failed = Mutex::new(None::<(usize, Failure)>);
     parallel_for(places.len(), grain(300.0 + flops / 4.0), |range| {
         for i in range {
@@ -124,21 +143,19 @@ fn solution(matrix: &Shape, rhs: &Shape) -> Result<Shape> {
 }
 
 /// Which of the matrices of an operand of batch dimensions `own` goes with each index of `batch`.
-fn sources(batch: &[usize], own: &[usize]) -> Vec<usize> {
+fn sources(batch: &[usize], own: &[usize]) -> Result<Vec<usize>> {
     let count = batch.iter().product();
     let lead = batch.len() - own.len();
-    (0..count)
-        .map(|mut i| {
-            let (mut source, mut stride) = (0, 1);
-            for d in (0..own.len()).rev() {
-                let at = i % batch[lead + d];
-                i /= batch[lead + d];
-                source += if own[d] == 1 { 0 } else { at * stride };
-                stride *= own[d];
-            }
-            source
-        })
-        .collect()
+    memory::collected((0..count).map(|mut i| {
+        let (mut source, mut stride) = (0, 1);
+        for d in (0..own.len()).rev() {
+            let at = i % batch[lead + d];
+            i /= batch[lead + d];
+            source += if own[d] == 1 { 0 } else { at * stride };
+            stride *= own[d];
+        }
+        source
+    }))
 }
 
 /// Runs a kernel that replaces right-hand sides by solutions.
@@ -147,8 +164,11 @@ fn run_solve(call: &mut Call<'_>, f: fn(&mut Call<'_>, &Systems<'_>) -> Result<(
     let shape = solution(&Shape::known(a.dims()), &Shape::known(b.dims()))?;
     let dims = shape.extents().ok_or_else(|| Error::internal("an extent is not known"))?;
     let (batch, &[n, k]) = dims.split_last_chunk::<2>().expect("a shape of matrices");
-    let (of_a, of_b) = (sources(batch, &a.dims()[..a.rank() - 2]), sources(batch, &b.dims()[..b.rank() - 2]));
     call.out(0, a.dtype(), &dims)?;
+    if call.gives_nothing() {
+        return Ok(());
+    }
+    let (of_a, of_b) = (sources(batch, &a.dims()[..a.rank() - 2])?, sources(batch, &b.dims()[..b.rank() - 2])?);
     let size = n * k * a.dtype().size();
     let to = call.outputs[0].bytes_mut();
     for (i, &source) in of_b.iter().enumerate() {
@@ -223,6 +243,13 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
             smallvec![of_matrix, t.needed[1].then(|| of_rhs.unbroadcast(b))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = Vec::new();
@@ -274,6 +301,13 @@ pub static SOLVE: OpDef = OpDef {
             ]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: solve_samples,
 };
@@ -326,6 +360,9 @@ pub static INVERSE: OpDef = OpDef {
         squares(&Shape::known(x.dims()), "x")?;
         let (count, n) = square_extents(x);
         call.out(0, x.dtype(), x.dims())?;
+        if call.gives_nothing() {
+            return Ok(());
+        }
         with_scalar!(x.dtype(), T => {
             let (a, out) = (x.as_slice::<T>(), &mut call.outputs[0]);
             each(parts(out.as_mut_slice::<T>(), count), 2.0 * (n * n * n) as f64, |i, to| {
@@ -338,6 +375,13 @@ pub static INVERSE: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| smallvec![t.needed[0].then(|| -times_adjoint(adjoint_times(t.y(0), t.g()), t.y(0)))])
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: square_samples,
 };
@@ -395,6 +439,13 @@ pub static DET: OpDef = OpDef {
             smallvec![t.needed[0].then(|| over_matrices(t.g() * t.y(0).conj()) * adjoint(inverse))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: square_samples,
 };
@@ -425,8 +476,8 @@ pub static SLOGDET: OpDef = OpDef {
         with_scalar!(x.dtype(), T => {
             let a = x.as_slice::<T>();
             let [sign, log, ..] = call.outputs else { return Err(Error::internal("there are two results")) };
-            let places = parts(sign.as_mut_slice::<T>(), count).into_iter().zip(parts(log.as_mut_slice::<T>(), count));
-            each(places.collect(), (n * n * n) as f64, |i, (sign, log)| {
+            let places = parts(sign.as_mut_slice::<T>(), count).zip(parts(log.as_mut_slice::<T>(), count));
+            each(places, (n * n * n) as f64, |i, (sign, log)| {
                 let (s, l) = T::slogdet(n, &a[i * n * n..][..n * n]);
                 (sign[0], log[0]) = (s, T::from_magnitude(l));
                 Ok(())
@@ -455,6 +506,13 @@ pub static SLOGDET: OpDef = OpDef {
             smallvec![Some(over_matrices(factor) * adjoint(t.x(0).then(&INVERSE)))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Of(|cx| 0.1 * cx.read() * cx.lesser_extent()),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: square_samples,
 };

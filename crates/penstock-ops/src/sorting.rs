@@ -8,7 +8,8 @@ use penstock_data::{
     Bytes, C64, C128, DType, DTypeSet, Dim, Dims, Element, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
 };
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, Sample, Type, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef,
+    Sample, Type, Vjp, arg,
 };
 use penstock_kernels::sort::{Direction, Rows, SORT_DTYPES, Side, search_sorted, select, sort};
 use rustc_hash::FxHashMap;
@@ -18,11 +19,10 @@ use crate::gather::explain;
 use crate::grad::rule;
 use crate::moves::{self, moving};
 use crate::operands::{described_shape, described_size, index_arg, int_scalar, like, require_dtype, size, sizes_of};
-use crate::reduce::around;
 use crate::sample_arrays::{f64s, i32_array, i64s};
 use crate::samples::{DISTINCT, EDGES, LINE, strings, tensor};
 use crate::shape_ops::ANY;
-use crate::util::{normalize_axis, one};
+use crate::util::{around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&SORT, &ARGSORT, &TOP_K, &SEARCH_SORTED, &UNIQUE, &TAKE_ALONG_AXIS, &SCATTER_ALONG_AXIS];
@@ -102,6 +102,13 @@ pub static SORT: OpDef = OpDef {
             })]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: sort_samples,
 };
@@ -134,6 +141,13 @@ pub static ARGSORT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = sort_samples();
@@ -186,6 +200,13 @@ pub static TOP_K: OpDef = OpDef {
             smallvec![dx, None]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let x = |d, dims: &[usize], k: i32| Sample::new(vec![tensor(d, dims, DISTINCT), Tensor::scalar(k)]);
@@ -254,6 +275,13 @@ pub static SEARCH_SORTED: OpDef = OpDef {
     cpu: Cpu::Kernel(run_search_sorted),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let row = |d| tensor(d, &[4], &[1.0, 2.0, 2.0, 5.0]);
@@ -333,6 +361,13 @@ pub static UNIQUE: OpDef = OpDef {
     cpu: Cpu::Kernel(run_unique),
     cuda: Cuda::HostFallback("the number of results depends on the values"),
     vjp: Vjp::NonDifferentiable("which elements are equal does not change smoothly"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let values = [2.0, -1.0, 2.0, 0.0, -1.0, 2.0];
@@ -496,6 +531,13 @@ pub static TAKE_ALONG_AXIS: OpDef = OpDef {
             smallvec![t.needed[0].then(|| t.x(0).extents().emit(&SCATTER_ALONG_AXIS, &[t.x(1), t.g()], &axis)), None]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: Some(crate::resolve::moved),
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let indices = || i32_array(&[3, 4], &[0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1]);
@@ -549,6 +591,13 @@ pub static SCATTER_ALONG_AXIS: OpDef = OpDef {
             smallvec![None, None, t.needed[2].then(|| t.g().emit(&TAKE_ALONG_AXIS, &[t.x(1)], &axis))]
         })
     }),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: penstock_ir::Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[2, 3], LINE));

@@ -2,7 +2,8 @@
 
 use penstock_data::{DTypeSet, Error, Result};
 use penstock_ir::{
-    ArgDef, ArgType, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Sample, Type, Vjp, arg_of,
+    ArgDef, ArgType, Batch, Cost, Cpu, Cuda, DTypeVar, Effect, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes,
+    Rows, Sample, Structure, Type, Vjp, arg_of,
 };
 
 use crate::updates;
@@ -36,9 +37,16 @@ pub static READ_VARIABLE: OpDef = OpDef {
     attrs: &[],
     effects: &[Effect::Read(0)],
     infer: |cx| Ok(OutTypes::from_iter([Type::Tensor(cx.dtype(0), cx.shape(0).clone())])),
-    cpu: Cpu::Executor,
+    cpu: Cpu::Executor(Structure::Plain),
     cuda: Cuda::HostFallback("variables live where they were made"),
     vjp: Vjp::Structural,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -55,9 +63,16 @@ macro_rules! assignment {
             attrs: &[],
             effects: &[Effect::Write(0)],
             infer: infer_assign,
-            cpu: Cpu::Executor,
+            cpu: Cpu::Executor(Structure::Plain),
             cuda: Cuda::HostFallback("variables live where they were made"),
             vjp: Vjp::Zero,
+            jvp: Jvp::FromVjp,
+            batch: Batch::Loop("examples write a variable one after the other"),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnShapes,
             fold: NOT_FOLDED,
             samples: no_samples,
         };

@@ -1,18 +1,17 @@
 //! Operators on strings. A string is any sequence of bytes; those that speak of characters read it as UTF-8.
 
-use std::cell::RefCell;
-
 use penstock_data::{
     Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
 };
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
-    Type, Vjp, arg, arg_of, args_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg, arg_of, args_of,
 };
-use regex::bytes::{Regex, RegexBuilder};
 
+use crate::batch_rules;
 use crate::format::general;
 use crate::operands::{like, require_dtype};
+use crate::patterns::{rewrite, with_pattern};
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::{strings, tensor};
 use crate::text::is_space;
@@ -113,6 +112,13 @@ pub static STRING_LENGTH: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let mut out = words();
@@ -162,6 +168,13 @@ pub static STRING_JOIN: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let pair = || strings(&[2], &["a", "bc"]);
@@ -223,6 +236,13 @@ macro_rules! cases {
             }),
             cuda: ON_HOST,
             vjp: Vjp::Zero,
+            jvp: Jvp::FromVjp,
+            batch: Batch::Rule(batch_rules::first),
+            rows: Rows::All,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::OnShapes,
             fold: Fold::Evaluate,
             samples: || {
                 let mut out = words();
@@ -261,6 +281,13 @@ pub static STRING_STRIP: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: words,
 };
@@ -291,6 +318,13 @@ pub static SUBSTR: OpDef = OpDef {
     cpu: Cpu::Kernel(run_substr),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let x = || strings(&[2], &["hello", "h\u{e9}y"]);
@@ -383,6 +417,13 @@ pub static AS_STRING: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let of = |d: DType, dims: &[usize]| Sample::new(vec![tensor(d, dims, &[1.0, -0.5, 100.0, 0.1])]);
@@ -535,6 +576,13 @@ pub static STRING_TO_NUMBER: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let floats = ["1.5", " 2 ", "1e3", "inf", "-nan", ".5", "1."];
@@ -554,92 +602,6 @@ fn not_a_number(s: &[u8], dtype: DType) -> Error {
         .argument("x")
 }
 
-/// Calls `f` with the compiled pattern. The last few of each thread are kept.
-fn with_regex<R>(pattern: &str, f: impl FnOnce(&Regex) -> Result<R>) -> Result<R> {
-    const KEPT: usize = 8;
-    thread_local! {
-        static COMPILED: RefCell<Vec<Regex>> = const { RefCell::new(Vec::new()) };
-    }
-    let kept = COMPILED.with_borrow_mut(|list| list.iter().position(|r| r.as_str() == pattern).map(|i| list.remove(i)));
-    let regex = match kept {
-        Some(regex) => regex,
-        None => RegexBuilder::new(pattern)
-            .build()
-            .map_err(|e| Error::invalid(format!("invalid pattern {pattern:?}: {e}")).argument("pattern"))?,
-    };
-    let result = f(&regex);
-    COMPILED.with_borrow_mut(|list| {
-        list.insert(0, regex);
-        list.truncate(KEPT);
-    });
-    result
-}
-
-/// A piece of a rewrite.
-enum Rewrite {
-    Literal(Vec<u8>),
-    Group(usize),
-}
-
-/// Reads a rewrite: `\0` is the match, `\1` to `\9` are groups, `\\` is a backslash.
-fn rewrite(text: &str, groups: usize) -> Result<Vec<Rewrite>> {
-    let mut out = Vec::new();
-    let mut literal = Vec::new();
-    let mut bytes = text.bytes();
-    while let Some(b) = bytes.next() {
-        if b != b'\\' {
-            literal.push(b);
-            continue;
-        }
-        match bytes.next() {
-            Some(b'\\') => literal.push(b'\\'),
-            Some(d) if d.is_ascii_digit() && usize::from(d - b'0') < groups => {
-                out.push(Rewrite::Literal(std::mem::take(&mut literal)));
-                out.push(Rewrite::Group(usize::from(d - b'0')));
-            }
-            Some(d) if d.is_ascii_digit() => {
-                return Err(
-                    Error::invalid(format!("group {} of {text:?} is not in the pattern", d - b'0')).argument("rewrite")
-                );
-            }
-            _ => {
-                return Err(
-                    Error::invalid(format!("a backslash in {text:?} without digit or backslash")).argument("rewrite")
-                );
-            }
-        }
-    }
-    out.push(Rewrite::Literal(literal));
-    Ok(out)
-}
-
-/// `s` with the first `limit` matches rewritten. An empty match inside a UTF-8 character is none.
-fn replace(regex: &Regex, s: &[u8], limit: usize, pieces: &[Rewrite]) -> Result<Vec<u8>> {
-    let text = std::str::from_utf8(s).ok();
-    let splits = |m: &regex::bytes::Match<'_>| m.is_empty() && text.is_some_and(|t| !t.is_char_boundary(m.start()));
-    let mut out = memory::with_room(s.len())?;
-    let mut end = 0;
-    let matches = regex.captures_iter(s).filter_map(|c| c.get(0).filter(|m| !splits(m)).map(|m| (m, c)));
-    for (whole, captures) in matches.take(limit) {
-        let mut add = |bytes: &[u8]| {
-            memory::reserve(&mut out, bytes.len())?;
-            out.extend_from_slice(bytes);
-            Ok(())
-        };
-        add(&s[end..whole.start()])?;
-        for piece in pieces {
-            add(match piece {
-                Rewrite::Literal(text) => text,
-                Rewrite::Group(i) => captures.get(*i).map_or(&[][..], |m| m.as_bytes()),
-            })?;
-        }
-        end = whole.end();
-    }
-    memory::reserve(&mut out, s.len() - end)?;
-    out.extend_from_slice(&s[end..]);
-    Ok(out)
-}
-
 /// Replacement by pattern.
 pub static REGEX_REPLACE: OpDef = OpDef {
     name: "regex_replace",
@@ -656,18 +618,25 @@ pub static REGEX_REPLACE: OpDef = OpDef {
     ],
     effects: &[],
     infer: |cx| {
-        with_regex(cx.attrs.str(0), |regex| rewrite(cx.attrs.str(1), regex.captures_len()))?;
+        with_pattern(cx.attrs.str(0), |pattern| rewrite(cx.attrs.str(1), pattern.groups()))?;
         one(cx.inputs[0].clone())
     },
     cpu: Cpu::Kernel(|call| {
         let limit = if call.attrs.flag(2) { usize::MAX } else { 1 };
-        with_regex(call.attrs.str(0), |regex| {
-            let pieces = rewrite(call.attrs.str(1), regex.captures_len())?;
-            map_strings(call, |s| memory::shared(replace(regex, s, limit, &pieces)?))
+        with_pattern(call.attrs.str(0), |pattern| {
+            let pieces = rewrite(call.attrs.str(1), pattern.groups())?;
+            map_strings(call, |s| memory::shared(pattern.replace(s, limit, &pieces)?))
         })
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let with = |pattern: &'static str, rewrite: &'static str| {
@@ -694,17 +663,24 @@ pub static REGEX_FULL_MATCH: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let x = call.inputs[0];
         let pattern = whole(call.attrs.str(0))?;
-        with_regex(&pattern, |regex| {
+        with_pattern(&pattern, |pattern| {
             call.out(0, DType::Bool, x.dims())?;
             let out = call.outputs[0].as_mut_slice::<Bool8>();
             for (hit, s) in out.iter_mut().zip(x.strings()) {
-                *hit = Bool8::new(regex.is_match(s));
+                *hit = Bool8::new(pattern.is_match(s));
             }
             Ok(())
         })
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Rule(batch_rules::first),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || words().into_iter().map(|s| s.with("pattern", "(?i)a?[b ]*c?|bc.*")).collect(),
 };
@@ -712,7 +688,7 @@ pub static REGEX_FULL_MATCH: OpDef = OpDef {
 /// A pattern that matches where `pattern` matches the whole.
 fn whole(pattern: &str) -> Result<String> {
     // Compiled by itself first, so that no bracket of it can close the group around it.
-    with_regex(pattern, |_| Ok(()))?;
+    with_pattern(pattern, |_| Ok(()))?;
     Ok(format!(r"\A(?:{pattern})\z"))
 }
 

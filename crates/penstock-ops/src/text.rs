@@ -3,18 +3,17 @@
 
 use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, memory};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Fold, InferCx, OpDef, OutTypes, Sample,
-    Type, Vjp, arg, arg_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use smallvec::smallvec;
 
 use crate::farmhash::fingerprint64;
 use crate::operands::require_rank;
-use crate::reduce::around;
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::strings;
 use crate::siphash::siphash;
-use crate::util::{normalize_axis, one};
+use crate::util::{around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[
@@ -96,6 +95,13 @@ pub static STRING_SPLIT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let words = || strings(&[2, 2], &[" a  bc\td ", "", "a,b,,c", ",,"]);
@@ -157,6 +163,13 @@ pub static STRING_BYTES_SPLIT: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         vec![
@@ -294,6 +307,13 @@ pub static UNICODE_DECODE: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let words = || Sample::new(vec![strings(&[2, 2], &["ab\n", "h\u{e9}\u{1f600}", "", "\u{20ac}"])]);
@@ -373,6 +393,13 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: || {
         let of = |points: &[i32], splits: &[i64]| Sample::new(vec![i32s(points), i64s(splits)]);
@@ -410,6 +437,13 @@ pub static STRING_REDUCE_JOIN: OpDef = OpDef {
     cpu: Cpu::Kernel(run_reduce_join),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let x = || Sample::new(vec![strings(&[2, 2], &["a", "b", "c", "d"])]);
@@ -473,6 +507,13 @@ pub static STRING_TO_HASH_BUCKET_FAST: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let words = ["Hello", "TensorFlow", "2.x", ""];
@@ -509,6 +550,13 @@ pub static STRING_TO_HASH_BUCKET_STRONG: OpDef = OpDef {
     }),
     cuda: ON_HOST,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(100.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: Fold::Evaluate,
     samples: || {
         let words = ["Hello", "a string of more than one word", "", "TF"];

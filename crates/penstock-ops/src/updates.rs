@@ -5,8 +5,8 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
-    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Call, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef,
-    OutTypes, Sample, Type, Vjp, arg_of,
+    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Effect, Elements,
+    Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg_of,
 };
 use penstock_kernels::Binary;
 
@@ -24,19 +24,6 @@ fn no_samples() -> Vec<Sample> {
 
 /// A kernel that changes the value of a variable.
 pub type Update = fn(&mut Call<'_>) -> Result<()>;
-
-/// The kernel of an operator that changes a part of a variable; `None` for all others.
-pub fn update_of(op: &OpDef) -> Option<Update> {
-    if op.is(&SCATTER_VARIABLE) {
-        Some(run_scatter)
-    } else if op.is(&STRIDED_SLICE_ASSIGN) {
-        Some(slicing::run_slice_assign)
-    } else if op.is(&RNG_READ_AND_SKIP) {
-        Some(run_read_and_skip)
-    } else {
-        None
-    }
-}
 
 /// Checks that a value has the variable's dtype.
 pub(crate) fn check_dtype(due: DType, got: DType, name: &str) -> Result<()> {
@@ -94,9 +81,16 @@ pub static SCATTER_VARIABLE: OpDef = OpDef {
         gather::check_updates(cx, 1, 2, cx.shape(0))?;
         none()
     },
-    cpu: Cpu::Executor,
+    cpu: Cpu::Variable(run_scatter),
     cuda: AT_HOME,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -124,9 +118,16 @@ pub static STRIDED_SLICE_ASSIGN: OpDef = OpDef {
         slicing::check_slice_assign(cx)?;
         none()
     },
-    cpu: Cpu::Executor,
+    cpu: Cpu::Variable(slicing::run_slice_assign),
     cuda: AT_HOME,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: NOT_FOLDED,
     samples: no_samples,
 };
@@ -146,9 +147,16 @@ pub static RNG_READ_AND_SKIP: OpDef = OpDef {
     attrs: &[],
     effects: &[Effect::Read(0), Effect::Write(0)],
     infer: infer_read_and_skip,
-    cpu: Cpu::Executor,
+    cpu: Cpu::Variable(run_read_and_skip),
     cuda: AT_HOME,
     vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnShapes,
     fold: NOT_FOLDED,
     samples: no_samples,
 };

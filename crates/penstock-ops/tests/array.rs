@@ -253,7 +253,8 @@ fn strings_move_as_numbers_do() {
     };
     let mut tried = 0;
     // Where a scatter writes one place twice, numbers are added and strings are joined.
-    for op in penstock_ops::array::OPS.iter().filter(|op| op.name != "scatter_nd") {
+    let arrays = penstock_ops::FAMILIES.iter().filter(|(name, _)| *name == "array").flat_map(|(_, ops)| ops.iter());
+    for op in arrays.filter(|op| op.name != "scatter_nd") {
         for sample in (op.samples)() {
             let attrs = op.attributes(&sample.attrs).unwrap();
             // Distinct numbers in the place of the strings.
@@ -369,6 +370,7 @@ fn bad_arguments_are_named() {
         ("unsorted_segment_sum", vec![i64s(&[1, 2]), i32s(&[0, 5]), int(3)], none(), InvalidArgument, "segment_ids"),
         ("unsorted_segment_sum", vec![i64s(&[1, 2]), i32s(&[0]), int(3)], none(), InvalidArgument, "segment_ids"),
         ("ensure_shape", vec![x()], vec![("shape", Shape::known(&[3, 5]).into())], InvalidArgument, "x"),
+        ("placeholder_with_default", vec![x()], vec![("shape", Shape::known(&[3, 5]).into())], InvalidArgument, "x"),
         ("shape", vec![x()], vec![("dtype", DType::F32.into())], WrongDType, "dtype"),
         ("random_uniform", vec![huge()], none(), ResourceExhausted, "shape"),
         ("random_uniform", vec![i32s(&[2])], vec![("dtype", DType::I32.into())], WrongDType, "dtype"),

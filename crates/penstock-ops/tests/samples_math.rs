@@ -98,6 +98,7 @@ fn rule_in_graph(name: &str, shapes: &[Shape]) -> (Vec<&'static str>, Vec<Type>)
     let needed = vec![true; operands.len()];
     let out = rule(&mut VjpCx {
         emit: &mut builder,
+        ops: &penstock_ops::RULE_OPS,
         attrs: &attrs,
         inputs: &operands,
         outputs: &results,

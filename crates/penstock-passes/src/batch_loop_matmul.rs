@@ -1,16 +1,17 @@
-//! Products with the rows of an array, made for all rows at once in front of the loop that reads one in each round.
+//! Products with the rows of an array, made for all rows at once in front of the loop that reads one in each iteration.
 //!
 //! `matmul(xs[i], w)` in a loop, where `xs` and `w` come from outside, is part `i` of `matmul(xs, w)`: one large product
 //! uses threads and caches as many small ones cannot. What stands between the read and the product, elementwise
 //! instructions and reshapes, is computed for all rows as well.
 
 use penstock_data::{DType, Result, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpDef, Region, Type, Value};
-use penstock_ops::control::{CONST, WHILE, rounds};
+use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpDef, Region, Rows, Type, Value};
+use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::counted::CountedLoop;
 use penstock_ops::gather::GATHER;
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::list::{LIST_FROM_TENSOR, LIST_GET};
-use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
+use penstock_ops::shape_ops::RESHAPE;
 use penstock_ops::slicing::STRIDED_SLICE;
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
@@ -32,10 +33,10 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         for at in (0..graph.regions[region].insts.len()).rev() {
             let owner = graph.regions[region].insts[at];
             if graph.insts[owner].op.is(&WHILE)
-                && let Some(rounds) = rounds(graph, &graph.insts[owner])
+                && let Some(iterations) = CountedLoop::new(graph, &graph.insts[owner]).iterations()
             {
                 let first = order[&graph.insts[owner].regions[0]];
-                let mut lift = Lift { graph, order: &order, first, outer: region, rounds, made: Vec::new() };
+                let mut lift = Lift { graph, order: &order, first, outer: region, iterations, made: Vec::new() };
                 lift.products(owner, cx);
                 let made = lift.made;
                 lifted |= !made.is_empty();
@@ -65,7 +66,7 @@ struct Lift<'a> {
     first: usize,
     /// Where the loop stands, and what will stand in front of it.
     outer: Region,
-    rounds: usize,
+    iterations: usize,
     made: Vec<Inst>,
 }
 
@@ -117,16 +118,17 @@ impl Lift<'_> {
             return None;
         }
         let rank = |v: &Value| graph.ty(*v).shape().rank().unwrap_or(usize::MAX);
-        let follows = match data.op.cpu {
-            // A row of lower rank would be taken for part of a row; these two take operands of given shapes.
-            Cpu::Elementwise(_) if !matches!(data.op.name, "add_n" | "bias_add") => {
+        let follows = match data.op.rows {
+            // A row of lower rank would be taken for part of a row.
+            _ if data.op.broadcasts() => {
                 data.operands.iter().all(|v| rank(v) == dims.len() || (rank(v) < dims.len() && !reads.contains_key(v)))
             }
-            _ if data.op.is(&MATMUL) => {
+            Rows::Product => {
                 let plain = !data.attrs.flag(0) && !data.attrs.flag(2);
                 plain && data.operands.iter().all(|v| rank(v) == 2) && self.is_outside(data.operands[1])
             }
-            _ => data.op.is(&RESHAPE) || data.op.is(&EXPAND_DIMS) || data.op.is(&SQUEEZE),
+            Rows::Same => true,
+            _ => false,
         };
         follows.then(|| read.clone())
     }
@@ -158,7 +160,7 @@ impl Lift<'_> {
         let graph = &*self.graph;
         let data = &graph.insts[inst];
         let size = |v: Value| graph.ty(v).shape().num_elements().unwrap_or(usize::MAX);
-        if !data.op.is(&MATMUL) || read.rows < 2 || self.rounds < read.rows {
+        if !data.op.is(&MATMUL) || read.rows < 2 || self.iterations < read.rows {
             return false;
         }
         let columns = graph.ty(data.results[0]).shape().extents().and_then(|dims| dims.last().copied());

@@ -69,12 +69,17 @@ fn visit(graph: &mut Graph, region: Region, cx: &Cx, exact: bool, replaced: &mut
 }
 
 fn taken_branch(graph: &Graph, data: &InstData) -> Option<Region> {
+    taken(graph, data, &data.operands)
+}
+
+/// The region that an instruction takes for operands of `graph`, where it is a conditional and they tell.
+pub(crate) fn taken(graph: &Graph, data: &InstData, operands: &[Value]) -> Option<Region> {
     if data.op.is(&COND) {
-        let predicate = graph.constant(data.operands[0])?.item::<Bool8>()?;
+        let predicate = graph.constant(operands[0])?.item::<Bool8>()?;
         Some(data.regions[usize::from(!predicate.get())])
     } else if data.op.is(&SWITCH) {
         let last = data.regions.len() - 1;
-        let index = graph.constant(data.operands[0])?.item::<i32>()?;
+        let index = graph.constant(operands[0])?.item::<i32>()?;
         Some(data.regions[usize::try_from(index).map_or(last, |i| i.min(last))])
     } else {
         None

@@ -3,15 +3,21 @@
 //! A rule may only give what every run would have given, bit for bit: with NaN, signed zeros and wrapping integers.
 
 use penstock_data::{DType, Dim, Result, Shape, Tensor, with_dtype};
-use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpRef, Region, Type, Value};
+use penstock_ir::{Attr, Attrs, Graph, Inst, InstData, OpDef, OpRef, Region, Rows, Type, Value};
+use penstock_ops::array::{FILL, IDENTITY, RANK, SHAPE, SIZE};
+use penstock_ops::binary::{ADD, ADD_N, DIV, MUL, SUB};
+use penstock_ops::cast::CAST;
 use penstock_ops::control::CONST;
-use penstock_ops::shape_ops::{RESHAPE, permutation};
-use penstock_ops::slicing::box_of;
+use penstock_ops::reduce::SUM_TO_SHAPE;
+use penstock_ops::shape_ops::{BROADCAST_TO, RESHAPE, TRANSPOSE, permutation};
+use penstock_ops::slicing::{SLICE, STRIDED_SLICE};
+use penstock_ops::unary::{CONJ, INVERT, LOGICAL_NOT, NEG};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use crate::Cx;
 use crate::edit::{inherit_name, make_constant, regions, unlisted};
+use crate::known::sizes;
 
 /// What becomes of an instruction of one result.
 enum Rewrite {
@@ -30,25 +36,28 @@ use Rewrite::{Constant, Operands, Reshape};
 type Rule = fn(&Graph, &InstData) -> Option<Rewrite>;
 
 /// `(operator, rule, what it does)`, tried in order.
-const RULES: &[(&str, Rule, &str)] = &[
-    ("identity", |g, i| same(g, i, 0), "identity(x) = x"),
-    ("cast", |g, i| same(g, i, 0), "cast to the dtype it has"),
-    ("add_n", |g, i| (i.operands.len() == 1).then(|| same(g, i, 0)).flatten(), "the sum of one"),
-    ("add", |g, i| neutral(g, i, true, zero_to_add), "x + 0 of integers, x + -0.0"),
-    ("sub", |g, i| neutral(g, i, false, |t| splat(t, 0, Sign::Positive)), "x - 0"),
-    ("mul", |g, i| neutral(g, i, true, |t| splat(t, 1, Sign::Positive)), "x * 1"),
-    ("div", |g, i| neutral(g, i, false, |t| splat(t, 1, Sign::Positive)), "x / 1"),
-    ("neg", |g, i| involution(g, i), "-(-x) = x"),
-    ("logical_not", |g, i| involution(g, i), "not not x = x"),
-    ("invert", |g, i| involution(g, i), "~~x = x"),
-    ("conj", |g, i| involution(g, i), "conj(conj(x)) = x"),
-    ("shape", static_shape, "the shape of a value whose shape is known"),
-    ("reshape", |g, i| exactly_same(g, i), "reshape to the shape it has"),
-    ("reshape", |g, i| through(g, i, "reshape"), "reshape of a reshape"),
-    ("broadcast_to", |g, i| exactly_same(g, i), "broadcast to the shape it has"),
-    ("transpose", transposed_back, "transpose of a transpose"),
-    ("strided_slice", whole, "a slice of everything, with other dimensions of size 1"),
-    ("slice", whole, "a slice of everything"),
+static RULES: &[(&OpDef, Rule, &str)] = &[
+    (&IDENTITY, |g, i| same(g, i, 0), "identity(x) = x"),
+    (&CAST, |g, i| same(g, i, 0), "cast to the dtype it has"),
+    (&ADD_N, |g, i| (i.operands.len() == 1).then(|| same(g, i, 0)).flatten(), "the sum of one"),
+    (&ADD, |g, i| neutral(g, i, true, zero_to_add), "x + 0 of integers, x + -0.0"),
+    (&SUB, |g, i| neutral(g, i, false, |t| splat(t, 0, Sign::Positive)), "x - 0"),
+    (&MUL, |g, i| neutral(g, i, true, |t| splat(t, 1, Sign::Positive)), "x * 1"),
+    (&DIV, |g, i| neutral(g, i, false, |t| splat(t, 1, Sign::Positive)), "x / 1"),
+    (&NEG, |g, i| involution(g, i), "-(-x) = x"),
+    (&LOGICAL_NOT, |g, i| involution(g, i), "not not x = x"),
+    (&INVERT, |g, i| involution(g, i), "~~x = x"),
+    (&CONJ, |g, i| involution(g, i), "conj(conj(x)) = x"),
+    (&SHAPE, known_sizes, "the shape of a value whose shape is known"),
+    (&SIZE, known_sizes, "the size of a value whose shape is known"),
+    (&RANK, known_sizes, "the rank of a value whose rank is known"),
+    (&RESHAPE, |g, i| exactly_same(g, i), "reshape to the shape it has"),
+    (&RESHAPE, through, "reshape of a reshape"),
+    (&BROADCAST_TO, |g, i| exactly_same(g, i), "broadcast to the shape it has"),
+    (&SUM_TO_SHAPE, |g, i| exactly_same(g, i), "the sum to the shape it has"),
+    (&TRANSPOSE, transposed_back, "transpose of a transpose"),
+    (&STRIDED_SLICE, whole, "a slice of everything, with other dimensions of size 1"),
+    (&SLICE, whole, "a slice of everything"),
 ];
 
 /// Applies the rules until none does.
@@ -115,23 +124,21 @@ fn rewrite(graph: &Graph, inst: Inst) -> Option<Rewrite> {
     if data.results.len() != 1 {
         return None;
     }
-    let own = RULES.iter().filter(|(name, ..)| *name == data.op.name).find_map(|(_, rule, _)| rule(graph, data));
+    let own = RULES.iter().filter(|(op, ..)| data.op.is(op)).find_map(|(_, rule, _)| rule(graph, data));
     own.or_else(|| unspread(graph, data))
 }
 
 /// `f(broadcast_to(x, s), y)` is `f(x, y)` where `f` broadcasts by itself, to the same shape.
 fn unspread(graph: &Graph, data: &InstData) -> Option<Rewrite> {
-    // These are computed element by element, but take operands of given shapes.
-    let broadcasts = matches!(data.op.cpu, Cpu::Elementwise(_)) && !matches!(data.op.name, "add_n" | "bias_add");
     let to = graph.ty(data.results[0]).shape();
-    if !broadcasts || data.operands.len() < 2 || to.dims().is_none_or(|dims| dims.contains(&Dim::Unknown)) {
+    if !data.op.broadcasts() || data.operands.len() < 2 || to.dims().is_none_or(|dims| dims.contains(&Dim::Unknown)) {
         return None;
     }
     (0..data.operands.len()).find_map(|k| {
         let inner = &graph.insts[graph.def_inst(data.operands[k])?];
-        let x = match inner.op.name {
-            "broadcast_to" => inner.operands[0],
-            "fill" => inner.operands[1],
+        let x = match inner.op.0 {
+            op if op.is(&BROADCAST_TO) => inner.operands[0],
+            op if op.is(&FILL) => inner.operands[1],
             _ => return None,
         };
         let shapes = data.operands.iter().enumerate().map(|(i, &v)| graph.ty(if i == k { x } else { v }).shape());
@@ -205,9 +212,9 @@ fn involution(graph: &Graph, data: &InstData) -> Option<Rewrite> {
 }
 
 /// `f(f(x, _), s)` is `f(x, s)`: only the outer `s` counts.
-fn through(graph: &Graph, data: &InstData, op: &str) -> Option<Rewrite> {
+fn through(graph: &Graph, data: &InstData) -> Option<Rewrite> {
     let inner = &graph.insts[graph.def_inst(data.operands[0])?];
-    if inner.op.name != op {
+    if inner.op != data.op {
         return None;
     }
     let mut operands = data.operands.clone();
@@ -215,16 +222,8 @@ fn through(graph: &Graph, data: &InstData, op: &str) -> Option<Rewrite> {
     Some(Operands(operands))
 }
 
-fn static_shape(graph: &Graph, data: &InstData) -> Option<Rewrite> {
-    let dims = graph.ty(data.operands[0]).shape().extents()?;
-    match graph.ty(data.results[0]).dtype() {
-        DType::I32 => {
-            let dims: Option<Vec<i32>> = dims.iter().map(|&d| i32::try_from(d).ok()).collect();
-            Some(Constant(Tensor::vector(&dims?)))
-        }
-        DType::I64 => Some(Constant(Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>()))),
-        _ => None,
-    }
+fn known_sizes(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    sizes(data.op.0, &data.attrs, graph.ty(data.operands[0])).map(Constant)
 }
 
 /// A slice by constants that takes all elements in their order: of dimensions, at most some of size 1 come and go.
@@ -233,7 +232,8 @@ fn whole(graph: &Graph, data: &InstData) -> Option<Rewrite> {
     graph.ty(data.results[0]).shape().extents()?;
     let constants: SmallVec<[&Tensor; 3]> =
         data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
-    let cuts = box_of(data.op.name, &dims, &constants, &data.attrs)?;
+    let Rows::Box(box_of) = data.op.rows else { return None };
+    let cuts = box_of(&dims, &constants, &data.attrs)?;
     let all = cuts.iter().zip(&dims).all(|(&(_, step, count), &n)| count == n && (step == 1 || n <= 1));
     all.then_some(Reshape)
 }

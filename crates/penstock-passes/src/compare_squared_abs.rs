@@ -7,9 +7,9 @@ use penstock_data::{DType, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Graph, Inst, OpDef, OpRef, Region, Type, Value};
 use penstock_ops::binary::ADD;
 use penstock_ops::cast::CAST;
-use penstock_ops::compare::{GREATER_EQUAL, LESS, LOGICAL_OR};
+use penstock_ops::compare::{GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_OR};
 use penstock_ops::control::CONST;
-use penstock_ops::unary::{IMAG, IS_INF, REAL, SQUARE};
+use penstock_ops::unary::{ABS, IMAG, IS_INF, REAL, SQUARE};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::smallvec;
 
@@ -34,7 +34,7 @@ struct Compared {
 
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut some = false;
-    graph.visit(&mut |_, _, data| some |= data.op.name == "abs" && graph.ty(data.operands[0]).dtype().is_complex());
+    graph.visit(&mut |_, _, data| some |= data.op.is(&ABS) && graph.ty(data.operands[0]).dtype().is_complex());
     if !some {
         return Ok(());
     }
@@ -68,16 +68,16 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 fn comparison(graph: &Graph, inst: Inst) -> Option<(Compared, Value)> {
     let data = &graph.insts[inst];
     // Whether it holds below, and for the bound itself, of operands in this order.
-    let (below, at) = match data.op.name {
-        "less" => (true, false),
-        "less_equal" => (true, true),
-        "greater" => (false, false),
-        "greater_equal" => (false, true),
-        _ => return None,
-    };
+    let orders = [
+        (&LESS, (true, false)),
+        (&LESS_EQUAL, (true, true)),
+        (&GREATER, (false, false)),
+        (&GREATER_EQUAL, (false, true)),
+    ];
+    let (below, at) = orders.into_iter().find(|(op, _)| data.op.is(op))?.1;
     let (side, magnitude) = (0..2).find_map(|side| {
         let made = &graph.insts[graph.def_inst(data.operands[side])?];
-        (made.op.name == "abs").then_some((side, made))
+        (made.op.is(&ABS)).then_some((side, made))
     })?;
     let z = magnitude.operands[0];
     let dtype = graph.ty(z).dtype();

@@ -62,7 +62,8 @@ pub fn compute(
             outputs[0] = inputs[0].clone();
             kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env })?;
         }
-        Cpu::Executor => match attrs.0.first() {
+        Cpu::Variable(_) => return Err(Error::internal("changes a variable")),
+        Cpu::Executor(_) => match attrs.0.first() {
             Some(Attr::Tensor(value)) if op.name == penstock_ir::CONST => outputs[0] = value.clone(),
             _ => return Err(Error::internal("runs in a graph only")),
         },

@@ -25,7 +25,15 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     group(
         graph,
         cx,
-        &Rule { op: &FUSED, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &is_view },
+        &Rule {
+            op: &FUSED,
+            candidate: &candidate,
+            size: &|_| 1,
+            fits: &fits,
+            extends: &extends,
+            pays: &pays,
+            own: &is_view,
+        },
     );
     // Views that groups have copies of.
     dce::run(graph, cx)
@@ -54,7 +62,15 @@ pub(crate) fn run_in_loops(graph: &mut Graph, cx: &Cx) -> Result<()> {
     group(
         graph,
         cx,
-        &Rule { op: &FUSED, candidate: &small, fits: &fits, extends: &extends, pays: &pays, own: &is_view },
+        &Rule {
+            op: &FUSED,
+            candidate: &small,
+            size: &|_| 1,
+            fits: &fits,
+            extends: &extends,
+            pays: &pays,
+            own: &is_view,
+        },
     );
     dce::run(graph, cx)
 }
@@ -78,7 +94,7 @@ pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
         .then(|| n * size.max(1) >= cx.thresholds.fused_bytes)
 }
 
-fn fits(graph: &Graph, insts: &[Inst], cx: &Cx) -> bool {
+fn fits(graph: &Graph, insts: &[Inst], _: usize, cx: &Cx) -> bool {
     let Thresholds { fused_insts, fused_streams, fused_row_bytes, .. } = cx.thresholds;
     insts.len() <= fused_insts
         && streams(graph, insts) <= fused_streams

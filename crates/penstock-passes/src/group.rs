@@ -16,8 +16,10 @@ pub(crate) struct Rule<'a> {
     pub(crate) op: &'static OpDef,
     /// Whether a group can start with an instruction; `None` for one that can be in no group.
     pub(crate) candidate: &'a dyn Fn(&Graph, Inst, &Cx) -> Option<bool>,
-    /// Whether these instructions, in their order in the region, may be one group.
-    pub(crate) fits: &'a dyn Fn(&Graph, &[Inst], &Cx) -> bool,
+    /// What an instruction counts, for `fits`.
+    pub(crate) size: &'a dyn Fn(Inst) -> usize,
+    /// Whether these instructions, in their order in the region, may be one group; they count so much.
+    pub(crate) fits: &'a dyn Fn(&Graph, &[Inst], usize, &Cx) -> bool,
     /// Whether a group certainly still is one with an instruction behind it, where that is known without looking at all of it.
     pub(crate) extends: &'a dyn Fn(&Graph, &Members<'_>, Inst, &Cx) -> bool,
     /// Whether the group is worth making.
@@ -62,6 +64,8 @@ pub(crate) struct Members<'a> {
 /// Instructions that will be one, at the place of the last of them.
 struct Group {
     insts: Vec<Inst>,
+    /// What they count.
+    size: usize,
     /// Their operands and results.
     values: FxHashSet<Value>,
     /// Assignments of results to variables, which can wait until the group has run.
@@ -108,7 +112,9 @@ fn group_region(
         let candidate = (rule.candidate)(graph, inst, cx);
         let mut values: FxHashSet<Value> =
             candidate.map_or_else(FxHashSet::default, |_| values_of(graph, inst).collect());
-        let (mut merged, mut assigns) = (vec![inst], Vec::new());
+        let (mut merged, mut size, mut assigns) = (vec![inst], (rule.size)(inst), Vec::new());
+        // The group with the most instructions goes on as it is; what comes to it is noted.
+        let (mut home, mut come) = (None, vec![inst]);
         for group in used {
             // What is joined is closed as a group of its own, as is what another instruction has used.
             groups[group].closed = true;
@@ -120,15 +126,24 @@ fn group_region(
             if merged.len() == 1 && (rule.extends)(graph, &members, inst, cx) {
                 joined.insts.push(inst);
                 merged = std::mem::take(&mut joined.insts);
+                home = Some(group);
             } else {
-                let mut both: Vec<Inst> = joined.insts.iter().chain(&merged).copied().collect();
-                both.sort_unstable_by_key(|i| position[i]);
-                if !(rule.fits)(graph, &both, cx) {
+                let larger = joined.insts.len() >= merged.len();
+                let (most, few) = if larger { (&joined.insts, &merged) } else { (&merged, &joined.insts) };
+                let both = with_members(most, few, &position);
+                if !(rule.fits)(graph, &both, size + joined.size, cx) {
                     continue;
                 }
-                merged = both;
+                if larger {
+                    come = std::mem::replace(&mut merged, both);
+                    home = Some(group);
+                } else {
+                    come.append(&mut joined.insts);
+                    merged = both;
+                }
                 joined.insts.clear();
             }
+            size += joined.size;
             // The fewer are put among the others.
             if values.len() < joined.values.len() {
                 std::mem::swap(&mut values, &mut joined.values);
@@ -137,14 +152,19 @@ fn group_region(
             assigns.append(&mut joined.assigns);
         }
         let starts = candidate.is_some_and(|starts| starts);
-        if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged, cx)) {
+        if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged, size, cx)) {
             continue;
         }
-        assigned.extend(assigns.iter().map(|&a| (graph.insts[a].operands[0], groups.len())));
-        for &member in &merged {
-            group_of.extend(graph.insts[member].results.iter().map(|&v| (v, groups.len())));
+        let at = home.unwrap_or(groups.len());
+        assigned.extend(assigns.iter().map(|&a| (graph.insts[a].operands[0], at)));
+        for &member in &come {
+            group_of.extend(graph.insts[member].results.iter().map(|&v| (v, at)));
         }
-        groups.push(Group { insts: merged, values, assigns, closed: false, user: None });
+        let group = Group { insts: merged, size, values, assigns, closed: false, user: None };
+        match home {
+            Some(at) => groups[at] = group,
+            None => groups.push(group),
+        }
     }
     let mut at: FxHashMap<Inst, SmallVec<[Inst; 1]>> = FxHashMap::default();
     let mut gone: FxHashSet<Inst> = FxHashSet::default();
@@ -171,6 +191,17 @@ fn group_region(
             at.get(&inst).cloned().unwrap_or_else(stays)
         })
         .collect();
+}
+
+/// Some instructions with a few more among them, in their order in the region.
+fn with_members(most: &[Inst], few: &[Inst], position: &FxHashMap<Inst, usize>) -> Vec<Inst> {
+    let mut all = Vec::with_capacity(most.len() + few.len());
+    all.extend_from_slice(most);
+    for inst in few {
+        let at = all.partition_point(|i| position[i] < position[inst]);
+        all.insert(at, *inst);
+    }
+    all
 }
 
 fn values_of(graph: &Graph, inst: Inst) -> impl Iterator<Item = Value> {

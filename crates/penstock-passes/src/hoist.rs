@@ -1,48 +1,19 @@
 //! Loop-invariant motion.
 
 use penstock_data::{Result, Shape};
-use penstock_ir::{Cpu, Graph, Inst, Region, Value};
+use penstock_ir::{Cpu, Fails, Graph, Inst, Region, Value};
 use penstock_ops::control::{CONST, WHILE};
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::shape_ops::TRANSPOSE;
-use penstock_ops::slicing::SLICE;
 use rustc_hash::FxHashMap;
 
 use crate::edit::unlisted;
 use crate::{Cx, dce};
 
-/// Kernels that never fail on operands of the shapes that inference accepted.
-const SAFE: &[&str] = &[
-    "matmul",
-    "matmul_int32",
-    "transpose",
-    "concat",
-    "stack",
-    "expand_dims",
-    "squeeze",
-    "reshape",
-    "broadcast_to",
-    "fill",
-    "zeros_like",
-    "ones_like",
-    "one_hot",
-    "reduce_sum",
-    "reduce_mean",
-    "reduce_max",
-    "reduce_min",
-    "reduce_prod",
-    "reduce_all",
-    "reduce_any",
-    "softmax",
-    "log_softmax",
-];
-/// Elementwise operators that reject some operands, where these are integers.
-const CHECKED: &[&str] = &["floordiv", "floormod", "truncatediv", "truncatemod", "pow"];
-
-/// Moves instructions that give the same in every round to before their loop, and transpositions of matrices by which each
-/// round multiplies.
+/// Moves instructions that give the same in every iteration to before their loop, and transpositions of matrices by which each
+/// iteration multiplies.
 ///
-/// A loop may run no round, and then these ran for nothing: so only such move as cannot fail. Each goes to the outermost place
+/// A loop may run no iteration, and then these ran for nothing: so only such move as cannot fail. Each goes to the outermost place
 /// that it can have at once, so that the time does not grow with the depth of loops.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     keep_outside(graph, cx)?;
@@ -52,7 +23,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     Ok(())
 }
 
-/// Puts what loop variables start with in place of those that each round leaves as they are.
+/// Puts what loop variables start with in place of those that each iteration leaves as they are.
 fn keep_outside(graph: &mut Graph, cx: &Cx) -> Result<()> {
     let mut loops: Vec<Inst> = Vec::new();
     graph.visit(&mut |_, inst, data| {
@@ -144,7 +115,7 @@ impl Mover<'_> {
     }
 
     /// A product, to be listed at `depth`, by the transpose of a matrix from outside of its loop becomes one by what an
-    /// instruction outside transposes once for all rounds: a kernel goes through memory by rows.
+    /// instruction outside transposes once for all iterations: a kernel goes through memory by rows.
     fn turn_once(&mut self, inst: Inst, depth: usize) {
         let data = &self.graph.insts[inst];
         let Some(flag) = data.op.is(&MATMUL).then(|| data.op.attr_index("transpose_b")).flatten() else { return };
@@ -173,7 +144,7 @@ impl Mover<'_> {
 pub fn rejects_elements(graph: &Graph, inst: Inst) -> bool {
     let data = &graph.insts[inst];
     let integers = data.operands.iter().any(|&v| graph.ty(v).dtype().is_integer());
-    matches!(data.op.cpu, Cpu::Elementwise(_)) && integers && CHECKED.contains(&data.op.name)
+    integers && data.op.fails == Fails::OnIntegers
 }
 
 /// Whether an instruction cannot fail, whatever its operands are.
@@ -183,26 +154,18 @@ pub(crate) fn never_fails(graph: &Graph, inst: Inst) -> bool {
     fixed
         && match data.op.cpu {
             Cpu::Elementwise(_) => !rejects_elements(graph, inst),
-            Cpu::Kernel(_) => data.op.is_pure() && (SAFE.contains(&data.op.name) || is_known_slice(graph, inst)),
-            Cpu::Update(_) => false,
-            Cpu::Executor => data.op.is(&CONST),
+            Cpu::Kernel(_) => data.op.is_pure() && never_rejects(graph, inst),
+            Cpu::Update(_) | Cpu::Variable(_) => false,
+            Cpu::Executor(_) => data.op.is(&CONST),
         }
 }
 
-/// Whether an instruction is a slice by constants, which inference has seen to be inside.
-fn is_known_slice(graph: &Graph, inst: Inst) -> bool {
+/// Whether an instruction of known extents takes all values of its operands: inference has seen those that it may refuse.
+fn never_rejects(graph: &Graph, inst: Inst) -> bool {
     let data = &graph.insts[inst];
-    data.op.is(&SLICE) && data.operands[1..].iter().all(|&v| graph.constant(v).is_some())
-}
-
-#[cfg(test)]
-mod tests {
-    use penstock_ir::OpSet;
-
-    #[test]
-    fn the_listed_operators_exist() {
-        for name in super::SAFE.iter().chain(super::CHECKED) {
-            assert!(penstock_ops::Ops.find(name).is_some(), "{name}");
-        }
+    match data.op.fails {
+        Fails::Never => true,
+        Fails::OnOperands(places) => places.iter().all(|&i| graph.constant(data.operands[i]).is_some()),
+        Fails::OnIntegers | Fails::OnShapes | Fails::OnValues => false,
     }
 }

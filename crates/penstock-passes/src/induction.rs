@@ -1,17 +1,18 @@
-//! Loops that only count: what they end with is computed from the number of their rounds.
+//! Loops that only count: what they end with is computed from the number of their iterations.
 //!
-//! A loop variable that grows by the same in every round, or by what such a variable is, is a recurrence: after `t`
-//! rounds it is `a + b * t + c * t * (t - 1) / 2`, for integers that wrap around as well. O. Bachmann, P. Wang, E. Zima,
-//! 1994, Chains of recurrences. Where all variables are, and the number of rounds is known from the condition, the
+//! A loop variable that grows by the same in every iteration, or by what such a variable is, is a recurrence: after `t`
+//! iterations it is `a + b * t + c * t * (t - 1) / 2`, for integers that wrap around as well. O. Bachmann, P. Wang, E. Zima,
+//! 1994, Chains of recurrences. Where all variables are, and the number of iterations is known from the condition, the
 //! loop starts with what it ends with, and its condition is false at once. A loop whose counter would wrap around before it
 //! meets its bound starts as it did.
 
 use penstock_data::{DType, Loc, Result, Tensor, with_dtype};
 use penstock_ir::{Attr, Attrs, Def, Graph, Inst, InstData, OpDef, OpRef, Region, Type, Value, ValueData};
-use penstock_ops::binary;
+use penstock_ops::binary::{self, ADD, MUL, SUB};
 use penstock_ops::cast::CAST;
-use penstock_ops::compare::{GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, NOT_EQUAL, SELECT};
+use penstock_ops::compare::{GREATER_EQUAL, LESS_EQUAL, LOGICAL_AND, SELECT};
 use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::counted::{Compare, CountedLoop, Number, limits};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -57,7 +58,7 @@ fn visit(graph: &mut Graph, region: Region, cx: &Cx, replaced: &mut FxHashMap<Va
     Ok(())
 }
 
-/// A number that is the same in every round.
+/// A number that is the same in every iteration.
 #[derive(Clone, PartialEq, Debug)]
 enum Fixed {
     Const(i128),
@@ -109,10 +110,10 @@ fn folded(a: &Fixed, b: &Fixed, f: fn(i128, i128) -> Option<i128>) -> Option<Fix
     }
 }
 
-/// `a + b * t + c * t * (t - 1) / 2` in round `t`, modulo what the dtype has.
+/// `a + b * t + c * t * (t - 1) / 2` in iteration `t`, modulo what the dtype has.
 type Recurrence = [Fixed; 3];
 
-/// What an instruction of the body gives: a recurrence, and perhaps the value that a variable has in this round.
+/// What an instruction of the body gives: a recurrence, and perhaps the value that a variable has in this iteration.
 #[derive(Clone)]
 struct Form {
     own: Option<usize>,
@@ -162,13 +163,13 @@ impl Form {
 /// What is known of a loop variable.
 #[derive(Clone)]
 enum Variable {
-    /// Its value in round `t`.
+    /// Its value in iteration `t`.
     Recurs(Recurrence),
-    /// From the second round on, the value of the recurrence in the round before.
+    /// From the second iteration on, the value of the recurrence in the iteration before.
     Follows(Recurrence),
 }
 
-/// A loop of which all variables are known in each round, as is the number of rounds.
+/// A loop of which all variables are known in each iteration, as is the number of iterations.
 struct Counted {
     init: SmallVec<[Value; 3]>,
     variables: Vec<Variable>,
@@ -176,7 +177,7 @@ struct Counted {
     /// The variable that the condition compares with the bound, and what it grows by.
     counter: usize,
     step: i128,
-    how: &'static OpDef,
+    how: Compare,
     bound: Fixed,
 }
 
@@ -196,35 +197,20 @@ impl Counted {
             Some(c) => Some(Fixed::Const(c)),
             None => (!inside(v)).then_some(Fixed::Value(v)),
         };
-        // The condition compares a variable with what is the same in every round.
-        let tests = &graph.regions[condition];
-        let test = &graph.insts[graph.def_inst(tests.results[0])?];
-        let compares = test.operands.len() == 2 && COMPARISONS.iter().any(|op| test.op.is(op));
-        if !compares || tests.insts.iter().filter(|&&i| !graph.insts[i].op.is(&CONST)).count() != 1 {
-            return None;
-        }
+        let counted = CountedLoop::new(graph, data);
+        let test = counted.test().filter(|test| counted.only_tests() && test.number.offset == 0)?;
+        let Number::Const(step) = counted.step(test.number.variable)? else { return None };
         let variables = recurrences(graph, data, body, &fixed)?;
-        let side = |v: Value| match tests.params.iter().position(|&p| p == v) {
-            Some(k) => match &variables[k] {
-                Variable::Recurs(r) => Some((Some(k), r.clone())),
-                Variable::Follows(_) => None,
-            },
-            None => Some((None, [fixed(v)?, ZERO, ZERO])),
+        let (counter, how, step) = (test.number.variable, test.how, i128::from(step));
+        let bound = match test.bound {
+            Number::Const(bound) => Fixed::Const(bound.into()),
+            Number::Value(bound) => Fixed::Value(bound),
         };
-        let (counter, step, bound, how) = match (side(test.operands[0])?, side(test.operands[1])?) {
-            ((Some(k), [_, Fixed::Const(step), ZERO]), (_, [bound, ZERO, ZERO])) if step != 0 => {
-                (k, step, bound, test.op.0)
-            }
-            ((_, [bound, ZERO, ZERO]), (Some(k), [_, Fixed::Const(step), ZERO])) if step != 0 => {
-                (k, step, bound, flipped(test.op.0))
-            }
-            _ => return None,
-        };
-        let counts = match how.name {
-            "less" | "less_equal" => step > 0,
-            "greater" | "greater_equal" => step < 0,
-            _ => step == 1 || step == -1,
-        };
+        let counts = match how {
+            Compare::Less | Compare::LessEqual => step > 0,
+            Compare::Greater | Compare::GreaterEqual => step < 0,
+            Compare::NotEqual => step.abs() == 1,
+        } && matches!(variables[counter], Variable::Recurs(_));
         let dtypes = data.results.iter().map(|&v| graph.ty(v).dtype()).collect();
         counts.then(|| Counted { init: data.operands.clone(), variables, dtypes, counter, step, how, bound })
     }
@@ -232,12 +218,12 @@ impl Counted {
     /// The bounds at which the counter stops before it wraps around.
     fn safe_bounds(&self) -> (i128, i128) {
         let (low, high) = limits(self.dtypes[self.counter]);
-        match self.how.name {
-            "less" => (low, high - self.step + 1),
-            "less_equal" => (low, high - self.step),
-            "greater" => (low - self.step - 1, high),
-            "greater_equal" => (low - self.step, high),
-            _ => (low, high),
+        match self.how {
+            Compare::Less => (low, high - self.step + 1),
+            Compare::LessEqual => (low, high - self.step),
+            Compare::Greater => (low - self.step - 1, high),
+            Compare::GreaterEqual => (low - self.step, high),
+            Compare::NotEqual => (low, high),
         }
     }
 
@@ -250,13 +236,13 @@ impl Counted {
         }
     }
 
-    /// Adds instructions that compute what the variables are after the last round, if that comes; else what they are at
+    /// Adds instructions that compute what the variables are after the last iteration, if that comes; else what they are at
     /// first.
     fn last(&self, at: &mut Place<'_>) -> Result<SmallVec<[Value; 3]>> {
         let dtype = self.dtypes[self.counter];
         let wide = unsigned(dtype);
         let (start, bound) = (self.init[self.counter], at.fixed(&self.bound, dtype)?);
-        let mut runs = at.op(self.how, &[start, bound], DType::Bool)?;
+        let mut runs = at.op(self.how.op(), &[start, bound], DType::Bool)?;
         let (low, high) = self.safe_bounds();
         if !self.surely_ends() {
             let (how, limit) = if self.step > 0 { (&LESS_EQUAL, high) } else { (&GREATER_EQUAL, low) };
@@ -267,28 +253,28 @@ impl Counted {
         // The distance is a number without a sign, and at least 1 where the loop runs and the bound is left out.
         let ends = if self.step > 0 { [bound, start] } else { [start, bound] };
         let distance = at.op(&binary::SUB, &ends, dtype)?;
-        let mut rounds = at.cast(distance, dtype, wide)?;
+        let mut iterations = at.cast(distance, dtype, wide)?;
         let one = at.constant(1, wide)?;
-        let inclusive = self.how.is(&LESS_EQUAL) || self.how.is(&GREATER_EQUAL);
+        let inclusive = matches!(self.how, Compare::LessEqual | Compare::GreaterEqual);
         if self.step.abs() > 1 {
             let divisor = at.constant(self.step.abs(), wide)?;
             if !inclusive {
-                rounds = at.op(&binary::SUB, &[rounds, one], wide)?;
+                iterations = at.op(&binary::SUB, &[iterations, one], wide)?;
             }
-            rounds = at.op(&binary::FLOORDIV, &[rounds, divisor], wide)?;
+            iterations = at.op(&binary::FLOORDIV, &[iterations, divisor], wide)?;
         }
         if self.step.abs() > 1 || inclusive {
-            rounds = at.op(&binary::ADD, &[rounds, one], wide)?;
+            iterations = at.op(&binary::ADD, &[iterations, one], wide)?;
         }
         let follows = self.variables.iter().any(|v| matches!(v, Variable::Follows(_)));
-        let before = if follows { at.op(&binary::SUB, &[rounds, one], wide)? } else { rounds };
+        let before = if follows { at.op(&binary::SUB, &[iterations, one], wide)? } else { iterations };
         let mut last = SmallVec::new();
         for ((variable, &dtype), &init) in self.variables.iter().zip(&self.dtypes).zip(&self.init) {
-            let (recurrence, rounds) = match variable {
-                Variable::Recurs(r) => (r, rounds),
+            let (recurrence, iterations) = match variable {
+                Variable::Recurs(r) => (r, iterations),
                 Variable::Follows(r) => (r, before),
             };
-            let end = at.after(recurrence, rounds, wide, dtype)?;
+            let end = at.after(recurrence, iterations, wide, dtype)?;
             last.push(at.op(&SELECT, &[runs, end, init], dtype)?);
         }
         Ok(last)
@@ -320,13 +306,11 @@ fn recurrences(
                 continue;
             }
             // Anything else has effects, or makes what is no recurrence.
-            let (&[x, y], "add" | "sub" | "mul") = (&data.operands[..], data.op.name) else { return None };
+            let &[x, y] = &data.operands[..] else { return None };
+            let combine = [(&ADD, Form::add as fn(_, _) -> _), (&SUB, Form::sub), (&MUL, Form::mul)];
+            let combine = combine.into_iter().find(|(op, _)| data.op.is(op))?.1;
             let form = |v: Value| forms.get(&v).cloned().or_else(|| fixed(v).map(Form::fixed));
-            let given = form(x).zip(form(y)).and_then(|(x, y)| match data.op.name {
-                "add" => x.add(y),
-                "sub" => x.sub(y),
-                _ => x.mul(y),
-            });
+            let given = form(x).zip(form(y)).and_then(|(x, y)| combine(x, y));
             forms.extend(given.filter(|form| form.size() <= MAX_SIZE).map(|form| (data.results[0], form)));
         }
         let mut more = false;
@@ -349,31 +333,12 @@ fn recurrences(
     }
 }
 
-/// What a loop may go on by.
-static COMPARISONS: [&OpDef; 5] = [&LESS, &LESS_EQUAL, &GREATER, &GREATER_EQUAL, &NOT_EQUAL];
-
-/// The comparison with its operands exchanged.
-fn flipped(op: &'static OpDef) -> &'static OpDef {
-    match op.name {
-        "less" => &GREATER,
-        "less_equal" => &GREATER_EQUAL,
-        "greater" => &LESS,
-        "greater_equal" => &LESS_EQUAL,
-        _ => op,
-    }
-}
-
 /// The value of an integer scalar.
 fn whole(scalar: &Tensor) -> Option<i128> {
     if scalar.rank() != 0 {
         return None;
     }
     with_dtype!(integer, scalar.dtype(), T => scalar.item::<T>().map(i128::from), else None)
-}
-
-fn limits(dtype: DType) -> (i128, i128) {
-    let bits = 8 * dtype.size();
-    if dtype.is_unsigned() { (0, (1 << bits) - 1) } else { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) }
 }
 
 /// The dtype of as many bits without a sign.
@@ -442,20 +407,20 @@ impl Place<'_> {
         self.op(op, &operands, dtype)
     }
 
-    /// The value of a recurrence after so many rounds, a number of dtype `wide`.
-    fn after(&mut self, [a, b, c]: &Recurrence, rounds: Value, wide: DType, dtype: DType) -> Result<Value> {
+    /// The value of a recurrence after so many iterations, a number of dtype `wide`.
+    fn after(&mut self, [a, b, c]: &Recurrence, iterations: Value, wide: DType, dtype: DType) -> Result<Value> {
         let mut sum = self.fixed(a, dtype)?;
         if *b != ZERO {
-            let times = self.cast(rounds, wide, dtype)?;
+            let times = self.cast(iterations, wide, dtype)?;
             let growth = self.times(b, times, dtype)?;
             sum = if *a == ZERO { growth } else { self.op(&binary::ADD, &[sum, growth], dtype)? };
         }
         if *c != ZERO {
             // t * (t - 1) / 2 is t / 2, rounded down, times the odd one of t and t - 1: so nothing is lost above the top bit.
             let one = self.constant(1, wide)?;
-            let odd = self.op(&binary::BITWISE_AND, &[rounds, one], wide)?;
-            let half = self.op(&binary::RIGHT_SHIFT, &[rounds, one], wide)?;
-            let less = self.op(&binary::SUB, &[rounds, one], wide)?;
+            let odd = self.op(&binary::BITWISE_AND, &[iterations, one], wide)?;
+            let half = self.op(&binary::RIGHT_SHIFT, &[iterations, one], wide)?;
+            let less = self.op(&binary::SUB, &[iterations, one], wide)?;
             let other = self.op(&binary::ADD, &[less, odd], wide)?;
             let (half, other) = (self.cast(half, wide, dtype)?, self.cast(other, wide, dtype)?);
             let pairs = self.op(&binary::MUL, &[half, other], dtype)?;

@@ -129,7 +129,7 @@ impl<'a> Group<'a> {
         let ([result], Cpu::Elementwise(_)) = (&data.results[..], data.op.cpu) else { return false };
         // The bias is along the last dimension.
         let extents = |v: Value| graph.ty(v).shape().extents();
-        data.op.name != "bias_add"
+        data.op.broadcasts()
             && graph.values[*result].region == self.region
             && extents(*result).as_ref() == Some(&self.dims)
             && data

@@ -10,12 +10,14 @@ mod compare_squared_abs;
 mod cse;
 mod dce;
 mod edit;
+mod elements;
 pub mod evaluate;
 mod fold;
 mod fuse;
 mod group;
 mod hoist;
 mod induction;
+mod known;
 mod layout;
 pub mod lists;
 mod native;
@@ -35,7 +37,8 @@ pub mod view;
 use std::cell::Cell;
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Graph, Type, compact, verify_after};
+use penstock_ir::{Graph, Type, Verified, checks_trusted, compact, verify_after};
+use penstock_kernels::pool;
 
 pub use hoist::rejects_elements;
 pub use specialise::specialise;
@@ -74,7 +77,8 @@ pub static PASSES: &[Pass] = &[
 ];
 
 /// What the executor does beyond the passes, by the names under which [`Options`] leaves it out.
-pub static PLANNING: &[&str] = &["strips", "row_loops", "slabs", "concurrent", "vectors", "resolve"];
+pub static PLANNING: &[&str] =
+    &["pipelines", "row_loops", "concurrent", "vectors", "resolve", "exact_sizes", "size_patterns"];
 
 /// All that [`Options`] can leave out: the passes, and what the executor does beyond them.
 pub fn switches() -> impl Iterator<Item = &'static str> {
@@ -163,7 +167,7 @@ impl Cx {
 ///
 /// # Errors
 /// As [`Options::from_env`]; what inference reports when it is asked again; `Internal` where a pass breaks an invariant.
-pub fn optimize(graph: &Graph) -> Result<Graph> {
+pub fn optimize(graph: &Verified) -> Result<Verified> {
     let types: Vec<Type> = graph.inputs().iter().map(|&v| graph.ty(v).clone()).collect();
     optimize_for(graph, &types, &Options::from_env()?)
 }
@@ -173,7 +177,7 @@ pub fn optimize(graph: &Graph) -> Result<Graph> {
 /// # Errors
 /// As [`optimize`]; what inference reports for the more exact types, which may be that of an instruction that no run
 /// would reach.
-pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<Graph> {
+pub fn optimize_for(graph: &Verified, types: &[Type], options: &Options) -> Result<Verified> {
     optimize_noting(graph, types, options, &mut |_, _| ())
 }
 
@@ -182,27 +186,33 @@ pub fn optimize_for(graph: &Graph, types: &[Type], options: &Options) -> Result<
 /// # Errors
 /// As [`optimize_for`].
 pub fn optimize_noting(
-    graph: &Graph,
+    graph: &Verified,
     types: &[Type],
     options: &Options,
     note: &mut dyn FnMut(&'static str, u64),
-) -> Result<Graph> {
+) -> Result<Verified> {
     let cx = Cx { fuel: Cell::new(options.fuel), thresholds: options.thresholds };
-    let mut graph = specialise(graph, types)?;
+    let mut graph = specialise(graph, types)?.into_graph();
     if options.check_numerics {
         check::run(&mut graph)?;
     }
     for pass in PASSES {
         if options.allows(pass.name) {
+            pool::stop_if_asked();
             let fuel = cx.fuel.get();
             (pass.run)(&mut graph, &cx)?;
             note(pass.name, fuel - cx.fuel.get());
-            if cfg!(debug_assertions) {
+            if checks_trusted() {
                 verify_after(&graph, pass.name)?;
             }
         }
     }
-    Ok(compact(&graph))
+    #[expect(unsafe_code, reason = "the passes are trusted where nobody asks for checks")]
+    // SAFETY: the graph was verified, and each pass makes a graph that the verifier accepts of one: the loop above has it say so in
+    // debug builds, which run every test, and where `PENSTOCK_VERIFY` asks for it.
+    unsafe {
+        Verified::trusted(compact(&graph), "compact")
+    }
 }
 
 #[cfg(test)]
@@ -215,7 +225,10 @@ mod tests {
         assert!(left_out("").unwrap().is_empty());
         for wrong in ["cse", "-csee", "-cse;-fuse"] {
             let message = left_out(wrong).unwrap_err().to_string();
-            assert!(message.contains(wrong) && message.contains("-hoist") && message.contains("-slabs"), "{message}");
+            assert!(
+                message.contains(wrong) && message.contains("-hoist") && message.contains("-pipelines"),
+                "{message}"
+            );
         }
     }
 }

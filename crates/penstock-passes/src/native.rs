@@ -24,12 +24,12 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
             continue;
         }
         let sizes = Sizes::of(graph, small, cx.thresholds.native_bytes);
-        let size = |insts: &[Inst]| insts.iter().map(|i| sizes.all.get(i).copied().unwrap_or(1)).sum::<usize>();
-        let fits = |_: &Graph, insts: &[Inst], cx: &Cx| size(insts) <= cx.thresholds.native_insts_most;
+        let size = |inst: Inst| sizes.all.get(&inst).copied().unwrap_or(1);
+        let fits = |_: &Graph, _: &[Inst], size: usize, cx: &Cx| size <= cx.thresholds.native_insts_most;
         let loops = |graph: &Graph, insts: &[Inst]| insts.iter().any(|&i| graph.insts[i].op.is(&WHILE));
         let pays = |graph: &Graph, insts: &[Inst]| match small {
             true => insts.iter().any(|i| sizes.loops.contains(i)) && !takes_lists(graph, insts),
-            false => size(insts) >= cx.thresholds.native_insts || loops(graph, insts),
+            false => insts.iter().map(|&i| size(i)).sum::<usize>() >= cx.thresholds.native_insts || loops(graph, insts),
         };
         let candidate = |_: &Graph, inst: Inst, _: &Cx| {
             (sizes.all.contains_key(&inst) && (!small || sizes.near.contains(&inst))).then_some(true)
@@ -41,7 +41,15 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         group(
             graph,
             cx,
-            &Rule { op: &NATIVE, candidate: &candidate, fits: &fits, extends: &extends, pays: &pays, own: &own },
+            &Rule {
+                op: &NATIVE,
+                candidate: &candidate,
+                size: &size,
+                fits: &fits,
+                extends: &extends,
+                pays: &pays,
+                own: &own,
+            },
         );
     }
     Ok(())

@@ -1,7 +1,7 @@
 //! Products of which only some columns are used.
 //!
 //! The cotangent of `concat([x, h], 1)` is a product that is split into those of `x` and `h`. A recurrent net wants that of
-//! `h` alone: so each round multiplies by the columns of the matrix that this takes, which are taken in front of the loop.
+//! `h` alone: so each iteration multiplies by the columns of the matrix that this takes, which are taken in front of the loop.
 
 use penstock_data::{Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Def, Graph, Inst, InstData, OpRef, Region, Type, Value, ValueData};

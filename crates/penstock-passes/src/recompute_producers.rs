@@ -4,9 +4,15 @@
 //! is in registers and in the first-level cache; to keep them takes a pass over memory in between, and a group of its own.
 
 use penstock_data::{Dims, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, OpDef, Region, Type, Value};
+use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, OpDef, Region, Rows, Type, Value};
+use penstock_ops::binary::{ADD, DIV, MAXIMUM, MINIMUM, MUL, SUB};
+use penstock_ops::cast::CAST;
+use penstock_ops::compare::{
+    EQUAL, GREATER, GREATER_EQUAL, LESS, LESS_EQUAL, LOGICAL_AND, LOGICAL_OR, LOGICAL_XOR, NOT_EQUAL, SELECT,
+};
 use penstock_ops::control::CONST;
-use penstock_ops::slicing::{SLICE, box_of};
+use penstock_ops::slicing::SLICE;
+use penstock_ops::unary::{ABS, LOGICAL_NOT, NEG, RECIPROCAL, RELU, RSQRT, SQRT, SQUARE};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -117,14 +123,12 @@ impl<'a> Finder<'a> {
     /// The window that an instruction gives.
     fn window(&self, inst: Inst) -> Option<Window> {
         let data = &self.graph.insts[inst];
-        if !matches!(data.op.name, "slice" | "strided_slice") {
-            return None;
-        }
+        let Rows::Box(box_of) = data.op.rows else { return None };
         let from = self.graph.ty(data.operands[0]).shape().extents()?;
         let to = self.graph.ty(data.results[0]).shape().extents()?;
         let constants: Option<SmallVec<[&Tensor; 3]>> =
             data.operands[1..].iter().map(|&v| self.graph.constant(v)).collect();
-        let cuts = box_of(data.op.name, &from, &constants?, &data.attrs)?;
+        let cuts = box_of(&from, &constants?, &data.attrs)?;
         let counts = cuts.iter().map(|&(_, _, count)| count);
         let plain = counts.eq(to.iter().copied()) && cuts.iter().all(|&(_, step, count)| step == 1 && count > 0);
         let cut: Cut = cuts.iter().map(|&(begin, _, count)| (begin, count)).collect();
@@ -214,7 +218,7 @@ impl<'a> Finder<'a> {
         while let Some(inst) = open.pop() {
             let data = &graph.insts[inst];
             let Some(dims) = graph.ty(data.results[0]).shape().extents() else { return false };
-            operations += operations_of(data.op.name);
+            operations += operations_of(data.op.0);
             if (cuts.len() - 1) * operations > most {
                 return false;
             }
@@ -246,14 +250,42 @@ fn request(requests: &mut FxHashMap<Value, Vec<Cut>>, window: Window) {
     }
 }
 
+/// Operators that are one operation of the machine.
+static SINGLE: &[&OpDef] = &[
+    &ADD,
+    &SUB,
+    &MUL,
+    &NEG,
+    &ABS,
+    &SQUARE,
+    &MAXIMUM,
+    &MINIMUM,
+    &SELECT,
+    &CAST,
+    &RELU,
+    &LESS,
+    &LESS_EQUAL,
+    &GREATER,
+    &GREATER_EQUAL,
+    &EQUAL,
+    &NOT_EQUAL,
+    &LOGICAL_AND,
+    &LOGICAL_OR,
+    &LOGICAL_NOT,
+    &LOGICAL_XOR,
+];
+/// Operators that divide once, or take a root.
+static DIVIDING: &[&OpDef] = &[&DIV, &SQRT, &RECIPROCAL, &RSQRT];
+
 /// About how many operations of the machine an operator is.
-fn operations_of(name: &str) -> usize {
-    match name {
-        "add" | "sub" | "mul" | "neg" | "abs" | "square" | "maximum" | "minimum" | "select" | "cast" | "relu" => 1,
-        "less" | "less_equal" | "greater" | "greater_equal" | "equal" | "not_equal" => 1,
-        "logical_and" | "logical_or" | "logical_not" | "logical_xor" => 1,
-        "div" | "sqrt" | "reciprocal" | "rsqrt" => DIVISION,
-        _ => MOST_AGAIN[1] + 1,
+fn operations_of(op: &OpDef) -> usize {
+    let is_of = |list: &[&OpDef]| list.iter().any(|other| op.is(other));
+    if is_of(SINGLE) {
+        1
+    } else if is_of(DIVIDING) {
+        DIVISION
+    } else {
+        MOST_AGAIN[1] + 1
     }
 }
 

@@ -1,14 +1,11 @@
 //! What instructions on small arrays are to machine code, which makes their results where it wants to have them.
 
 use penstock_data::{DType, Dims, Tensor};
-use penstock_ir::{Cpu, Graph, Inst};
+use penstock_ir::{Cpu, Cuts, Graph, Inst, Rows};
 use penstock_kernels::{LoopFn, Reduce};
 use penstock_ops::array::FILL;
-use penstock_ops::joining::{CONCAT, SPLIT, STACK, UNSTACK};
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::reduce::reduction_of;
-use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
-use penstock_ops::slicing::{SLICE, STRIDED_SLICE, box_of};
 use penstock_ops::util::normalize_axis;
 use smallvec::SmallVec;
 
@@ -82,7 +79,7 @@ pub fn small(graph: &Graph, inst: Inst, most: usize) -> Option<Small> {
         let adjoint = data.attrs.flag(2) || data.attrs.flag(3);
         return (!adjoint && work <= MAX_PRODUCT).then_some(Small::Product { m, k, n, transposed });
     }
-    if op.is(&RESHAPE) || op.is(&EXPAND_DIMS) || op.is(&SQUEEZE) {
+    if matches!(op.rows, Rows::Same) {
         let constant = data.operands[1..].iter().all(|&v| graph.constant(v).is_some());
         return (constant && bytes(&data.operands[0]) == bytes(&data.results[0])).then_some(Small::Same);
     }
@@ -99,45 +96,45 @@ fn moved(graph: &Graph, inst: Inst) -> Option<Vec<Vec<Piece>>> {
     let size = graph.ty(*data.results.first()?).dtype().size();
     let dims = graph.ty(*data.operands.first()?).shape().extents()?;
     let whole: Cuts = dims.iter().map(|&n| (0, 1, n)).collect();
-    let parts: Vec<Vec<Piece>> = if op.is(&STRIDED_SLICE) || op.is(&SLICE) {
-        let constants: SmallVec<[&Tensor; 3]> =
-            data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
-        vec![pieces(&dims, &box_of(op.name, &dims, &constants, &data.attrs)?, size)?]
-    } else if op.is(&SPLIT) || op.is(&UNSTACK) {
-        let axis = normalize_axis(data.attrs.int(if op.is(&SPLIT) { 2 } else { 1 }), dims.len(), "axis").ok()?;
-        let mut from = 0;
-        let mut part = |&result: &_| {
-            let own = graph.ty(result).shape().extents()?;
-            let count = if op.is(&SPLIT) { own[axis] } else { 1 };
-            let mut cuts = whole.clone();
-            cuts[axis] = (from, 1, count);
-            from += count;
-            pieces(&dims, &cuts, size)
-        };
-        data.results.iter().map(&mut part).collect::<Option<_>>()?
-    } else if op.is(&CONCAT) || op.is(&STACK) {
-        let result = graph.ty(data.results[0]).shape().extents()?;
-        let axis = normalize_axis(data.attrs.int(0), result.len(), "axis").ok()?;
-        let row = result[axis..].iter().product::<usize>() * size;
-        let (mut all, mut at) = (Vec::new(), 0);
-        for (operand, &v) in data.operands.iter().enumerate() {
-            let bytes = graph.ty(v).shape().extents()?[axis..].iter().product::<usize>() * size;
-            let rows = result[..axis].iter().product::<usize>();
-            if all.len() + rows > MAX_PIECES {
-                return None;
-            }
-            all.extend((0..rows).map(|r| Piece { operand, from: r * bytes, to: r * row + at, bytes }));
-            at += bytes;
+    Some(match op.rows {
+        Rows::Box(box_of) => {
+            let constants: SmallVec<[&Tensor; 3]> =
+                data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
+            vec![pieces(&dims, &box_of(&dims, &constants, &data.attrs)?, size)?]
         }
-        vec![all]
-    } else {
-        return None;
-    };
-    Some(parts)
+        Rows::Parted(axis) => {
+            let axis = normalize_axis(data.attrs.int(axis), dims.len(), "axis").ok()?;
+            let mut from = 0;
+            let mut part = |&result: &_| {
+                let own = graph.ty(result).shape().extents()?;
+                // A result without the dimension is one index.
+                let count = if own.len() == dims.len() { own[axis] } else { 1 };
+                let mut cuts = whole.clone();
+                cuts[axis] = (from, 1, count);
+                from += count;
+                pieces(&dims, &cuts, size)
+            };
+            data.results.iter().map(&mut part).collect::<Option<_>>()?
+        }
+        Rows::Joined(axis) => {
+            let result = graph.ty(data.results[0]).shape().extents()?;
+            let axis = normalize_axis(data.attrs.int(axis), result.len(), "axis").ok()?;
+            let row = result[axis..].iter().product::<usize>() * size;
+            let (mut all, mut at) = (Vec::new(), 0);
+            for (operand, &v) in data.operands.iter().enumerate() {
+                let bytes = graph.ty(v).shape().extents()?[axis..].iter().product::<usize>() * size;
+                let rows = result[..axis].iter().product::<usize>();
+                if all.len() + rows > MAX_PIECES {
+                    return None;
+                }
+                all.extend((0..rows).map(|r| Piece { operand, from: r * bytes, to: r * row + at, bytes }));
+                at += bytes;
+            }
+            vec![all]
+        }
+        _ => return None,
+    })
 }
-
-/// The first index, the step and the number of indices of each dimension.
-type Cuts = SmallVec<[(usize, isize, usize); 4]>;
 
 /// The pieces of a part of an array, in order.
 fn pieces(dims: &Dims, cuts: &Cuts, size: usize) -> Option<Vec<Piece>> {

@@ -1,12 +1,20 @@
-//! Copies a graph for more exact input types: calls are inlined, and every type is inferred anew.
+//! Copies a graph for more exact input types: calls are inlined, every type is inferred anew, and what the sizes tell is
+//! computed on the way.
 
 use std::sync::Arc;
 
-use penstock_data::{Dim, Loc, Result, Shape, Symbol};
-use penstock_ir::{Attr, Attrs, Builder, Function, Graph, Inst, MAX_NESTING, Region, Type, Value, stack};
+use penstock_data::{DTypeSet, Dim, Loc, Result, Shape, Symbol};
+use penstock_ir::{
+    Attr, Attrs, Builder, Function, Graph, Inst, InstData, MAX_NESTING, Region, Type, Value, Verified, stack,
+};
+use penstock_ops::array::PLACEHOLDER_WITH_DEFAULT;
 use penstock_ops::control::{CALL, CONST, WHILE, WITH_GRADIENT, results_with_gradient};
 use rustc_hash::FxHashMap;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
+
+use crate::branch::taken;
+use crate::elements::{Elements, Written};
+use crate::known::{picked, small_value};
 
 /// Calls are inlined while the copy has fewer instructions than this.
 const INLINE_LIMIT: usize = 50_000;
@@ -15,11 +23,15 @@ const INLINE_LIMIT: usize = 50_000;
 /// comes of it have room on the stack.
 ///
 /// Symbols whose size `types` gives are replaced by it. Loop variables take the most exact types that their first
-/// values and the body agree on.
+/// values and the body agree on, and what is read from a list the shape of what was written. Integers and booleans that follow
+/// from sizes are constants, and of a conditional on one the branch that is taken is left.
+///
+/// What inference rejects for more exact types may never run. It stays, on operands that hide what is known of them, and is
+/// rejected when it runs.
 ///
 /// # Errors
-/// What inference reports.
-pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Graph> {
+/// What inference reports for the types that the graph has.
+pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Verified> {
     let mut builder = Builder::new(&CONST);
     let args: Vec<Value> = graph
         .inputs()
@@ -27,13 +39,16 @@ pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Graph> {
         .zip(types)
         .map(|(v, ty)| builder.input(ty.clone(), graph.names.get(v).map(|n| &**n)))
         .collect();
-    let mut copier = Copier { builder, callers: Vec::new(), level: 0, room: stack::levels_left() };
+    let mut copier =
+        Copier { builder, elements: Elements::default(), callers: Vec::new(), level: 0, room: stack::levels_left() };
     let outputs = copier.body(graph, &args)?;
     copier.builder.finish(&outputs)
 }
 
 struct Copier {
     builder: Builder,
+    /// What the lists of the copy hold.
+    elements: Elements,
     /// The functions that are being inlined, and where they are called, outermost first.
     callers: Vec<(*const Function, Loc)>,
     /// How many regions and inlined functions are open, and how many walks have room for.
@@ -48,9 +63,9 @@ struct Source<'a> {
     symbols: FxHashMap<Symbol, Dim>,
     /// Whether symbols that are not in the table mean the same in the copy.
     keep_symbols: bool,
-    /// The types that the variables of loops were widened to, by their bodies. A loop in loops whose own variables widen is
+    /// The types that the variables of loops were widened to, and what those that are lists hold, by their bodies. A loop in loops whose own variables widen is
     /// copied again, with types that are no more exact: it goes on from there.
-    widened: FxHashMap<Region, Vec<Type>>,
+    widened: FxHashMap<Region, (Vec<Type>, Vec<Written>)>,
 }
 
 impl Source<'_> {
@@ -119,31 +134,17 @@ impl Copier {
         let graph = source.graph;
         let data = &graph.insts[inst];
         let operands: SmallVec<[Value; 4]> = data.operands.iter().map(|v| source.values[v]).collect();
-        let results: SmallVec<[Value; 4]> = match self.inlinable(&data.op, &data.attrs, &operands) {
-            Some(callee) => {
-                self.callers.push((Arc::as_ptr(&callee), self.builder.loc()));
-                self.level += 1;
-                let outputs = callee.graph().map(|body| self.body(body, &operands));
-                self.callers.pop();
-                self.level -= 1;
-                outputs.unwrap_or_else(|| Ok(SmallVec::new()))?
-            }
+        let results = match self.inlinable(&data.op, &data.attrs, &operands) {
+            Some(callee) => self.inlined(&callee, &operands)?,
             // A gradient of its own is of no use where the graph runs.
             None if data.op.is(&WITH_GRADIENT) => operands[..results_with_gradient(&data.attrs)].into(),
-            None => {
-                let attrs = source.attrs(&data.attrs);
-                let regions = if data.op.is(&WHILE) {
-                    self.loop_regions(source, &data.regions, &operands)?
-                } else {
-                    let copy = |r: &Region| {
-                        let params = graph.regions[*r].params.iter().map(|&p| source.ty(graph.ty(p))).collect();
-                        self.region(source, *r, params)
-                    };
-                    data.regions.iter().map(copy).collect::<Result<_>>()?
-                };
-                let copy = self.builder.inst(data.op.0, &operands, attrs, &regions)?;
-                self.builder.results(copy).into()
-            }
+            None => match taken(self.builder.graph(), data, &operands) {
+                Some(region) => {
+                    self.insts(source, region)?;
+                    graph.regions[region].results.iter().map(|v| source.values[v]).collect()
+                }
+                None => self.copied(source, data, &operands)?,
+            },
         };
         for (&old, &new) in data.results.iter().zip(&results) {
             source.values.insert(old, new);
@@ -159,27 +160,117 @@ impl Copier {
         Ok(())
     }
 
+    fn inlined(&mut self, callee: &Arc<Function>, operands: &[Value]) -> Result<SmallVec<[Value; 4]>> {
+        self.callers.push((Arc::as_ptr(callee), self.builder.loc()));
+        self.level += 1;
+        let outputs = callee.graph().map(|body| self.body(body, operands));
+        self.callers.pop();
+        self.level -= 1;
+        outputs.unwrap_or_else(|| Ok(SmallVec::new()))
+    }
+
+    /// The results of the copy of an instruction that stays.
+    fn copied(&mut self, source: &mut Source<'_>, data: &InstData, operands: &[Value]) -> Result<SmallVec<[Value; 4]>> {
+        let attrs = source.attrs(&data.attrs);
+        let value = small_value(self.builder.graph(), data.op.0, &attrs, operands);
+        if let Some(value) = value.or_else(|| self.elements.value(self.builder.graph(), data.op.0, &attrs, operands)) {
+            let constant = self.builder.constant(value);
+            if self.fits(source, data, &[constant]) {
+                return Ok(smallvec![constant]);
+            }
+        }
+        let graph = source.graph;
+        let mut held = Vec::new();
+        let regions: SmallVec<[Region; 2]> = if data.op.is(&WHILE) {
+            let (regions, written) = self.loop_regions(source, &data.regions, operands)?;
+            held = written;
+            regions
+        } else {
+            let copy = |r: &Region| {
+                let params = graph.regions[*r].params.iter().map(|&p| source.ty(graph.ty(p))).collect();
+                self.region(source, *r, params, &[])
+            };
+            data.regions.iter().map(copy).collect::<Result<_>>()?
+        };
+        let made = match self.builder.inst(data.op.0, operands, attrs.clone(), &regions) {
+            Ok(inst) if self.fits(source, data, self.builder.results(inst)) => Ok(inst),
+            Ok(inst) if !data.op.is_pure() || !regions.is_empty() => Ok(inst),
+            // It is rejected when it runs, if it does.
+            rejected => self.hidden(source, data, operands).and_then(|hidden| match hidden[..] == *operands {
+                true => rejected,
+                false => self.builder.inst(data.op.0, &hidden, attrs, &regions),
+            }),
+        }?;
+        if let &[result] = self.builder.results(made)
+            && let Some(value) = picked(self.builder.graph(), data.op.0, result)
+        {
+            return Ok(smallvec![self.builder.constant(value)]);
+        }
+        if regions.is_empty() {
+            self.elements.note(&mut self.builder, made);
+        } else if data.op.is(&WHILE) {
+            self.elements.note_loop(self.builder.results(made), held);
+        } else {
+            self.elements.note_branches(self.builder.graph(), made);
+        }
+        Ok(self.builder.results(made).into())
+    }
+
+    /// Whether results have the types that the source promises.
+    fn fits(&self, source: &Source<'_>, data: &InstData, results: &[Value]) -> bool {
+        let mut pairs = data.results.iter().zip(results);
+        pairs.all(|(&old, &new)| {
+            let promised = source.shape(source.graph.ty(old).shape());
+            self.builder.graph().ty(new).shape().merge(&promised).is_some()
+        })
+    }
+
+    /// The operands, of which inference knows what it knows in the source, and no more.
+    fn hidden(&mut self, source: &Source<'_>, data: &InstData, operands: &[Value]) -> Result<SmallVec<[Value; 4]>> {
+        let hide = |(&old, &new): (&Value, &Value)| {
+            let (from, to) = (source.graph.ty(old), self.builder.graph().ty(new));
+            let as_known =
+                from == to && source.graph.constant(old).is_some() == self.builder.graph().constant(new).is_some();
+            if as_known || to.is_variable() || !DTypeSet::ANY.contains(to.dtype()) {
+                return Ok(new);
+            }
+            let shape = [("shape", from.shape().erased().into())];
+            Ok(self.builder.emit(&PLACEHOLDER_WITH_DEFAULT, &[new], &shape)?[0])
+        };
+        data.operands.iter().zip(operands).map(hide).collect()
+    }
+
     /// The callee, where the instruction is a call that can be inlined. Where less is known of an argument than the
     /// callee relies on, the call stays: it checks the argument when it runs.
     fn inlinable(&self, op: &penstock_ir::OpDef, attrs: &Attrs, operands: &[Value]) -> Option<Arc<Function>> {
         if !op.is(&CALL) || self.builder.graph().insts.len() > INLINE_LIMIT {
             return None;
         }
-        let callee = &attrs.func(0).get();
+        let callee = &attrs.func(0).get().ok()?;
         let params = &callee.signature().params;
         if !operands.iter().zip(params).all(|(&v, due)| self.builder.graph().ty(v).is_subtype_of(due)) {
             return None;
         }
         let nests = |body: &Graph| self.builder.depth() + body.depth() <= MAX_NESTING;
-        let fits = |body: &Graph| self.level + body.depth() < self.room && nests(body);
+        let fits = |body: &Verified| self.level + body.depth() < self.room && nests(body);
         let open = self.callers.iter().any(|(open, _)| *open == Arc::as_ptr(callee));
         (callee.graph().is_some_and(fits) && !open).then(|| callee.clone())
     }
 
-    fn region(&mut self, source: &mut Source<'_>, region: Region, params: Vec<Type>) -> Result<Region> {
+    /// A copy of a region, with parameters of these types; those that are lists hold what `held` says.
+    fn region(
+        &mut self,
+        source: &mut Source<'_>,
+        region: Region,
+        params: Vec<Type>,
+        held: &[Written],
+    ) -> Result<Region> {
         let graph = source.graph;
         let data = &graph.regions[region];
         let copy = self.builder.begin_region(params);
+        for (&param, held) in self.builder.params(copy).iter().zip(held) {
+            self.elements.set(param, held.clone().assumed(true));
+        }
         for (&old, new) in data.params.iter().zip(self.builder.params(copy)) {
             source.values.insert(old, new);
             if let Some(name) = graph.names.get(&old) {
@@ -202,13 +293,14 @@ impl Copier {
     }
 
     /// The condition and the body of a loop, with the most exact types of its variables: those of
-    /// their first values, widened until the body keeps them.
+    /// their first values, widened until the body keeps them. So it is with what variables that are lists hold, which is given as
+    /// well.
     fn loop_regions(
         &mut self,
         source: &mut Source<'_>,
         regions: &[Region],
         init: &[Value],
-    ) -> Result<SmallVec<[Region; 2]>> {
+    ) -> Result<(SmallVec<[Region; 2]>, Vec<Written>)> {
         let graph = source.graph;
         let (cond, body) = (regions[0], regions[1]);
         let declared: Vec<Type> = graph.regions[body].params.iter().map(|&p| source.ty(graph.ty(p))).collect();
@@ -217,16 +309,19 @@ impl Copier {
             .zip(init)
             .map(|(d, &v)| if d.shape().is_static() { d.clone() } else { self.builder.graph().ty(v).clone() })
             .collect();
-        if let Some(before) = source.widened.get(&body) {
+        let mut held: Vec<Written> = init.iter().map(|&v| self.elements.get(v)).collect();
+        if let Some((before, held_before)) = source.widened.get(&body) {
             for ((ty, before), declared) in types.iter_mut().zip(before).zip(&declared) {
                 let joined = ty.shape().join(before.shape());
                 *ty = if joined.is_subtype_of(declared.shape()) { ty.with_shape(joined) } else { declared.clone() };
             }
+            held.iter_mut().zip(held_before).for_each(|(held, before)| *held = held.join(before));
         }
+        let outer = self.elements.enter_loop();
         loop {
-            let attempt = self.region(source, body, types.clone());
+            self.elements.relied = false;
             let last = types == declared;
-            let copy = match attempt {
+            let copy = match self.region(source, body, types.clone(), &held) {
                 Ok(copy) => copy,
                 Err(error) if last => return Err(error),
                 Err(_) => {
@@ -234,9 +329,9 @@ impl Copier {
                     continue;
                 }
             };
-            let results = self.builder.graph().signature_of(copy).results;
-            let mut kept = true;
-            for (k, result) in results.iter().enumerate() {
+            let (mut kept, mut assumed_less) = (true, false);
+            for (k, end) in self.builder.graph().regions[copy].results.clone().into_iter().enumerate() {
+                let result = self.builder.graph().ty(end);
                 if !result.shape().is_subtype_of(types[k].shape()) {
                     kept = false;
                     let joined = types[k].shape().join(result.shape());
@@ -246,11 +341,17 @@ impl Copier {
                         declared[k].clone()
                     };
                 }
+                let written = self.elements.get(end);
+                if !held[k].covers(&written) {
+                    held[k] = held[k].join(&written);
+                    assumed_less |= self.elements.relied;
+                }
             }
-            if kept || last {
-                source.widened.insert(body, types.clone());
-                let cond = self.region(source, cond, types)?;
-                return Ok(SmallVec::from_slice(&[cond, copy]));
+            if (kept || last) && !assumed_less {
+                source.widened.insert(body, (types.clone(), held.clone()));
+                let cond = self.region(source, cond, types, &held)?;
+                self.elements.leave_loop(outer);
+                return Ok((SmallVec::from_slice(&[cond, copy]), held));
             }
         }
     }

@@ -64,38 +64,37 @@ table! {
     from narrow_rows: usize = 8, 1;
     /// The multiplications of a product that is made of all rows in front of a loop: more keep threads and caches busy.
     upto lifted_work: usize = 4 << 20, 16;
-    /// The rounds of a loop that are made at once.
-    upto unrolled_rounds: usize = 16, 2;
+    /// The iterations of a loop that are made at once.
+    upto unrolled_iterations: usize = 16, 2;
     /// The estimated nanoseconds of a kernel that runs at the same time as others: a few times what it takes threads to meet,
     from concurrent_ns: u64 = 50_000, 0;
     /// and those for each element, from which it computes more than it moves.
     from concurrent_ns_per_element: f64 = 2.0, 0.0;
-    /// The estimated nanoseconds of what a thread is handed of a fused region or of slabs.
+    /// The estimated nanoseconds of what a thread is handed of a fused region, or of a pipeline of long rows.
     from piece_ns: f64 = 20_000.0, 1.0;
-    /// The bytes of memory that a thread goes through in a slab of fused regions, or a strip of rows: half of a second-level
-    /// cache.
-    from slab_bytes: usize = 1 << 20, 0;
-    /// The outermost indices of a slab step,
-    from slab_extent: usize = 4, 1;
+    /// The bytes of memory that a thread goes through in a block of a pipeline: half of a second-level cache.
+    from block_bytes: usize = 1 << 20, 0;
+    /// The rows of a pipeline whose rows are outermost indices,
+    from outermost_rows: usize = 4, 1;
     /// those of a chunk for each that is computed on both sides of its border,
-    from slab_border: usize = 12, 1;
-    /// and the estimated nanoseconds of a step that threads may share unevenly.
-    upto slab_uneven_ns: f64 = 100_000.0, 0.0;
-    /// The rows of a product that is made in strips,
-    from strip_unit: usize = 16, 1;
-    /// those of a strip of a long product, as fewer make too little of each element of the right matrix,
-    from strip_rows: usize = 64, 8;
-    /// the estimated nanoseconds of a step of strips,
-    from strip_ns: u64 = 10_000, 0;
-    /// those of what a thread is handed of it,
-    from strip_piece_ns: u64 = 5_000, 1;
+    from chunk_halo: usize = 12, 1;
+    /// and the estimated nanoseconds of such a pipeline that threads may share unevenly.
+    upto outermost_uneven_ns: f64 = 100_000.0, 0.0;
+    /// The rows of a product that is a stage,
+    from product_rows: usize = 16, 1;
+    /// those of a block of a long product, as fewer make too little of each element of the right matrix,
+    from block_rows: usize = 64, 8;
+    /// the estimated nanoseconds of a pipeline of products,
+    from pipeline_ns: u64 = 10_000, 0;
+    /// those of what a thread is handed of a pipeline at the least,
+    from pipeline_piece_ns: u64 = 5_000, 1;
     /// and those of a product that is short: a longer one is worth sharing by itself.
-    upto strip_short_ns: f64 = 40_000.0, 0.0;
+    upto short_product_ns: f64 = 40_000.0, 0.0;
     /// The estimated nanoseconds of what a thread is handed of a row loop,
     from row_loop_piece_ns: u64 = 20_000, 1;
     /// those of a thread between two polls of the host,
     from row_loop_poll_ns: u64 = 1_000_000, 1;
-    /// those of a round that threads may be missing in,
+    /// those of an iteration that threads may be missing in,
     upto row_loop_uneven_ns: u64 = 80_000, 0;
     /// and the bytes of a matrix by which each thread multiplies its rows.
     upto row_loop_matrix_bytes: usize = 1 << 20, 0;
@@ -155,7 +154,7 @@ impl Thresholds {
         }
     }
 
-    /// The elements of a piece of a fused region or of slabs at so many nanoseconds each.
+    /// The elements, or rows, of what a thread is handed at so many nanoseconds each.
     pub fn grain(&self, ns: f64) -> usize {
         ((self.piece_ns / ns.max(1e-3)) as usize).max(1)
     }

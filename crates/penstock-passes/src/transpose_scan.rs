@@ -1,14 +1,15 @@
-//! Arrays of which each round of a loop reads one index of a later dimension, `x[:, t]`, turned in front of the loop.
+//! Arrays of which each iteration of a loop reads one index of a later dimension, `x[:, t]`, turned in front of the loop.
 //!
 //! Such a read gathers elements from all of the array. Where a loop counts through at least half of the indices, they are moved
-//! to the first dimension once, and each round reads neighbours: without a copy, and so that what follows of this read can go in front
-//! of the loop (`batch_loop_matmul`) or through all rounds for some rows.
+//! to the first dimension once, and each iteration reads neighbours: without a copy, and so that what follows of this read can go in front
+//! of the loop (`batch_loop_matmul`) or through all iterations for some rows.
 
 use std::ops::Range;
 
 use penstock_data::{Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Graph, Inst, Region, Type, Value};
-use penstock_ops::control::{CONST, WHILE, rounds};
+use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::counted::CountedLoop;
 use penstock_ops::joining::STACK;
 use penstock_ops::shape_ops::TRANSPOSE;
 use penstock_ops::slicing::STRIDED_SLICE;
@@ -25,9 +26,9 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         for at in (0..graph.regions[region].insts.len()).rev() {
             let owner = graph.regions[region].insts[at];
             if graph.insts[owner].op.is(&WHILE)
-                && let Some(rounds) = rounds(graph, &graph.insts[owner])
+                && let Some(iterations) = CountedLoop::new(graph, &graph.insts[owner]).iterations()
             {
-                let made = turned(graph, region, owner, rounds, cx)?;
+                let made = turned(graph, region, owner, iterations, cx)?;
                 any |= !made.is_empty();
                 graph.regions[region].insts.splice(at..at, made);
             }
@@ -43,17 +44,16 @@ struct Read {
     index: Value,
 }
 
-/// Turns what the body of a loop of so many rounds reads; gives the instructions that belong in front of the loop.
-fn turned(graph: &mut Graph, outer: Region, owner: Inst, rounds: usize, cx: &Cx) -> Result<Vec<Inst>> {
+/// Turns what the body of a loop of so many iterations reads; gives the instructions that belong in front of the loop.
+fn turned(graph: &mut Graph, outer: Region, owner: Inst, iterations: usize, cx: &Cx) -> Result<Vec<Inst>> {
     let (inside, body) = (nested(graph, owner), graph.insts[owner].regions[1]);
-    let counts = counts(graph, owner, rounds);
     let mut made = Vec::new();
     let mut turned: FxHashMap<(Value, usize), Value> = FxHashMap::default();
     let insts = std::mem::take(&mut graph.regions[body].insts);
     let mut listed = Vec::with_capacity(insts.len());
     for inst in insts {
         if let Some(read) = read(graph, inst, &inside)
-            && is_worth(graph, &read, &counts, rounds)
+            && is_worth(graph, &read, owner, iterations)
             && cx.spend()
         {
             let loc = graph.locs[inst];
@@ -91,42 +91,6 @@ fn turned(graph: &mut Graph, outer: Region, owner: Inst, rounds: usize, cx: &Cx)
     Ok(made)
 }
 
-/// The values that the counters of a loop of so many rounds have in its body: its first and its last.
-fn counts(graph: &Graph, owner: Inst, rounds: usize) -> FxHashMap<Value, (i64, i64)> {
-    let data = &graph.insts[owner];
-    let body = &graph.regions[data.regions[1]];
-    let count = |k: usize| {
-        let from = int(graph, data.operands[k])?;
-        let step = &graph.insts[graph.def_inst(body.results[k])?];
-        let by =
-            (step.op.name == "add" && step.operands[0] == body.params[k]).then(|| int(graph, step.operands[1]))??;
-        let last = i64::try_from(rounds).ok()?.checked_sub(1)?.checked_mul(by)?.checked_add(from)?;
-        Some((body.params[k], (from, last)))
-    };
-    (0..body.params.len()).filter_map(count).collect()
-}
-
-/// A whole number that is known.
-fn int(graph: &Graph, v: Value) -> Option<i64> {
-    graph.constant(v).filter(|t| t.rank() == 0)?.to_ints().ok()?.first().copied()
-}
-
-/// The first and the last value of what is counted, or is so much more or less than that.
-fn ends(graph: &Graph, v: Value, counts: &FxHashMap<Value, (i64, i64)>) -> Option<(i64, i64)> {
-    if let Some(&ends) = counts.get(&v) {
-        return Some(ends);
-    }
-    let data = &graph.insts[graph.def_inst(v)?];
-    let by = int(graph, *data.operands.get(1)?)?;
-    let by = match data.op.name {
-        "add" => by,
-        "sub" => by.checked_neg()?,
-        _ => return None,
-    };
-    let (first, last) = *counts.get(&data.operands[0])?;
-    Some((first.checked_add(by)?, last.checked_add(by)?))
-}
-
 /// How an instruction reads an array from outside of the loop, if it does so by one index of a later dimension.
 fn read(graph: &Graph, inst: Inst, inside: &FxHashSet<Region>) -> Option<Read> {
     let data = &graph.insts[inst];
@@ -152,10 +116,11 @@ fn read(graph: &Graph, inst: Inst, inside: &FxHashSet<Region>) -> Option<Read> {
 }
 
 /// Whether a loop reads at least half of the array, and nothing that is not there.
-fn is_worth(graph: &Graph, read: &Read, counts: &FxHashMap<Value, (i64, i64)>, rounds: usize) -> bool {
+fn is_worth(graph: &Graph, read: &Read, owner: Inst, iterations: usize) -> bool {
     let extents = graph.ty(read.array).shape().extents();
     let Some(n) = extents.map(|dims| dims[read.axis]) else { return false };
-    let Some((first, last)) = ends(graph, read.index, counts) else { return false };
+    let ends = CountedLoop::new(graph, &graph.insts[owner]).ends(read.index, iterations);
+    let Some((first, last)) = ends else { return false };
     let is_there = |i: i64| usize::try_from(i).is_ok_and(|i| i < n);
-    n > 1 && 2 * rounds >= n && is_there(first) && is_there(last)
+    n > 1 && 2 * iterations >= n && is_there(first) && is_there(last)
 }

@@ -1,8 +1,9 @@
-//! Loops of elementwise instructions make several rounds at once, so that a group passes what is between rounds in registers.
+//! Loops of elementwise instructions make several iterations at once, so that a group passes what is between iterations in registers.
 
 use penstock_data::{DTypeSet, Result};
 use penstock_ir::{Cpu, Def, Graph, Inst, InstData, Region, Value, ValueData};
-use penstock_ops::control::{CONST, WHILE, rounds};
+use penstock_ops::control::{CONST, WHILE};
+use penstock_ops::counted::CountedLoop;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -13,14 +14,14 @@ use crate::hoist::rejects_elements;
 /// The most instructions on arrays of a body.
 const MOST_INSTS: usize = 128;
 
-/// Makes the bodies of loops that count up to a constant, and compute with arrays of one shape, several rounds.
+/// Makes the bodies of loops that count up to a constant, and compute with arrays of one shape, several iterations.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     for region in regions(graph) {
         for at in (0..graph.regions[region].insts.len()).rev() {
             let inst = graph.regions[region].insts[at];
-            let Some((rounds, at_once)) = factor(graph, inst, cx).filter(|_| cx.spend()) else { continue };
+            let Some((iterations, at_once)) = factor(graph, inst, cx).filter(|_| cx.spend()) else { continue };
             let body = graph.insts[inst].regions[1];
-            let round = Round {
+            let iteration = Iteration {
                 insts: graph.regions[body].insts.clone(),
                 params: graph.regions[body].params.clone(),
                 results: graph.regions[body].results.clone(),
@@ -28,13 +29,13 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
             // What is left over goes in front.
             let mut values: SmallVec<[Value; 4]> = graph.insts[inst].operands.iter().copied().collect();
             let mut front = Vec::new();
-            for _ in 0..rounds % at_once {
-                values = round.again(graph, region, &values, &mut front);
+            for _ in 0..iterations % at_once {
+                values = iteration.again(graph, region, &values, &mut front);
             }
             graph.insts[inst].operands = values.into_iter().collect();
-            let (mut values, mut listed) = (round.results.clone(), round.insts.clone());
+            let (mut values, mut listed) = (iteration.results.clone(), iteration.insts.clone());
             for _ in 1..at_once {
-                values = round.again(graph, body, &values, &mut listed);
+                values = iteration.again(graph, body, &values, &mut listed);
             }
             graph.regions[body].insts = listed;
             graph.regions[body].results = values;
@@ -44,19 +45,15 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     Ok(())
 }
 
-/// The rounds of a loop, and how many of them are made at once.
+/// The iterations of a loop, and how many of them are made at once.
 fn factor(graph: &Graph, inst: Inst, cx: &Cx) -> Option<(usize, usize)> {
     let data = &graph.insts[inst];
     if !data.op.is(&WHILE) {
         return None;
     }
-    let rounds = rounds(graph, data)?;
-    // What else the condition does is due in every round.
-    let cond = &graph.regions[data.regions[0]];
-    let tests = |&i: &Inst| graph.insts[i].op.is(&CONST) || graph.def_inst(cond.results[0]) == Some(i);
-    if !cond.insts.iter().all(tests) {
-        return None;
-    }
+    // What else the condition does is due in every iteration.
+    let counted = CountedLoop::new(graph, data);
+    let iterations = counted.iterations().filter(|_| counted.only_tests())?;
     let (mut arrays, mut bytes) = (0, 0);
     let mut shape = None;
     for &inst in &graph.regions[data.regions[1]].insts {
@@ -81,21 +78,21 @@ fn factor(graph: &Graph, inst: Inst, cx: &Cx) -> Option<(usize, usize)> {
         bytes = bytes.max(elements * ty.dtype().size());
         arrays += 1;
     }
-    let most = MOST_INSTS.checked_div(arrays)?.min(cx.thresholds.unrolled_rounds).min(rounds);
+    let most = MOST_INSTS.checked_div(arrays)?.min(cx.thresholds.unrolled_iterations).min(iterations);
     // Best nothing is left over.
-    let even = (most / 2 + 1..=most).rev().find(|&at_once| rounds.is_multiple_of(at_once));
-    (most > 1 && bytes >= cx.thresholds.fused_bytes).then(|| (rounds, even.unwrap_or(most)))
+    let even = (most / 2 + 1..=most).rev().find(|&at_once| iterations.is_multiple_of(at_once));
+    (most > 1 && bytes >= cx.thresholds.fused_bytes).then(|| (iterations, even.unwrap_or(most)))
 }
 
-/// What one round does.
-struct Round {
+/// What one iteration does.
+struct Iteration {
     insts: Vec<Inst>,
     params: SmallVec<[Value; 4]>,
     results: SmallVec<[Value; 4]>,
 }
 
-impl Round {
-    /// Copies of the instructions, for `region`, with `values` for the variables of the loop; gives those of the next round.
+impl Iteration {
+    /// Copies of the instructions, for `region`, with `values` for the variables of the loop; gives those of the next iteration.
     fn again(
         &self,
         graph: &mut Graph,

@@ -2,9 +2,8 @@
 //! `unstack`, which reads the array once.
 
 use penstock_data::{Result, Shape};
-use penstock_ir::{Def, Graph, Inst, InstData, OpRef, Value, ValueData};
+use penstock_ir::{Def, Graph, Inst, InstData, OpRef, Rows, Value, ValueData};
 use penstock_ops::joining::UNSTACK;
-use penstock_ops::slicing::box_of;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
@@ -69,14 +68,12 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 /// The array and the index of its last dimension, where an instruction takes all that has this index.
 fn index_of(graph: &Graph, inst: Inst) -> Option<(Value, usize)> {
     let data = &graph.insts[inst];
-    if data.op.name != "strided_slice" {
-        return None;
-    }
+    let Rows::Box(box_of) = data.op.rows else { return None };
     let base = data.operands[0];
     let dims = graph.ty(base).shape().extents()?;
     let (&size, rest) = dims.split_last()?;
     let constants: Option<SmallVec<[_; 3]>> = data.operands[1..].iter().map(|&v| graph.constant(v)).collect();
-    let cuts = box_of(data.op.name, &dims, &constants?, &data.attrs)?;
+    let cuts = box_of(&dims, &constants?, &data.attrs)?;
     let (&(index, _, count), others) = cuts.split_last()?;
     let whole = others.iter().zip(rest).all(|(&(begin, step, count), &d)| (begin, step, count) == (0, 1, d));
     let taken = graph.ty(data.results[0]).shape().extents()?;

@@ -90,7 +90,7 @@ mod tests {
         let x = b.input(Type::tensor(DType::F32, Shape::known(&[3])), None);
         let p = b.input(Type::tensor(DType::Bool, Shape::known(&[])), None);
         let out = level(&mut b, depth, x, p);
-        let graph = b.finish(&[out]).unwrap();
+        let graph = b.finish(&[out]).unwrap().into_graph();
         let uses = Uses::of(&graph);
         (graph, uses)
     }

@@ -1,13 +1,9 @@
 //! Values that are other values seen otherwise: slices, what is padded, and what only adds, drops or turns dimensions. A group
 //! reads the elements where they lie, so that they need not be copied first.
 
-use penstock_ir::{Graph, Inst, Value};
+use penstock_ir::{Graph, Inst, Rows, Value};
 use penstock_ops::shape_ops::{paddings, permutation};
-use penstock_ops::slicing::box_of;
 use smallvec::SmallVec;
-
-/// Operators whose results may be views of their first operands; those behind it are constants.
-const VIEWS: &[&str] = &["strided_slice", "slice", "pad", "transpose", "reshape", "expand_dims", "squeeze"];
 
 /// One dimension of a view.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -79,7 +75,7 @@ pub(crate) fn is_view(graph: &Graph, inst: Inst) -> bool {
 /// The view that an instruction gives of its operand, seen through what that is a view of.
 fn seen(graph: &Graph, inst: Inst) -> Option<View> {
     let data = &graph.insts[inst];
-    if !VIEWS.contains(&data.op.name) {
+    if !matches!(data.op.rows, Rows::Box(_) | Rows::Padded | Rows::Transposed | Rows::Same) {
         return None;
     }
     let from = graph.ty(data.operands[0]).shape().extents()?;
@@ -88,9 +84,9 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
     let lines = &mut view.lines;
     // A region has copies of these.
     let constants = data.operands[1..].iter().map(|&v| graph.constant(v)).collect::<Option<SmallVec<[_; 3]>>>()?;
-    match data.op.name {
-        "strided_slice" | "slice" => {
-            let cuts = box_of(data.op.name, &from, &constants, &data.attrs)?;
+    match data.op.rows {
+        Rows::Box(box_of) => {
+            let cuts = box_of(&from, &constants, &data.attrs)?;
             for (line, (begin, step, count)) in lines.iter_mut().zip(cuts) {
                 view.offset += begin as isize * line.step;
                 let inside = if line.is_whole() {
@@ -103,7 +99,7 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
                 *line = Line { extent: count, step: line.step * step, inside };
             }
         }
-        "pad" => {
+        Rows::Padded => {
             let [widths, fill] = constants[..] else {
                 return None;
             };
@@ -119,7 +115,7 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
             }
             view.fill = Some(data.operands[2]);
         }
-        "transpose" => {
+        Rows::Transposed => {
             let order = permutation(data.attrs.opt_ints(0), lines.len()).ok()?;
             *lines = order.iter().map(|&p| lines[p]).collect();
         }

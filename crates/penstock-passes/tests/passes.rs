@@ -1,9 +1,9 @@
 //! What the optimiser makes of small graphs.
 
 use penstock_data::{DType, Dim, Loc, Shape, Symbol, Tensor};
-use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, Graph, OpDef, OpSet, Type, Value};
+use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, OpDef, OpSet, Type, Value, Verified};
 use penstock_ops::control::{CALL, COND, CONST, WHILE};
-use penstock_passes::{Options, optimize, optimize_for};
+use penstock_passes::{Options, optimize, optimize_for, specialise};
 
 fn op(name: &str) -> &'static OpDef {
     penstock_ops::Ops.find(name).unwrap()
@@ -13,7 +13,7 @@ fn emit(b: &mut Builder, name: &str, operands: &[Value]) -> Value {
     b.emit(op(name), operands, &[]).unwrap()[0]
 }
 
-fn build(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+fn build(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Verified {
     let mut builder = Builder::new(&CONST);
     let outputs = f(&mut builder);
     builder.finish(&outputs).unwrap()
@@ -24,13 +24,13 @@ fn f32s(dims: &[usize]) -> Type {
 }
 
 /// The operators of a graph, those of regions after their owner.
-fn ops(graph: &Graph) -> Vec<&'static str> {
+fn ops(graph: &Verified) -> Vec<&'static str> {
     let mut out = Vec::new();
     graph.visit(&mut |_, _, data| out.push(data.op.0.name));
     out
 }
 
-fn optimized(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+fn optimized(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Verified {
     optimize(&build(f)).unwrap()
 }
 
@@ -160,7 +160,7 @@ fn calls_are_inlined_and_their_symbols_become_sizes() {
 }
 
 /// `tanh(c - sum c)` and `exp x`, where `c = 2 exp x`.
-fn centred(axes: &[i64]) -> Graph {
+fn centred(axes: &[i64]) -> Verified {
     build(|b| {
         let x = b.input(f32s(&[100, 100]), None);
         let two = b.constant(Tensor::from(2.0f32));
@@ -208,10 +208,84 @@ fn a_branch_that_makes_dead_code_ill_shaped_is_taken_or_left_alone() {
             vec![if live { sum } else { r }]
         })
     };
-    assert_eq!(ops(&optimize(&make(true)).unwrap()), ["const", "cond", "add"]);
+    assert_eq!(ops(&optimize(&make(true)).unwrap()), ["placeholder_with_default", "add"]);
     let dead = optimize(&make(false)).unwrap();
     penstock_ir::verify(&dead).unwrap();
     assert!(!ops(&dead).contains(&"add"));
+}
+
+fn open(rank: usize) -> Type {
+    Type::tensor(DType::F32, Shape::of_rank(rank).unwrap())
+}
+
+#[test]
+fn what_inference_rejects_for_sizes_at_hand_is_left_to_fail_when_it_runs() {
+    let graph = build(|b| {
+        let (x, y) = (b.input(open(1), None), b.input(open(1), None));
+        vec![emit(b, "add", &[x, y])]
+    });
+    let rejected = specialise(&graph, &[f32s(&[2]), f32s(&[3])]).unwrap();
+    penstock_ir::verify(&rejected).unwrap();
+    assert_eq!(ops(&rejected), ["placeholder_with_default", "placeholder_with_default", "add"]);
+    assert_eq!(ops(&specialise(&graph, &[f32s(&[2]), f32s(&[1])]).unwrap()), ["add"]);
+}
+
+#[test]
+fn what_sizes_tell_is_computed_and_the_branch_that_they_choose_is_left() {
+    let graph = build(|b| {
+        let x = b.input(open(2), None);
+        let (shape, axis) = (emit(b, "shape", &[x]), b.constant(Tensor::vector(&[0i32])));
+        let one = b.constant(Tensor::vector(&[1i32]));
+        let pick = [("shrink_axis_mask", Attr::Int(1))];
+        let rows = b.emit(op("strided_slice"), &[shape, axis, one, one], &pick).unwrap()[0];
+        let size = emit(b, "size", &[x]);
+        let square = emit(b, "equal", &[rows, size]);
+        b.begin_region([]);
+        let flat = emit(b, "neg", &[x]);
+        let yes = b.end_region(&[flat]).unwrap();
+        b.begin_region([]);
+        let no = b.end_region(&[x]).unwrap();
+        let inst = b.inst(&COND, &[square], Attrs::EMPTY, &[yes, no]).unwrap();
+        b.results(inst).to_vec()
+    });
+    let (column, wide) = (f32s(&[3, 1]), f32s(&[3, 2]));
+    assert_eq!(ops(&optimize_for(&graph, &[column], &Options::default()).unwrap()), ["neg"]);
+    assert!(ops(&optimize_for(&graph, &[wide], &Options::default()).unwrap()).is_empty());
+}
+
+/// `for _ in range(n): list.push(x)`, and `list[0]` behind it.
+fn pushed(x: Type) -> Verified {
+    build(|b| {
+        let (x, n) = (b.input(x, None), b.input(Type::scalar(DType::I64), None));
+        let (zero, one) = (b.constant(Tensor::from(0i64)), b.constant(Tensor::from(1i64)));
+        let list = emit(b, "list_new", &[zero]);
+        let types = [Type::scalar(DType::I64), Type::scalar(DType::Variant)];
+        let cond = b.begin_region(types.clone());
+        let i = b.params(cond)[0];
+        let go = emit(b, "less", &[i, n]);
+        let cond = b.end_region(&[go]).unwrap();
+        let body = b.begin_region(types);
+        let (i, list_in) = (b.params(body)[0], b.params(body)[1]);
+        let next = emit(b, "add", &[i, one]);
+        let shape = b.emit(op("shape"), &[x], &[("dtype", DType::I64.into())]).unwrap()[0];
+        let grown = emit(b, "list_push", &[list_in, shape]);
+        let body = b.end_region(&[next, grown]).unwrap();
+        let inst = b.inst(&WHILE, &[zero, list], Attrs::EMPTY, &[cond, body]).unwrap();
+        let list = b.results(inst)[1];
+        let any = b.constant(Tensor::vector(&[-1i64]));
+        b.emit(op("list_get"), &[list, zero, any], &[("dtype", DType::I64.into())]).unwrap().to_vec()
+    })
+}
+
+#[test]
+fn what_is_read_from_a_list_of_equal_shapes_is_that_shape() {
+    let graph = pushed(open(2));
+    let known = specialise(&graph, &[f32s(&[3, 4]), Type::scalar(DType::I64)]).unwrap();
+    let value = known.constant(known.outputs()[0]).unwrap();
+    assert_eq!(value.as_slice::<i64>(), [3, 4]);
+    let partly = Type::tensor(DType::F32, Shape::new([Dim::Sym(Symbol(7)), Dim::Known(4)]));
+    let partly = specialise(&graph, &[partly, Type::scalar(DType::I64)]).unwrap();
+    assert_eq!(*partly.ty(partly.outputs()[0]), Type::tensor(DType::I64, Shape::known(&[2])));
 }
 
 #[test]

@@ -6,7 +6,6 @@ use std::any::Any;
 use std::ffi::{CStr, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
 use penstock_data::{Buffer, Bytes, DType, Dims, Tensor};
 use pyo3::buffer::PyUntypedBuffer;
@@ -237,6 +236,15 @@ fn from_objects(array: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResult<Tens
     }
 }
 
+/// Whether the elements of a view lie no farther apart than a machine has addresses: NumPy believes what an object says of its
+/// memory.
+fn reaches_memory(view: &PyUntypedBuffer) -> bool {
+    const ADDRESSES: usize = 1 << 47;
+    let (dims, strides) = (view.shape(), view.strides());
+    let span = dims.iter().zip(strides).map(|(&n, &stride)| stride.unsigned_abs().saturating_mul(n.saturating_sub(1)));
+    dims.contains(&0) || span.fold(0, usize::saturating_add) < ADDRESSES
+}
+
 /// The tensor of an array of NumPy's own class, whose dtype is none of objects.
 fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     let py = array.py();
@@ -253,6 +261,9 @@ fn from_buffer(array: &Bound<'_, PyAny>) -> PyResult<Tensor> {
     }
     let buffer = match PyUntypedBuffer::get(&array).map_err(|_| refused())? {
         b if b.is_c_contiguous() => b,
+        b if !reaches_memory(&b) => {
+            return Err(PyValueError::new_err("the array's strides lead beyond any memory"));
+        }
         _ => PyUntypedBuffer::get(&py.import("numpy")?.getattr("ascontiguousarray")?.call1((&array,))?)?,
     };
     let dtype = dtype_of(&buffer.format().to_string_lossy(), buffer.item_size()).ok_or_else(refused)?;
@@ -337,7 +348,7 @@ fn borrow(
     // SAFETY: the memory lies in that of the owner, as `lasting` found, which nobody writes and which stays in place as
     // long as the owner is kept; a tensor of so many bytes has none inside of itself.
     let memory = unsafe { Buffer::external(start, bytes, owner) };
-    Tensor::from_buffer(dtype, dims, Arc::new(memory)).or_py(array.py()).map(Some)
+    Tensor::from_buffer(dtype, dims, memory).or_py(array.py()).map(Some)
 }
 
 /// The tensor over the memory of a NumPy array that nobody else can reach: contiguous, of this dtype, and owned by the
@@ -369,7 +380,7 @@ pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<T
     // SAFETY: the buffer view keeps the memory alive and in place until it is dropped. Nobody else can reach the array or
     // what owns its memory, and the caller gives the array up, so nobody writes it.
     let memory = unsafe { Buffer::external(start, bytes, Box::new(Kept::new(buffer))) };
-    Tensor::from_buffer(dtype, &dims, Arc::new(memory)).or_py(py).map(Some)
+    Tensor::from_buffer(dtype, &dims, memory).or_py(py).map(Some)
 }
 
 /// Whether nobody but the caller, who has one reference and a view of its buffer, can reach an array or what owns its
@@ -413,14 +424,14 @@ impl<T> Drop for Kept<T> {
 
 // SAFETY: the object is only held, and dropped attached to the interpreter.
 unsafe impl<T> Send for Kept<T> {}
-// SAFETY: as above; nothing is reached through a shared reference.
+// SAFETY: the object is only held, and dropped attached to the interpreter; nothing is reached through a shared reference.
 unsafe impl<T> Sync for Kept<T> {}
 
 /// The NumPy array of a tensor: a read-only view of its memory; strings become an array of `bytes`.
 pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let py = tensor.py();
-    if value.dtype() == DType::Variant {
-        return Err(PyTypeError::new_err(crate::tensor::LIST_HAS_NO_VALUE));
+    if let Some(message) = crate::tensor::no_value(value.dtype()) {
+        return Err(PyTypeError::new_err(message));
     }
     let numpy = py.import("numpy")?;
     if value.dtype() == DType::Str {

@@ -172,7 +172,7 @@ impl FromScalar for Bool8 {
 fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> PyResult<Tensor> {
     let of = match dtype {
         DType::Variant => Some("lists of tensors"),
-        DType::Resource => Some("handles of variables"),
+        DType::Resource => Some("lookup tables"),
         _ => None,
     };
     if let Some(of) = of {

@@ -4,7 +4,6 @@
 
 use std::ffi::{CStr, c_void};
 use std::ptr::{self, NonNull};
-use std::sync::Arc;
 
 use penstock_data::{Buffer, DType, Dims, Tensor};
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -375,7 +374,7 @@ fn import<M: Managed>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<Tensor>
         // SAFETY: the memory lives until the owner's deleter runs. DLPack shares it by design: the
         // producer is asked not to write to it any more.
         let memory = unsafe { Buffer::external(start, count * size, Box::new(owner)) };
-        return Tensor::from_buffer(dtype, &dims, Arc::new(memory)).map(Some).or_py(py);
+        return Tensor::from_buffer(dtype, &dims, memory).map(Some).or_py(py);
     }
     let mut tensor = Tensor::empty(dtype, &dims).or_py(py)?;
     let to = tensor.as_mut_ptr().ok_or_else(|| PyBufferError::new_err("no memory to copy to"))?;

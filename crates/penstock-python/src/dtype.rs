@@ -170,10 +170,10 @@ impl PyDType {
         numpy_dtype(py, self.0)
     }
 
-    /// The position in the table of dtypes.
+    /// TensorFlow's number of the dtype; 0 for one that it does not have.
     #[getter]
-    fn as_datatype_enum(&self) -> u8 {
-        self.0 as u8
+    fn as_datatype_enum(&self) -> u64 {
+        penstock_tf::dtype_number(self.0).unwrap_or(0)
     }
 
     /// The least value.

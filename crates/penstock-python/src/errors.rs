@@ -64,10 +64,10 @@ pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
     if stack.len() > MOST_CALLS {
         message.push_str(&format!("\n  and {} more calls", stack.len() - MOST_CALLS));
     }
-    if let [outermost, inner @ ..] = error.rounds() {
+    if let [outermost, inner @ ..] = error.iterations() {
         message.push_str(&format!("\n  in iteration {outermost} of the loop"));
-        for round in inner {
-            message.push_str(&format!(", iteration {round} of the loop in it"));
+        for iteration in inner {
+            message.push_str(&format!(", iteration {iteration} of the loop in it"));
         }
     }
     match class.call1((message, error.op())) {

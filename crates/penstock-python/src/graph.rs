@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use penstock_exec::Arg;
-use penstock_ir::{Attr, Attrs, Function, Graph, Region, Type, Value};
-use penstock_trace::{self as trace, Symbolic};
+use penstock_ir::{Attr, Attrs, Function, Graph, Inst, Region, Type, Value, Verified};
+use penstock_trace::{self as trace, Symbolic, UniqueNames};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
@@ -21,15 +21,27 @@ pub(crate) struct Node {
     input: Vec<String>,
 }
 
-/// A name for each value of the body and of nested regions: that of its node, with `:k` for result `k > 0`.
-fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
-    let mut taken: FxHashMap<String, u32> = FxHashMap::default();
-    let mut unique = |base: &str| {
-        let n = taken.entry(base.to_owned()).or_insert(0);
-        *n += 1;
-        if *n == 1 { base.to_owned() } else { format!("{base}_{}", *n - 1) }
-    };
-    let mut names = FxHashMap::default();
+/// Names of nodes, of the body and of nested regions.
+#[derive(Default)]
+struct Names {
+    /// For each value that of its node, with `:k` for result `k > 0`.
+    values: FxHashMap<Value, String>,
+    /// Those of nodes without results.
+    silent: FxHashMap<Inst, String>,
+}
+
+impl Names {
+    /// The name of an instruction's node.
+    fn node(&self, graph: &Graph, inst: Inst) -> String {
+        let first = graph.insts[inst].results.first();
+        first.map_or_else(|| self.silent.get(&inst), |v| self.values.get(v)).cloned().unwrap_or_default()
+    }
+}
+
+fn node_names(graph: &Graph) -> Names {
+    let mut taken = UniqueNames::default();
+    let mut unique = |base: &str| taken.take(base);
+    let Names { values: mut names, mut silent } = Names::default();
     for (i, &v) in graph.inputs().iter().enumerate() {
         let base = graph.names.get(&v).map_or_else(
             || if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") },
@@ -37,14 +49,18 @@ fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
         );
         names.insert(v, unique(&base));
     }
-    graph.visit(&mut |_, _, data| {
-        let given = data.results.first().and_then(|v| graph.names.get(v)).map_or("", |n| &**n);
+    graph.visit(&mut |_, inst, data| {
+        let named = data.results.first().map_or_else(|| graph.scopes.get(&inst), |v| graph.names.get(v));
+        let given = named.map_or("", |n| &**n);
         let mut base = given.to_owned();
         // No name, or that of a scope alone.
         if given.is_empty() || given.ends_with('/') {
-            base += &base_name(data.op.name, data.op.tf_name);
+            base += base_name(data.op.name, data.op.tf_name);
         }
         let name = unique(&base);
+        if data.results.is_empty() {
+            silent.insert(inst, name.clone());
+        }
         for (k, &v) in data.results.iter().enumerate() {
             names.insert(v, if k == 0 { name.clone() } else { format!("{name}:{k}") });
         }
@@ -54,18 +70,25 @@ fn node_names(graph: &Graph) -> FxHashMap<Value, String> {
             }
         }
     });
-    names
+    Names { values: names, silent }
 }
 
-/// The name that TensorFlow's functions give to a node by default: `add` for `AddV2`.
-fn base_name(name: &str, tf_name: &str) -> String {
+/// The name that TensorFlow gives to a node by default: its operator, unless the function or the operator of
+/// Python that makes it has a name for it.
+fn base_name<'a>(name: &'a str, tf_name: &'a str) -> &'a str {
     match name {
-        "matmul" | "matmul_int32" => "MatMul".to_owned(),
-        "const" => "Const".to_owned(),
-        // One operator in TensorFlow.
-        "string_add" => "add".to_owned(),
-        _ if name.starts_with("reduce_") || tf_name == "Identity" => tf_name.to_owned(),
-        _ => name.to_owned(),
+        "const" => "Const",
+        "matmul_int32" => "MatMul",
+        "add" | "string_add" => "add",
+        "sub" | "mul" | "pow" | "floordiv" | "range" | "stack" | "unstack" | "split" | "concat" | "transpose"
+        | "strided_slice" | "one_hot" | "zeros_like" | "ones_like" => name,
+        "div" => "truediv",
+        "floormod" => "mod",
+        "divide_no_nan" => "div_no_nan",
+        "logical_and" => "and",
+        "logical_or" => "or",
+        "logical_xor" => "xor",
+        _ => tf_name,
     }
 }
 
@@ -83,29 +106,25 @@ pub(crate) fn closed_name(s: &Symbolic) -> String {
 }
 
 fn name_in(graph: &Graph, s: &Symbolic) -> Option<String> {
-    let name = node_names(graph).get(&s.value).cloned()?;
+    let name = node_names(graph).values.get(&s.value).cloned()?;
     Some(if name.contains(':') { name } else { format!("{name}:0") })
 }
 
 fn nodes(graph: &Graph) -> Vec<Node> {
     let names = node_names(graph);
-    let mut nodes: Vec<Node> =
-        graph.inputs().iter().map(|v| Node { name: names[v].clone(), op: "Placeholder", input: Vec::new() }).collect();
-    let mut unnamed = 0;
-    graph.visit(&mut |_, _, data| {
-        let name = match data.results.first() {
-            Some(v) => names[v].clone(),
-            None => {
-                unnamed += 1;
-                format!("{}_{unnamed}", data.op.tf_name)
-            }
-        };
-        let input = data.operands.iter().map(|v| names.get(v).cloned().unwrap_or_default()).collect();
-        nodes.push(Node { name, op: data.op.tf_name, input });
+    let mut nodes: Vec<Node> = graph
+        .inputs()
+        .iter()
+        .map(|v| Node { name: names.values[v].clone(), op: "Placeholder", input: Vec::new() })
+        .collect();
+    let name_of = |v: &Value| names.values.get(v).cloned().unwrap_or_default();
+    graph.visit(&mut |_, inst, data| {
+        let input = data.operands.iter().map(name_of).collect();
+        nodes.push(Node { name: names.node(graph, inst), op: data.op.tf_name, input });
     });
     for (i, v) in graph.outputs().iter().enumerate() {
         let name = if i == 0 { "Identity".to_owned() } else { format!("Identity_{i}") };
-        nodes.push(Node { name, op: "Identity", input: vec![names.get(v).cloned().unwrap_or_default()] });
+        nodes.push(Node { name, op: "Identity", input: vec![name_of(v)] });
     }
     nodes
 }
@@ -118,7 +137,7 @@ pub(crate) struct PyGraph {
 }
 
 impl PyGraph {
-    fn graph(&self) -> PyResult<&Graph> {
+    fn graph(&self) -> PyResult<&Verified> {
         self.function.graph().ok_or_else(|| PyRuntimeError::new_err("the graph is still being traced"))
     }
 }
@@ -162,12 +181,11 @@ impl PyGraph {
             let found = Symbolic::of_graph(self.function.name(), &graph, &seen);
             found.into_iter().map(|s| wrap(py, trace::Var::symbolic(s))).collect()
         };
-        let name = |v: &Value| names.get(v).cloned().unwrap_or_default();
+        let name = |v: &Value| names.values.get(v).cloned().unwrap_or_default();
         let inputs = graph.inputs().iter().map(|v| Ok((name(v), "Placeholder", Vec::new(), tensors(&[*v])?)));
-        let insts = graph.regions[graph.body()].insts.iter().enumerate().map(|(i, &inst)| {
+        let insts = graph.regions[graph.body()].insts.iter().map(|&inst| {
             let data = &graph.insts[inst];
-            let name = data.results.first().map_or_else(|| format!("{}_{i}", data.op.tf_name), name);
-            Ok((name, data.op.tf_name, tensors(&data.operands)?, tensors(&data.results)?))
+            Ok((names.node(&graph, inst), data.op.tf_name, tensors(&data.operands)?, tensors(&data.results)?))
         });
         inputs.chain(insts).collect()
     }

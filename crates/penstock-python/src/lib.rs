@@ -19,6 +19,7 @@ mod keys;
 mod layer;
 mod lines;
 mod objects;
+mod onnx;
 mod open;
 mod operand;
 mod ops;
@@ -114,6 +115,18 @@ fn _set_scope(scope: &str) {
     penstock_trace::set_scope(scope);
 }
 
+/// Names a tensor while a function is traced: the node that gives it, or the input that is made of it.
+#[pyfunction]
+fn _set_name(tensor: &Bound<'_, tensor::PyTensor>, name: &str) {
+    penstock_trace::set_name(&tensor.get().var, name);
+}
+
+/// The path of a scope that is opened: with a number where the innermost trace had one of this path before.
+#[pyfunction]
+fn _unique_scope(path: &str) -> String {
+    penstock_trace::unique_scope(path)
+}
+
 /// Uses this many threads for work that is split; 0 lets the engine choose.
 #[pyfunction]
 fn _set_threads(n: usize) {
@@ -170,6 +183,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<function::PyBoundFunction>()?;
     m.add_class::<concrete::PyConcrete>()?;
     m.add_class::<program::PyProgram>()?;
+    m.add_class::<onnx::PyOnnxModel>()?;
     m.add_class::<checkpoint::PyBundleReader>()?;
     m.add_class::<program::PyProgramFunction>()?;
     m.add_class::<program::PyProgramBuilder>()?;
@@ -188,7 +202,9 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(dtype::_promote, m)?,
         wrap_pyfunction!(tensor::_promoting, m)?,
         wrap_pyfunction!(_devices, m)?,
+        wrap_pyfunction!(_set_name, m)?,
         wrap_pyfunction!(_set_scope, m)?,
+        wrap_pyfunction!(_unique_scope, m)?,
         wrap_pyfunction!(_set_threads, m)?,
         wrap_pyfunction!(_threads, m)?,
         wrap_pyfunction!(errors::_set_error_classes, m)?,
@@ -196,6 +212,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ops::_ops, m)?,
         wrap_pyfunction!(ops::_op_families, m)?,
         wrap_pyfunction!(ops::_op_samples, m)?,
+        wrap_pyfunction!(onnx::_onnx_operators, m)?,
         wrap_pyfunction!(host::_set_seed, m)?,
         wrap_pyfunction!(host::_new_stream, m)?,
         wrap_pyfunction!(host::_draw_from, m)?,

@@ -14,7 +14,7 @@ use crate::errors::OrPy;
 use crate::graph::tensor_name;
 use crate::index;
 use crate::ops::{Operators, operators};
-use crate::tensor::{LIST_HAS_NO_VALUE, PyTensor, item, promotes, wrap, wrap_like};
+use crate::tensor::{PyTensor, item, no_value, promotes, wrap, wrap_like};
 use crate::variable::{PyVariable, PyVariableSlice};
 use crate::{array, layer};
 
@@ -402,7 +402,7 @@ impl Operand {
         }
         match t.dtype() {
             DType::Str => Ok(!t.strings()[0].is_empty()),
-            DType::Variant | DType::Resource => Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
+            dtype if let Some(message) = no_value(dtype) => Err(PyTypeError::new_err(message)),
             _ => {
                 let b = cast(py, Var::eager(t.clone()), DType::Bool)?;
                 Ok(b.tensor().and_then(|t| t.item::<Bool8>()).is_some_and(|b| b.get()))
@@ -411,7 +411,8 @@ impl Operand {
     }
 
     fn __int__(slf: &Bound<'_, Self>) -> PyResult<Py<PyAny>> {
-        scalar_item(slf, "int")?.call_method0(slf.py(), "__int__")
+        // Strings of digits are numbers too, as in Python.
+        Ok(slf.py().get_type::<PyInt>().call1((scalar_item(slf, "int")?,))?.unbind())
     }
 
     fn __float__(slf: &Bound<'_, Self>) -> PyResult<f64> {

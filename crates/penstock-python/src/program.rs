@@ -72,6 +72,14 @@ impl PyProgram {
         loader(files, threads).from_bytes(data).map(PyProgram).or_py(py)
     }
 
+    /// The program of a directory with a SavedModel of TensorFlow, and the functions that could not be converted: by name the
+    /// reason.
+    #[staticmethod]
+    fn _of_tensorflow(py: Python<'_>, directory: PathBuf) -> PyResult<(PyProgram, BTreeMap<String, String>)> {
+        let loaded = py.detach(|| penstock_tf::load_saved_model(directory)).or_py(py)?;
+        Ok((PyProgram(loaded.program), loaded.refused))
+    }
+
     /// A program of traces, by name: the results are `output_0` and so on.
     #[staticmethod]
     fn of(py: Python<'_>, functions: &Bound<'_, PyDict>) -> PyResult<PyProgram> {
@@ -108,6 +116,18 @@ impl PyProgram {
         Ok(PyBytes::new(py, &py.detach(|| self.0.to_bytes()).or_py(py)?))
     }
 
+    /// The bytes of a model of ONNX of a function, by its name or number.
+    fn _to_onnx<'py>(&self, py: Python<'py>, name: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyBytes>> {
+        let function = self.function(py, name)?.0;
+        Ok(PyBytes::new(py, &py.detach(|| penstock_onnx::export(&function)).or_py(py)?))
+    }
+
+    /// Writes a model of ONNX of a function, and its weights beside it where asked for or needed.
+    fn _save_onnx(&self, py: Python<'_>, path: PathBuf, name: &Bound<'_, PyAny>, weights_beside: bool) -> PyResult<()> {
+        let (function, options) = (self.function(py, name)?.0, penstock_onnx::ExportOptions { weights_beside });
+        py.detach(|| penstock_onnx::save(&function, path, &options)).or_py(py)
+    }
+
     /// The names of the functions, in their order; one may stand for several.
     #[getter]
     fn functions(&self) -> Vec<&str> {
@@ -127,7 +147,7 @@ impl PyProgram {
             if index >= count {
                 return Err(PyIndexError::new_err(format!("function {index} of a program of {count}")));
             }
-            return Ok(PyProgramFunction(self.0.at(index)));
+            return self.0.at(index).map(PyProgramFunction).or_py(py);
         }
         self.0.function(&name.extract::<String>()?).map(PyProgramFunction).or_py(py)
     }

@@ -9,7 +9,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use penstock_ir::{Function, Graph, Signature, Type};
+use penstock_ir::{Function, Signature, Type, Verified};
 use penstock_trace::{self as trace, Concrete, TraceType, Traced, Var};
 use pyo3::exceptions::{PyBaseException, PyRecursionError, PyTypeError};
 use pyo3::prelude::*;
@@ -159,7 +159,7 @@ impl Guard {
         py: Python<'_>,
         name: &str,
         traced: &Traced,
-        graph: Graph,
+        graph: Verified,
         tree: &Arc<Tree>,
     ) -> PyResult<Option<Arc<Function>>> {
         let fresh = || format!("{name}_{}", trace::fresh_id());
@@ -182,7 +182,7 @@ impl Guard {
             let fits = results.iter().zip(before).all(|(a, b)| a.shape().is_subtype_of(b.shape()));
             let ids = |vars: &[Var]| vars.iter().map(Var::id).collect::<Vec<_>>();
             if fits && ids(&declared.captures) == ids(&traced.captures) {
-                let _ = declared.function.define(graph);
+                declared.function.define(graph).or_py(py)?;
                 return Ok(Some(declared.function));
             }
             for (ty, before) in results.iter_mut().zip(before) {

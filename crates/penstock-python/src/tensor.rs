@@ -113,8 +113,18 @@ pub(crate) fn wrap_eager(py: Python<'_>, tensor: Tensor) -> PyResult<Bound<'_, P
     wrap(py, Var::eager(tensor))
 }
 
-/// The message where a list is asked for a value.
-pub(crate) const LIST_HAS_NO_VALUE: &str = "a tensor of dtype variant is a list of tensors, which has no value in Python or NumPy; stack it or read its elements";
+/// Why a tensor of a dtype has no value in Python, where it has none.
+pub(crate) fn no_value(dtype: DType) -> Option<&'static str> {
+    match dtype {
+        DType::Variant => Some(
+            "a tensor of dtype variant is a list of tensors, which has no value in Python or NumPy; stack it or read its elements",
+        ),
+        DType::Resource => Some(
+            "a tensor of dtype resource is a lookup table, which has no value in Python or NumPy; export its keys and values",
+        ),
+        _ => None,
+    }
+}
 
 /// Element `i` as a Python object.
 pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> {
@@ -147,7 +157,9 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
             pyo3::types::PyComplex::from_doubles(py, z.re, z.im).into_any().unbind()
         }
         DType::Str => crate::convert::bytes_object(py, &t.strings()[i]).into_any().unbind(),
-        DType::Variant | DType::Resource => return Err(PyTypeError::new_err(LIST_HAS_NO_VALUE)),
+        dtype @ (DType::Variant | DType::Resource) => {
+            return Err(PyTypeError::new_err(no_value(dtype).unwrap_or_default()));
+        }
     })
 }
 

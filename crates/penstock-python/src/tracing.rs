@@ -286,7 +286,8 @@ impl PyFunction {
                 body.variables.iter().filter(given_too).map(|g| g.argument.get().variable.root_id()).collect();
             if !made && (overlap.is_empty() || again) {
                 let traced = opened.end(&body.outs).or_py(py)?;
-                let graph = penstock_ir::compact(&traced.graph);
+                penstock_exec::room_for(&traced.graph).or_py(py)?;
+                let graph = traced.graph.compact();
                 match open.settle(py, &self.name, &traced, graph, &body.tree)? {
                     Some(function) => break (function, traced, body, guards, reached),
                     None => continue,

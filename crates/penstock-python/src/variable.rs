@@ -8,6 +8,7 @@ use penstock_exec::Variable;
 use penstock_ops::state;
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::PyValueError;
+use pyo3::gc::{PyTraverseError, PyVisit};
 use pyo3::prelude::*;
 
 use crate::convert::{shape_of, to_var};
@@ -202,6 +203,13 @@ impl PyVariableSlice {
 
 #[pymethods]
 impl PyVariableSlice {
+    /// PyO3 gives classes without this method one of its own, which knows the class by the method's address. The compiler may
+    /// merge that with the one of [`Operand`], two classes up, and each then calls the other without end.
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.variable)?;
+        visit.call(&self.key)
+    }
+
     /// Writes `value`, of the variable's dtype and a shape that broadcasts to the slice's, to this part of the variable, in
     /// place.
     ///

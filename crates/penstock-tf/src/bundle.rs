@@ -12,11 +12,13 @@ use std::sync::{Mutex, PoisonError};
 use penstock_data::{Bytes, DType, Error, Result, Tensor};
 
 use crate::slices::{Part, copy_part};
-use crate::wire::{fields, put_fixed32, put_message, put_number, put_varint, take, take_varint};
+use penstock_wire::{put_fixed32, put_message, put_number, put_varint, take, take_varint};
+
+use crate::fields;
 use crate::{damaged, masked, table};
 
 /// TensorFlow's numbers of dtypes.
-const DTYPES: [(u64, DType); 16] = [
+const DTYPES: [(u64, DType); 18] = [
     (1, DType::F32),
     (2, DType::F64),
     (3, DType::I32),
@@ -31,9 +33,22 @@ const DTYPES: [(u64, DType); 16] = [
     (17, DType::U16),
     (18, DType::C128),
     (19, DType::F16),
+    (20, DType::Resource),
+    (21, DType::Variant),
     (22, DType::U32),
     (23, DType::U64),
 ];
+
+/// The dtype of TensorFlow's number; `None` for one that no tensor in a file has here.
+pub(crate) fn dtype_of(number: u64) -> Option<DType> {
+    let found = DTYPES.iter().find(|(n, _)| *n == number).map(|(_, dtype)| *dtype);
+    found.filter(|dtype| !matches!(dtype, DType::Resource | DType::Variant))
+}
+
+/// TensorFlow's number of a dtype.
+pub fn dtype_number(dtype: DType) -> Option<u64> {
+    DTYPES.iter().find(|(_, known)| *known == dtype).map(|(number, _)| *number)
+}
 
 /// What the index says of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +65,7 @@ pub struct Entry {
 impl Entry {
     /// The dtype; `None` for one that there is not here, such as TensorFlow's variants.
     pub fn dtype(&self) -> Option<DType> {
-        DTYPES.iter().find(|(number, _)| *number == self.dtype).map(|(_, dtype)| *dtype)
+        dtype_of(self.dtype)
     }
 
     /// TensorFlow's number of the dtype.
@@ -78,7 +93,7 @@ impl Entry {
                 4 => entry.offset = field.number(),
                 5 => entry.size = field.number(),
                 6 => {
-                    if let crate::wire::Field::Fixed32(crc) = field {
+                    if let penstock_wire::Field::Fixed32(crc) = field {
                         entry.crc = crc;
                     }
                 }
@@ -415,7 +430,7 @@ impl BundleWriter {
     /// `InvalidArgument` for a key that is empty, starts with a zero byte or was added before, and a dtype that there is
     /// not in TensorFlow; `FailedPrecondition` where the file cannot be written.
     pub fn add(&mut self, key: &str, tensor: &Tensor) -> Result<()> {
-        let number = DTYPES.iter().find(|(_, dtype)| *dtype == tensor.dtype()).map(|(number, _)| *number);
+        let number = dtype_number(tensor.dtype()).filter(|&number| dtype_of(number).is_some());
         let Some(dtype) = number else {
             return Err(Error::invalid(format!("a tensor of dtype {} cannot be saved: '{key}'", tensor.dtype())));
         };

@@ -2,7 +2,9 @@
 
 use penstock_data::Result;
 
-use crate::wire::{Field, fields, put_message, put_number, put_text};
+use penstock_wire::{Field, put_message, put_number, put_text};
+
+use crate::fields;
 
 /// The key of the graph in a bundle, whose value is a `string` scalar.
 pub const OBJECT_GRAPH_KEY: &str = "_CHECKPOINTABLE_OBJECT_GRAPH";
@@ -93,7 +95,7 @@ impl Node {
                     fields(SECTION, field.bytes(), |number, field| {
                         match number {
                             1 => child.0 = field.number(),
-                            2 => child.1 = field.text(SECTION)?,
+                            2 => child.1 = text(field)?,
                             _ => {}
                         }
                         Ok(())
@@ -104,9 +106,9 @@ impl Node {
                     let mut attribute = Attribute::default();
                     fields(SECTION, field.bytes(), |number, field| {
                         match number {
-                            1 => attribute.name = field.text(SECTION)?,
-                            2 => attribute.full_name = field.text(SECTION)?,
-                            3 => attribute.key = field.text(SECTION)?,
+                            1 => attribute.name = text(field)?,
+                            2 => attribute.full_name = text(field)?,
+                            3 => attribute.key = text(field)?,
                             _ => {}
                         }
                         Ok(())
@@ -118,7 +120,7 @@ impl Node {
                     fields(SECTION, field.bytes(), |number, field| {
                         match number {
                             1 => slot.original = field.number(),
-                            2 => slot.name = field.text(SECTION)?,
+                            2 => slot.name = text(field)?,
                             3 => slot.variable = field.number(),
                             _ => {}
                         }
@@ -155,4 +157,9 @@ impl Node {
             });
         }
     }
+}
+
+/// The text of a field.
+fn text(field: Field<'_>) -> Result<String> {
+    field.text().map(str::to_owned).map_err(|e| crate::damaged(SECTION, e))
 }

@@ -3,7 +3,7 @@
 use penstock_data::{Result, Tensor};
 
 use crate::damaged;
-use crate::wire::fields;
+use crate::fields;
 
 /// A part of a tensor: where it starts and how long it is in each dimension; all of a dimension where there is no length.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,8 +10,8 @@ use std::collections::BTreeMap;
 
 use penstock_data::Result;
 
-use crate::wire::{put_varint, take, take_varint};
 use crate::{damaged, masked};
+use penstock_wire::{put_varint, take, take_varint};
 
 const MAGIC: u64 = 0xdb47_7524_8b80_fb57;
 const FOOTER: usize = 48;

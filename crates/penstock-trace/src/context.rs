@@ -5,12 +5,13 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in, row_pieces};
 use penstock_data::{Class, Error, Loc, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Builder, Env, Function, Graph, Inst, OpDef, Region, Type, Value, stack};
+use penstock_ir::{Attrs, Builder, Entity, Env, Function, Graph, Inst, OpDef, Region, Type, Value, Verified, stack};
 use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::var::{Home, Kind, Symbolic, Var, fresh_id};
+use crate::names::UniqueNames;
+use crate::var::{Closed, Home, Kind, Symbolic, Var, fresh_id};
 
 /// The program around the engine: what it prints to, and where in its source it is.
 pub trait Host: Env + Send + Sync {
@@ -38,6 +39,9 @@ pub fn host() -> &'static dyn Host {
     HOST.get().expect("set_host is called before anything runs").as_ref()
 }
 
+/// Instructions of a trace between two polls of the host.
+const POLL_INSTS: usize = 1 << 12;
+
 /// A graph being traced, with what it takes from outside.
 pub(crate) struct Tracer {
     pub(crate) id: u64,
@@ -53,6 +57,10 @@ pub(crate) struct Tracer {
     given: FxHashMap<Value, Var>,
     /// What parameters of open regions are in the first iteration of the loop whose body the region becomes.
     firsts: FxHashMap<Value, Value>,
+    /// Scopes of names that were opened.
+    scopes: UniqueNames,
+    /// Names for inputs that tensors will be, by the ids of the tensors.
+    names: FxHashMap<u64, String>,
 }
 
 impl Tracer {
@@ -70,7 +78,7 @@ impl Tracer {
     }
 
     /// Leaves the graph to the symbolic values that outlive the trace, so that an error can say where they were made.
-    fn close(self, graph: impl FnOnce(Builder) -> Arc<Graph>) {
+    fn close(self, graph: impl FnOnce(Builder) -> Closed) {
         let Tracer { home, builder, vars, .. } = self;
         drop(vars);
         if Arc::strong_count(&home) > 1 {
@@ -206,7 +214,7 @@ impl State {
             Kind::Symbolic(_) => ty.with_shape(tracer.builder.symbolic(&ty.shape().erased())),
             _ => ty,
         };
-        let value = tracer.builder.input(ty, None);
+        let value = tracer.builder.input(ty, tracer.names.get(&var.id()).map(String::as_str));
         tracer.captures.push(var.clone());
         tracer.by_id.insert(var.id(), value);
         tracer.vars.insert(value, var.clone());
@@ -265,7 +273,7 @@ fn used_outside(s: &Symbolic, place: &str, advice: &str) -> Error {
 /// A finished trace.
 pub struct Traced {
     /// The graph; its inputs are the placeholders in their order, then one for each capture.
-    pub graph: Arc<Graph>,
+    pub graph: Arc<Verified>,
     /// What it takes from outside.
     pub captures: Vec<Var>,
     /// Which inputs are trainable variables that it reads.
@@ -286,6 +294,8 @@ impl Tracer {
             trainable: Vec::new(),
             given: FxHashMap::default(),
             firsts: FxHashMap::default(),
+            scopes: UniqueNames::default(),
+            names: FxHashMap::default(),
         }
     }
 }
@@ -314,11 +324,14 @@ impl Tracing {
             let values = outputs.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>()?;
             let mut tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
             let builder = std::mem::replace(&mut tracer.builder, Builder::new(&control::CONST));
-            let graph = Arc::new(builder.finish(&values)?);
+            #[expect(unsafe_code, reason = "gradients change what is traced in place")]
+            // SAFETY: operations are added by the builder. Where the trace takes gradients, `gradients_in` changes it as it does the
+            // graph of a function, which stays one that the verifier accepts.
+            let graph = Arc::new(unsafe { builder.finish_trusted(&values, "tracing")? });
             let position = |v: &Value| graph.inputs().iter().position(|i| i == v);
             let trainable = tracer.trainable.iter().filter_map(position).collect();
             let captures = std::mem::take(&mut tracer.captures);
-            tracer.close(|_| graph.clone());
+            tracer.close(|_| Closed::Finished(graph.clone()));
             Ok(Traced { graph, captures, trainable })
         })
     }
@@ -341,7 +354,7 @@ fn abandon_above(level: usize) {
     with_state(|state| {
         while state.tracers.len() > level {
             if let Some(tracer) = state.tracers.pop() {
-                tracer.close(|builder| Arc::new(builder.graph().clone()));
+                tracer.close(|builder| Closed::Abandoned(builder.abandon()));
             }
         }
     });
@@ -548,7 +561,7 @@ pub(crate) fn capture(
     regions: &[Region],
 ) -> Result<(Inst, SmallVec<[Var; 1]>)> {
     let loc = host().loc();
-    with_state(|state| {
+    let made = with_state(|state| {
         let operands = inputs.iter().map(|v| state.value_of(v)).collect::<Result<SmallVec<[Value; 4]>>>();
         let operands = operands.map_err(|e| e.in_op(op.name).at(loc))?;
         let tracer = state.top()?;
@@ -556,7 +569,12 @@ pub(crate) fn capture(
         let inst = tracer.builder.inst(op, &operands, attrs, regions)?;
         let results: SmallVec<[Value; 4]> = tracer.builder.results(inst).into();
         Ok((inst, results.into_iter().map(|v| tracer.var(v)).collect()))
-    })
+    })?;
+    // The engine may add many instructions at a stretch: a gradient.
+    if made.0.index().is_multiple_of(POLL_INSTS) {
+        host().poll()?;
+    }
+    Ok(made)
 }
 
 /// A constant of the innermost trace.
@@ -608,15 +626,38 @@ pub fn refine(var: &Var, shape: &Shape) -> Result<()> {
     Ok(())
 }
 
-/// Names a symbolic value, for people.
+/// Names a symbolic value, for people, or what the innermost trace makes of a tensor.
 pub(crate) fn put_name(var: &Var, name: &str) {
-    if let Some(s) = var.as_symbolic() {
-        with_state(|state| {
+    with_state(|state| match var.kind() {
+        Kind::Symbolic(s) => {
             if let Some(tracer) = state.tracers.iter_mut().find(|t| t.id == s.trace) {
                 tracer.builder.name(s.value, name);
             }
-        });
-    }
+        }
+        Kind::Eager(_) => {
+            if let Some(tracer) = state.tracers.last_mut() {
+                match tracer.by_id.get(&var.id()) {
+                    Some(&value) => tracer.builder.name(value, name),
+                    None => drop(tracer.names.insert(var.id(), name.to_owned())),
+                }
+            }
+        }
+        Kind::Variable(_) => {}
+    });
+}
+
+/// Notes the scope of names of an instruction of the innermost trace that has no results.
+pub(crate) fn put_scope(inst: Inst, scope: Arc<str>) {
+    with_state(|state| {
+        if let Some(tracer) = state.tracers.last_mut() {
+            tracer.builder.scope(inst, scope);
+        }
+    });
+}
+
+/// Asks the scopes of names that the innermost trace opened; None outside traces.
+pub(crate) fn with_scopes<R>(ask: impl FnOnce(&mut UniqueNames) -> R) -> Option<R> {
+    with_state(|state| state.tracers.last_mut().map(|tracer| ask(&mut tracer.scopes)))
 }
 
 /// Asks about the gradient of each operation that is dispatched from now on, before those asked already.
@@ -809,7 +850,7 @@ pub(crate) fn end_region_as_function(name: &str, results: &[Var]) -> Result<(Arc
         let mut map = inputs_for(&mut builder, graph, &inputs);
         builder.copy_insts(graph, region, &mut map)?;
         let outputs: Vec<Value> = data.results.iter().map(|v| map[v]).collect();
-        let function = Function::new(name, penstock_ir::compact(&builder.finish(&outputs)?));
+        let function = Function::new(name, builder.finish(&outputs)?.compact());
         captured.retain(|&v| graph.constant(v).is_none());
         Ok((Arc::new(function), captured.into_iter().map(|v| tracer.var(v)).collect()))
     })

@@ -9,7 +9,7 @@ use penstock_autodiff::{
     tangents_of, vjp_function,
 };
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_exec::{Arg, Executable, Variable};
+use penstock_exec::{Arg, Executable, Variable, is_large};
 use penstock_ir::{Attr, Attrs, Builder, Entity, FuncRef, Function, Inst, OpDef, Region, Type, Value, acts};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
@@ -84,11 +84,14 @@ fn lock_forward(acc: &SharedAccumulator) -> MutexGuard<'_, Accumulator<Var>> {
 
 /// Adds an instruction to the open trace. A panic becomes an error that names the operator.
 fn join(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: &[Region]) -> Result<(Inst, Outs)> {
-    // An instruction is pushed whole, after all that may panic.
-    let made = catch_unwind(AssertUnwindSafe(|| capture(op, inputs, attrs, regions)))
-        .unwrap_or_else(|panic| Err(Error::of_panic(&*panic).in_op(op.name)))?;
-    name_by_scope(&made.1);
+    let made = guarded(|| capture(op, inputs, attrs, regions)).map_err(|e| e.in_op(op.name))?;
+    name_by_scope(made.0, &made.1);
     Ok(made)
+}
+
+/// What adds to the open trace. A panic becomes an error: an instruction is pushed whole, after all that may panic.
+fn guarded<T>(add: impl FnOnce() -> Result<T>) -> Result<T> {
+    catch_unwind(AssertUnwindSafe(add)).unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
 }
 
 pub(crate) fn lock(tape: &SharedTape) -> MutexGuard<'_, Tape<Var>> {
@@ -194,7 +197,7 @@ fn into_arg(var: Var) -> Result<Arg> {
 /// # Errors
 /// None in practice; those of capture.
 pub fn constant(value: Tensor) -> Result<Var> {
-    if is_tracing() { capture_constant(value) } else { Ok(Var::eager(value)) }
+    if is_tracing() { guarded(|| capture_constant(value)) } else { Ok(Var::eager(value)) }
 }
 
 /// The value of a variable. `trainable` ones are watched by tapes that watch what is read.
@@ -262,7 +265,7 @@ impl Concrete {
         if let Some(e) = self.executable.get() {
             return Ok(e);
         }
-        let made = penstock_exec::executable(&self.function)?;
+        let made = executable(&self.function)?;
         Ok(self.executable.get_or_init(|| made))
     }
 
@@ -328,14 +331,38 @@ impl Concrete {
 /// The arguments of a run: arguments of a call, then captures.
 pub type Args = SmallVec<[Arg; 10]>;
 
+/// The executable of a function.
+fn executable(function: &Arc<Function>) -> Result<Arc<Executable>> {
+    if !is_large(function) {
+        return penstock_exec::executable(function, host());
+    }
+    by_host(|| penstock_exec::executable(function, host()))
+}
+
+/// Does what takes time and memory in proportion to a function's graph, where that is large by way of the host.
+pub(crate) fn on_graph<R: Send + 'static>(
+    function: &Arc<Function>,
+    work: impl FnOnce(&Arc<Function>) -> Result<R> + Send + 'static,
+) -> Result<R> {
+    if !is_large(function) {
+        return work(function);
+    }
+    by_host(|| penstock_exec::on_graph(function, host(), work))
+}
+
+/// Does what is long: the host lets go of its lock meanwhile.
+fn by_host<R: Send>(work: impl FnOnce() -> Result<R> + Send) -> Result<R> {
+    let (mut work, mut result) = (Some(work), None);
+    host().run_long(&mut || result = work.take().map(|work| work()));
+    result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))
+}
+
 /// Runs a plan: here where it is light, else by way of the host.
 fn run(executable: &Executable, args: &[Arg]) -> Result<SmallVec<[Tensor; 2]>> {
     if executable.is_light() {
         return executable.run(args, host());
     }
-    let mut result = None;
-    host().run_long(&mut || result = Some(executable.run(args, host())));
-    result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))
+    by_host(|| executable.run(args, host()))
 }
 
 /// Calls a function with all its inputs, recorded by the tapes that are active.
@@ -374,10 +401,12 @@ fn call_forward(
     let tangents = lock_forward(acc).tangents(operands);
     let made = tangents.and_then(|tangents| {
         let active: Vec<bool> = tangents.iter().map(Option::is_some).collect();
-        Ok((jvp_function(function, &active)?, tangents))
+        let made = on_graph(function, move |function| jvp_function(function, &active))?;
+        Ok((made, tangents))
     });
     let (forward, tangents) = match made {
         Ok(made) => made,
+        Err(error) if error.is_of_host() => return Err(error),
         // Not being differentiable is no fault until somebody asks for the tangent.
         Err(error) => {
             let outs = call_under(function, operands, outer)?;
@@ -407,11 +436,12 @@ struct CallVjp {
 impl CallVjp {
     /// `None` where no input gets a cotangent.
     fn new(of: &Arc<Function>, needed: &[bool], flowing: &[bool]) -> Result<Option<CallVjp>> {
-        let pair = vjp_function(of, needed, flowing)?;
+        let (needed, flowing) = (needed.to_vec(), flowing.to_vec());
+        let pair = on_graph(of, move |of| vjp_function(of, &needed, &flowing))?;
         let Some(backward) = pair.backward.clone() else { return Ok(None) };
         // A function that is being defined, which calls itself, gives no rows.
         let (backward, given) = if backward.graph().is_some() {
-            let rows = by_rows(&backward)?;
+            let rows = on_graph(&backward, by_rows)?;
             (rows.function(&backward).clone(), rows.given.clone())
         } else {
             let whole = (0..backward.signature().results.len()).map(Given::Whole).collect();
@@ -467,6 +497,7 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
     let first = match CallVjp::new(function, &needed, &vec![true; count]) {
         Ok(Some(first)) => first,
         Ok(None) => return call_under(function, operands, outer),
+        Err(error) if error.is_of_host() => return Err(error),
         // Not being differentiable is no fault until somebody asks for the gradient.
         Err(error) => {
             let outs = call_under(function, operands, outer)?;
@@ -559,7 +590,7 @@ fn call_plain(function: &Arc<Function>, operands: &[Var]) -> Result<Outs> {
     if joins_trace(&control::CALL, operands)? {
         return Ok(join_call(function, operands)?.1);
     }
-    let outs = run(&*penstock_exec::executable(function)?, &args(operands)?)?;
+    let outs = run(&*executable(function)?, &args(operands)?)?;
     Ok(outs.into_iter().map(Var::eager).collect())
 }
 
@@ -603,7 +634,7 @@ fn shapes_of_call(function: &Function, operands: &[Var]) -> Option<Vec<Shape>> {
 /// What inference reports.
 pub fn with_gradient(outputs: &[Var], inputs: &[Var], backward: Traced, places: &[Option<usize>]) -> Result<Outs> {
     let operands: Vec<Var> = outputs.iter().chain(inputs).chain(&backward.captures).cloned().collect();
-    let function = Arc::new(Function::new(format!("gradient_{}", fresh_id()), penstock_ir::compact(&backward.graph)));
+    let function = Arc::new(Function::new(format!("gradient_{}", fresh_id()), backward.graph.compact()));
     let places: Vec<i64> = places.iter().map(|p| p.map_or(-1, |p| p as i64)).collect();
     let named = [
         ("func", Attr::Func(FuncRef::new(function))),
@@ -701,7 +732,7 @@ pub struct Live;
 impl Dispatcher<Var> for Live {
     fn execute(&mut self, op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<SmallVec<[Var; 1]>> {
         if op.is(&control::CALL) {
-            return call(&attrs.func(0).get(), inputs);
+            return call(&attrs.func(0).get()?, inputs);
         }
         dispatch(op, inputs, attrs)
     }

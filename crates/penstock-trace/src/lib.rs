@@ -28,7 +28,7 @@ pub use dispatch::{
 };
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
 pub use lift::computed;
-pub use names::{set_name, set_scope};
+pub use names::{UniqueNames, set_name, set_scope, unique_scope};
 pub use open::{OpenGraph, Part, is_open_graph};
 pub use rows::{gradients_of_rows, map_rows, trace_rows};
 pub use trace_lock::{TraceLock, try_trace_lock, wait_for_trace_lock};

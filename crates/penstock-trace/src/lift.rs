@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use penstock_data::{Result, Tensor};
 use penstock_exec::Arg;
-use penstock_ir::{Def, Entity, Function, Graph, Inst, Region, Value};
+use penstock_ir::{Def, Entity, Function, Graph, Inst, Region, Value, Verified};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::{OpenTrace, host, out_of_scope, with_inputs_of};
@@ -73,7 +73,7 @@ pub fn computed(var: &Var) -> Result<Option<Tensor>> {
         body.insts.sort_unstable();
         body.results = std::iter::once(s.value).collect();
         graph.replace_uses(&firsts);
-        Some((penstock_ir::compact(&graph), args))
+        Some((Verified::new(penstock_ir::compact(&graph)), args))
     });
     let Some((graph, values)) = found.ok_or_else(|| out_of_scope(s))? else { return Ok(None) };
     let mut args = Vec::with_capacity(values.len());
@@ -89,8 +89,8 @@ pub fn computed(var: &Var) -> Result<Option<Tensor>> {
             },
         });
     }
-    let function = Arc::new(Function::new(format!("initial_{}", fresh_id()), graph));
-    let outs = penstock_exec::executable(&function)?.run(&args, host())?;
+    let function = Arc::new(Function::new(format!("initial_{}", fresh_id()), graph?));
+    let outs = penstock_exec::executable(&function, host())?.run(&args, host())?;
     Ok(outs.into_iter().next())
 }
 

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Def, Function, Graph, Inst, ValueData, compact};
+use penstock_ir::{Def, Function, Graph, Inst, ValueData, Verified, compact};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::{self, Tracer};
@@ -184,7 +184,7 @@ fn extract(tracer: &Tracer, part: &Part<'_>) -> Result<Concrete> {
     graph.regions[body].insts.retain(|inst| needed.contains(inst));
     graph.regions[body].results = fetches.into_iter().collect();
     graph.replace_uses(&replaced);
-    let function = Function::new(format!("session_{}", fresh_id()), compact(&graph));
+    let function = Function::new(format!("session_{}", fresh_id()), Verified::new(compact(&graph))?);
     Ok(Concrete::new(Arc::new(function), captures, Vec::new()))
 }
 

@@ -8,7 +8,7 @@ use penstock_ir::{Function, Type};
 use penstock_ops::{array, joining, shape_ops, slicing};
 
 use crate::context::{self, SharedTape, Traced, is_tracing, pause_from, recorders_here};
-use crate::dispatch::{Live, Outs, apply, call, constant, lock, note_accessed, record_program};
+use crate::dispatch::{Live, Outs, apply, call, constant, lock, note_accessed, on_graph, record_program};
 use crate::var::Var;
 
 /// The gradient of `sources` for each of many cotangents of `target`, which lie along a leading axis of
@@ -62,7 +62,7 @@ fn trace_part(types: &[Type], run: impl FnOnce(Vec<Var>) -> Result<Vec<Var>>) ->
     let Traced { graph, captures, trainable } = open.end(&outputs)?;
     let read: Vec<Var> = trainable.iter().filter_map(|i| captures.get(i - types.len()).cloned()).collect();
     note_accessed(&read)?;
-    Ok((Arc::new(Function::new("rows", penstock_ir::compact(&graph))), captures))
+    Ok((Arc::new(Function::new("rows", graph.compact())), captures))
 }
 
 /// Traces a function of one row of each operand, which lie along leading axes, for [`map_rows`].
@@ -93,9 +93,12 @@ pub fn trace_rows(
 /// As [`batch_function`], and what running or inference reports.
 pub fn map_rows(function: &Arc<Function>, operands: &[Var], mapped: usize, in_turn: bool) -> Result<Outs> {
     let flags: Vec<bool> = (0..operands.len()).map(|i| i < mapped).collect();
-    let whole = if in_turn { None } else { Some(batch_function(function, &flags)) };
+    let theirs = flags.clone();
+    let whole =
+        if in_turn { None } else { Some(on_graph(function, move |function| batch_function(function, &theirs))) };
     let batched = match whole {
         Some(Ok(batched)) => batched,
+        Some(Err(error)) if error.is_of_host() => return Err(error),
         // What cannot run for all rows at once runs for one after the other.
         Some(Err(error)) => batch_by_loop(function, &flags).map_err(|_| error)?,
         None => batch_by_loop(function, &flags)?,

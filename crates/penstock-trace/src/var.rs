@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use penstock_autodiff::Handle;
 use penstock_data::{DType, Loc, Shape, Tensor};
 use penstock_exec::Variable;
-use penstock_ir::{Graph, Type, Value};
+use penstock_ir::{Graph, Type, Value, Verified};
 
 /// A process-wide unique id.
 ///
@@ -34,7 +34,15 @@ const VARIABLE_ID: u64 = 1 << 63;
 pub struct Home {
     id: u64,
     function: Arc<str>,
-    closed: OnceLock<Arc<Graph>>,
+    closed: OnceLock<Closed>,
+}
+
+/// The graph of a trace that is closed.
+pub(crate) enum Closed {
+    /// That of a trace which came to its end.
+    Finished(Arc<Verified>),
+    /// As far as a trace came that failed.
+    Abandoned(Graph),
 }
 
 impl Home {
@@ -53,11 +61,14 @@ impl Home {
     }
 
     /// The graph, once the trace is closed.
-    pub fn graph(&self) -> Option<&Arc<Graph>> {
-        self.closed.get()
+    pub fn graph(&self) -> Option<&Graph> {
+        self.closed.get().map(|closed| match closed {
+            Closed::Finished(graph) => &***graph,
+            Closed::Abandoned(graph) => graph,
+        })
     }
 
-    pub(crate) fn close(&self, graph: Arc<Graph>) {
+    pub(crate) fn close(&self, graph: Closed) {
         let _ = self.closed.set(graph);
     }
 }
@@ -83,9 +94,9 @@ impl Symbolic {
     }
 
     /// The values of a finished graph, such as a caller of it may look at but not compute with.
-    pub fn of_graph(function: &str, graph: &Arc<Graph>, values: &[Value]) -> Vec<Symbolic> {
+    pub fn of_graph(function: &str, graph: &Arc<Verified>, values: &[Value]) -> Vec<Symbolic> {
         let home = Home::new(function);
-        home.close(graph.clone());
+        home.close(Closed::Finished(graph.clone()));
         values.iter().map(|&v| Symbolic::new(&home, graph, v)).collect()
     }
 

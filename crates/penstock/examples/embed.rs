@@ -1,15 +1,16 @@
-//! The engine in a Rust program: `cargo run -p penstock --example embed`.
+//! The engine in a Rust program: `cargo run -p penstock-engine --example embed`.
 
 use ndarray::{Array2, ArrayView2, array};
 use penstock::{
-    ConcreteFunction, DType, Dim, Error, Graph, Result, Shape, Tensor, TensorExt, Type, Variable, builder, host_fn, ops,
+    ConcreteFunction, DType, Dim, Error, Result, Shape, Tensor, TensorExt, Type, Variable, Verified, builder, host_fn,
+    ops,
 };
 
 /// A graph traced in Python, by `traced.py`.
 const TRACED: &str = include_str!("traced.pst");
 
 /// `softmax(x @ weights + bias)` for any number of rows `x`.
-fn dense_layer(inputs: usize, classes: usize) -> Result<Graph> {
+fn dense_layer(inputs: usize, classes: usize) -> Result<Verified> {
     let mut g = builder();
     let rows = Dim::Sym(g.fresh_symbol());
     let f32s = |dims: &[Dim]| Type::tensor(DType::F32, Shape::new(dims.iter().copied()));

@@ -3,12 +3,12 @@
 #![expect(unsafe_code, reason = "a tensor takes over the memory of an array; see the SAFETY comment")]
 
 use std::ptr::NonNull;
-use std::sync::Arc;
 
-use ndarray::{Array, ArrayBase, ArrayView, ArrayViewD, ArrayViewMutD, Data, Dimension, IxDyn};
+use ndarray::{Array, ArrayBase, ArrayView, ArrayViewD, ArrayViewMutD, Data, DataMut, Dimension, IxDyn};
 use penstock_data::{
     Bool8, Buffer, Bytes, C64, C128, DType, Element, Error, INLINE_BYTES, Result, Tensor, bf16, f16, num_elements,
 };
+use penstock_exec::Place;
 
 /// A Rust type that array and tensor have in common: the elements of all plain dtypes, `bool` beside
 /// [`Bool8`], and [`Bytes`] for strings. Sealed.
@@ -102,6 +102,22 @@ impl TensorExt for Tensor {
     }
 }
 
+/// The memory of an array, for an output: see [`crate::ConcreteFunction::run_into`].
+///
+/// # Errors
+/// `InvalidArgument` where the array is not in row-major order.
+pub fn place<S, D>(array: &mut ArrayBase<S, D>) -> Result<Place<'_>>
+where
+    S: DataMut,
+    S::Elem: Element,
+    D: Dimension,
+{
+    let dims = array.shape().to_vec();
+    let elements =
+        array.as_slice_mut().ok_or_else(|| Error::invalid("the array of an output is not in row-major order"))?;
+    Place::new(&dims, elements)
+}
+
 /// Copies an array into a fresh tensor, whose elements `E` have the representation of `T`.
 fn copy_plain<T, E: Element>(array: ArrayViewD<'_, T>, element: impl Fn(&T) -> E) -> Result<Tensor> {
     let mut tensor = Tensor::empty(E::DTYPE, array.shape())?;
@@ -125,7 +141,7 @@ fn adopt_plain<T: Repr>(dims: &[usize], values: Vec<T>, first: usize) -> Result<
     // SAFETY: `start` begins `bytes` initialised bytes on the heap (no plain element has padding), which moving `values`
     // into its box does not move. Nothing writes them: the buffer's owner alone can reach them.
     let buffer = unsafe { Buffer::external(start, bytes, Box::new(values)) };
-    Tensor::from_buffer(T::DTYPE, dims, Arc::new(buffer))
+    Tensor::from_buffer(T::DTYPE, dims, buffer)
 }
 
 /// Elements that lie in a tensor as they do in an array: `type as element of the tensor: in place, converted`.

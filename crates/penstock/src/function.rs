@@ -1,6 +1,5 @@
 //! Functions ready to run.
 
-use std::collections::HashSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -8,8 +7,8 @@ use std::sync::Arc;
 use ndarray::{ArrayBase, Data, Dimension};
 use penstock_autodiff::{Residual, VjpPair, vjp_function};
 use penstock_data::{Bool8, C64, C128, Error, Result, Tensor, bf16, f16};
-use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, executable};
-use penstock_ir::{Attr, Env, Function, Graph, Signature, Type, verify};
+use penstock_exec::{Arg, Executable, Place, StdEnv, Variable, eager, executable};
+use penstock_ir::{Env, Function, Signature, Type, Verified};
 use penstock_ops::array::ONES_LIKE;
 use penstock_passes::Options;
 
@@ -97,22 +96,6 @@ pub(crate) fn guard<T>(work: impl FnOnce() -> Result<T>) -> Result<T> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
 }
 
-/// Checks the graphs of a function and of all that it calls.
-fn verify_all(function: &Arc<Function>) -> Result<()> {
-    let (mut seen, mut due) = (HashSet::new(), vec![function.clone()]);
-    while let Some(function) = due.pop() {
-        let Some(graph) = function.graph().filter(|_| seen.insert(Arc::as_ptr(&function))) else { continue };
-        verify(graph)?;
-        graph.visit(&mut |_, _, data| {
-            due.extend(data.attrs.0.iter().filter_map(|attr| match attr {
-                Attr::Func(callee) => callee.alive().ok(),
-                _ => None,
-            }));
-        });
-    }
-    Ok(())
-}
-
 fn args_of(args: &[&dyn ToArg]) -> Result<Vec<Arg>> {
     args.iter().map(|a| a.to_arg()).collect()
 }
@@ -131,20 +114,16 @@ impl ConcreteFunction {
     ///
     /// # Errors
     /// As [`ConcreteFunction::from_function`].
-    pub fn new(name: &str, graph: Graph) -> Result<ConcreteFunction> {
+    pub fn new(name: &str, graph: Verified) -> Result<ConcreteFunction> {
         ConcreteFunction::from_function(Arc::new(Function::new(name, graph)))
     }
 
     /// A function that other graphs may call as well.
     ///
     /// # Errors
-    /// `FailedPrecondition` where it is only declared, or calls one that is freed; what the verifier says of its graph and
-    /// of those that it calls; what the optimiser reports.
+    /// `FailedPrecondition` where it is only declared, or calls one that is freed; what the optimiser reports.
     pub fn from_function(function: Arc<Function>) -> Result<ConcreteFunction> {
-        let executable = guard(|| {
-            verify_all(&function)?;
-            executable(&function)
-        })?;
+        let executable = guard(|| executable(&function, std_env()))?;
         Ok(ConcreteFunction { function, executable })
     }
 
@@ -154,11 +133,8 @@ impl ConcreteFunction {
     /// # Errors
     /// As [`ConcreteFunction::from_function`].
     pub fn with_options(function: Arc<Function>, options: Options) -> Result<ConcreteFunction> {
-        let executable = guard(|| {
-            verify_all(&function)?;
-            Executable::with_options(&function, options)
-        })?;
-        Ok(ConcreteFunction { function, executable: Arc::new(executable) })
+        let executable = Arc::new(guard(|| Executable::with_options(&function, options))?);
+        Ok(ConcreteFunction { function, executable })
     }
 
     /// The function.
@@ -167,8 +143,8 @@ impl ConcreteFunction {
     }
 
     /// Its graph.
-    pub fn graph(&self) -> &Graph {
-        self.function.graph().expect("a function without a graph is not made ready")
+    pub fn graph(&self) -> &Verified {
+        self.executable.graph()
     }
 
     /// What runs, for callers that hold [`Arg`]s.
@@ -209,6 +185,26 @@ impl ConcreteFunction {
         guard(|| Ok(self.executable.run(&args_of(args)?, env)?.into_vec()))
     }
 
+    /// Runs it, and writes the outputs to memory of the caller: all of them, or, where one does not fit or the run fails, none.
+    ///
+    /// ```
+    /// use ndarray::{Array1, arr1};
+    ///
+    /// # fn main() -> penstock::Result<()> {
+    /// let f = penstock::parse("func @double(%x: f32[s0]) -> f32[s0] {\n %y = add %x, %x\n return %y\n}")?;
+    /// let mut doubled = Array1::<f32>::zeros(2);
+    /// f.run_into(&[&arr1(&[1.0f32, 2.0])], &mut [penstock::place(&mut doubled)?])?;
+    /// assert_eq!(doubled, arr1(&[2.0, 4.0]));
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// As [`ConcreteFunction::run`]; as [`Place::write_all`].
+    pub fn run_into(&self, args: &[&dyn ToArg], outputs: &mut [Place<'_>]) -> Result<()> {
+        Place::write_all(outputs, &self.run(args)?)
+    }
+
     /// Runs it, and gives with its outputs what carries cotangents of the outputs back to the inputs numbered `wrt`.
     ///
     /// # Errors
@@ -230,7 +226,7 @@ impl ConcreteFunction {
         // Where nothing is kept beside the inputs and outputs, that is this function itself.
         let forward = pair.forward(&self.function);
         let own = Arc::ptr_eq(forward, &self.function);
-        let forward = if own { self.executable.clone() } else { executable(forward)? };
+        let forward = if own { self.executable.clone() } else { executable(forward, std_env())? };
         let mut outputs = forward.run(&args, std_env())?.into_vec();
         let residual = |r: &Residual| match *r {
             Residual::Input(i) => args[i].clone(),
@@ -294,7 +290,7 @@ impl Pullback {
         }
         let mut args = self.residuals.clone();
         args.extend(args_of(cotangents)?);
-        let grads = guard(|| executable(backward)?.run(&args, std_env()))?;
+        let grads = guard(|| executable(backward, std_env())?.run(&args, std_env()))?;
         Ok(self.wrt.iter().map(|&i| self.pair.grads[i].map(|at| grads[at].clone())).collect())
     }
 

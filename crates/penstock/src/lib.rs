@@ -3,20 +3,23 @@
 //!
 //! # Build, print, run
 //!
-//! A [`Builder`] checks and types every instruction as it is added. The operators are the statics of [`ops`], by
-//! family; [`OpDef::doc`] says what each computes.
+//! A [`Builder`] checks and types every instruction as it is added. The operators are its methods, by the trait [`Operators`];
+//! attributes that may be left out are those of [`attributes`]. [`Regions`] makes loops and branches of closures.
+//! Programs that handle operators as data find them in [`ops`], and add them by [`Builder::emit`].
 //!
 //! ```
 //! use ndarray::{ArrayView1, array};
-//! use penstock::{ConcreteFunction, DType, Dim, Shape, TensorExt, Type, builder, ops};
+//! use penstock::{
+//!     ConcreteFunction, DType, Dim, Operators, Shape, TensorExt, Type, attributes::ReduceSum, builder,
+//! };
 //!
 //! # fn main() -> penstock::Result<()> {
 //! let mut g = builder();
 //! let rows = Dim::Sym(g.fresh_symbol());
 //! let x = g.input(Type::tensor(DType::F32, Shape::new([rows, Dim::Known(2)])), Some("x"));
 //! let w = g.constant(penstock::Tensor::from_array(array![[1.0f32], [10.0]])?);
-//! let product = g.emit(&ops::linalg::MATMUL, &[x, w], &[])?[0];
-//! let sums = g.emit(&ops::reduce::REDUCE_SUM, &[product], &[("axes", vec![1].into())])?[0];
+//! let product = g.matmul(x, w)?;
+//! let sums = g.reduce_sum_with(product, ReduceSum::new().axes(&[1]))?;
 //! let f = ConcreteFunction::new("sums", g.finish(&[sums])?)?;
 //!
 //! // The size `s0` is whatever a run brings.
@@ -38,7 +41,7 @@
 //! [`ConcreteFunction::run`] takes what is [`ToArg`]: arrays and views of any layout, [`Tensor`]s, scalars, strings and
 //! variables. It copies arrays; [`TensorExt::from_array`] takes over the memory of a row-major one instead.
 //! Outputs are tensors: [`TensorExt::array_view`] shows one as an array in place, [`TensorExt::to_array`] copies it.
-//! Tensors are immutable and cloned for free.
+//! Tensors are immutable and cloned for free. [`ConcreteFunction::run_into`] writes outputs to arrays of the caller instead.
 //!
 //! # Read the text form
 //!
@@ -180,7 +183,8 @@
 //! # }
 //! ```
 //!
-//! What surrounds a run is an [`Env`]: where prints go, where random numbers come from, and whether to stop.
+//! What surrounds a run is an [`Env`]: where prints go, where random numbers come from, and whether to stop. One says what it
+//! does otherwise than [`std_env`].
 //! [`ConcreteFunction::run`] uses [`std_env`]; with an `Env` of its own, [`ConcreteFunction::run_in`] runs captured or
 //! under a deadline. Its [`Env::poll`] is asked every few milliseconds, also while a single kernel runs for long: that one
 //! is abandoned, and what it computes is dropped. What the run wrote to variables before stays written.
@@ -188,17 +192,11 @@
 //! ```
 //! use std::time::{Duration, Instant};
 //!
-//! use penstock::{Class, Env, Error, Result, std_env};
+//! use penstock::{Class, Env, Error, Result};
 //!
 //! struct Until(Instant);
 //!
 //! impl Env for Until {
-//!     fn print(&self, stream: &str, text: &str) -> Result<()> {
-//!         std_env().print(stream, text)
-//!     }
-//!     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
-//!         std_env().draw(blocks)
-//!     }
 //!     fn poll(&self) -> Result<()> {
 //!         if Instant::now() < self.0 { Ok(()) } else { Err(Error::cancelled("out of time")) }
 //!     }
@@ -222,7 +220,7 @@
 //! use std::sync::Mutex;
 //! use std::time::Duration;
 //!
-//! use penstock::{Env, Profiled, Profiler, Result, std_env};
+//! use penstock::{Env, Profiled, Profiler};
 //!
 //! #[derive(Default)]
 //! struct Times(Mutex<BTreeMap<&'static str, Duration>>);
@@ -234,21 +232,12 @@
 //! }
 //!
 //! impl Env for Times {
-//!     fn print(&self, stream: &str, text: &str) -> Result<()> {
-//!         std_env().print(stream, text)
-//!     }
-//!     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
-//!         std_env().draw(blocks)
-//!     }
-//!     fn poll(&self) -> Result<()> {
-//!         Ok(())
-//!     }
 //!     fn profiler(&self) -> Option<&dyn Profiler> {
 //!         Some(self)
 //!     }
 //! }
 //!
-//! # fn main() -> Result<()> {
+//! # fn main() -> penstock::Result<()> {
 //! let f = penstock::parse("func @f(%x: f32[s0]) -> f32[s0] {\n %y = sort %x\n %z = cumsum %y\n return %z\n}")?;
 //! let times = Times::default();
 //! f.run_in(&[&ndarray::arr1(&[3.0f32, 1.0, 2.0])], &times)?;
@@ -280,14 +269,24 @@
 //! # }
 //! ```
 
+/// What the package says of itself is compiled.
+#[cfg(doctest)]
+#[doc = include_str!("../README.md")]
+struct Readme;
+
 mod array;
 mod function;
 mod host;
+#[rustfmt::skip]
+mod operators;
 pub mod ops;
+mod regions;
 
-pub use array::{ArrayElement, TensorExt};
+pub use array::{ArrayElement, TensorExt, place};
 pub use function::{ConcreteFunction, Pullback, ToArg, std_env};
 pub use host::host_fn;
+pub use operators::{Operators, attributes};
+pub use regions::{Loop, Regions};
 
 pub use ndarray;
 
@@ -297,7 +296,7 @@ pub use penstock_data::{
     Shape, Symbol, Tensor, bf16, f16,
 };
 #[doc(inline)]
-pub use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, executable, reference};
+pub use penstock_exec::{Arg, Executable, Place, StdEnv, Variable, eager, eager_args, executable, reference};
 #[doc(inline)]
 pub use penstock_format::{
     Capture, Limits, Loader, Program, ProgramBuilder, ProgramFunction, ProgramVariable, SaveOptions,
@@ -305,7 +304,7 @@ pub use penstock_format::{
 #[doc(inline)]
 pub use penstock_ir::{
     Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Profiled,
-    Profiler, Signature, Type, Value, parse_tensors, print_function, print_graph, print_tensor,
+    Profiler, Signature, Type, Value, Verified, parse_tensors, print_function, print_graph, print_tensor,
 };
 #[doc(inline)]
 pub use penstock_passes::{Options, Thresholds, switches};
@@ -328,6 +327,10 @@ pub mod autodiff {
         Backward, CustomVjp, Dispatcher, Handle, Request, Residual, Tape, VjpPair, gradients_in, vjp_function,
     };
 }
+
+/// Models of ONNX.
+#[cfg(feature = "onnx")]
+pub use penstock_onnx as onnx;
 
 /// The optimiser.
 pub mod passes {

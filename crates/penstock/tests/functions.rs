@@ -346,15 +346,16 @@ fn a_graph_that_was_changed_by_hand_is_checked() {
     let mut g = builder();
     let x = g.input(Type::tensor(DType::F32, Shape::scalar()), None);
     let y = g.emit(&ops::unary::NEG, &[x], &[]).unwrap()[0];
-    let mut graph = g.finish(&[y]).unwrap();
+    let mut graph = g.finish(&[y]).unwrap().into_graph();
     let inst = graph.regions[graph.body()].insts[0];
+    assert!(penstock::Verified::new(graph.clone()).is_ok());
     graph.insts[inst].operands.clear();
-    assert_eq!(ConcreteFunction::new("f", graph).unwrap_err().class(), Class::InvalidArgument);
+    assert_eq!(penstock::Verified::new(graph).unwrap_err().class(), Class::InvalidArgument);
 }
 
 #[test]
 fn a_builder_nests_as_deep_as_the_parser_reads() {
-    let nest = |depth: usize| -> Result<penstock::Graph> {
+    let nest = |depth: usize| -> Result<penstock::Verified> {
         let mut g = builder();
         let x = g.input(Type::tensor(DType::F32, Shape::scalar()), None);
         let condition = g.constant(Tensor::from(true));

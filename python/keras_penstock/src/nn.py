@@ -560,40 +560,15 @@ _NEVER = -1e30
 
 
 def ctc_loss(target, output, target_length, output_length, mask_index=0):
-    """Give the negative log likelihood of labels, summed over all alignments.
-
-    The forward recursion of Graves et al., "Connectionist temporal classification", 2006. States are the
-    labels with blanks around each. A step stays, goes on to the next state, or skips a blank between labels
-    that differ.
-    """
-    target, output = convert_to_tensor(target, "int32"), convert_to_tensor(output)
-    target_length = convert_to_tensor(target_length, "int32")
-    output_length = convert_to_tensor(output_length, "int32")
-    output = cast(output, backend.result_type(output.dtype, "float32"))
-    batch, labels = shape(target)
-    log_probs = tf.nn.log_softmax(output)
-    blanks = tf.fill([batch, labels], mask_index)
-    states = tf.reshape(tf.stack([blanks, target], -1), [batch, 2 * labels])
-    states = tf.concat([states, tf.fill([batch, 1], mask_index)], 1)
-    emitted = tf.transpose(tf.gather(log_probs, states, axis=2, batch_dims=1), [1, 0, 2])
-    skips = tf.concat([tf.zeros([batch, 2], "bool"), states[:, 2:] != states[:, :-2]], 1)
-    never = cast(_NEVER, emitted.dtype)
-
-    def moved(alpha, by):
-        return tf.concat([tf.fill([batch, by], never), alpha[:, :-by]], 1)
-
-    def step(carry, emission):
-        t, alpha = carry
-        ways = tf.stack([alpha, moved(alpha, 1), tf.where(skips, moved(alpha, 2), never)])
-        after = tf.reduce_logsumexp(ways, 0) + emission
-        return (t + 1, tf.where((t < output_length)[:, None], after, alpha)), None
-
-    start = tf.where(tf.range(2 * labels + 1) < 2, emitted[0], never)
-    (_, alpha), _ = scan(step, (tf.constant(1), start), emitted[1:])
-    last = tf.stack([2 * target_length, tf.maximum(2 * target_length - 1, 0)], 1)
-    ends = tf.gather(alpha, last, axis=1, batch_dims=1)
-    ends = tf.where((target_length > 0)[:, None] | (tf.range(2) == 0), ends, never)
-    return -tf.reduce_logsumexp(ends, 1)
+    output = convert_to_tensor(output)
+    return tf.nn.ctc_loss(
+        convert_to_tensor(target, "int32"),
+        cast(output, backend.result_type(output.dtype, "float32")),
+        convert_to_tensor(target_length, "int32"),
+        convert_to_tensor(output_length, "int32"),
+        logits_time_major=False,
+        blank_index=mask_index,
+    )
 
 
 def _ctc_greedy_decode(inputs, sequence_lengths, merge_repeated, mask_index):

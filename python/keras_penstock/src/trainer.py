@@ -215,6 +215,20 @@ class Trainer(_Base):
 
     # --- loops over epochs ---
 
+    def _batches(
+        self, x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=False, class_weight=None
+    ):
+        return _Batches(
+            x=x,
+            y=y,
+            sample_weight=sample_weight,
+            batch_size=batch_size,
+            steps_per_epoch=steps,
+            shuffle=shuffle,
+            class_weight=class_weight,
+            steps_per_execution=self.steps_per_execution,
+        )
+
     def _build_early(self, batches):
         """Make the variables before the first step is traced, where a batch can be looked at."""
         data = batches.first_rows()
@@ -267,16 +281,7 @@ class Trainer(_Base):
             (x, y, sample_weight), validation_data = array_slicing.train_validation_split(
                 (x, y, sample_weight), validation_split=validation_split
             )
-        batches = _Batches(
-            x=x,
-            y=y,
-            sample_weight=sample_weight,
-            batch_size=batch_size,
-            steps_per_epoch=steps_per_epoch,
-            shuffle=shuffle,
-            class_weight=class_weight,
-            steps_per_execution=self.steps_per_execution,
-        )
+        batches = self._batches(x, y, sample_weight, batch_size, steps_per_epoch, shuffle, class_weight)
         self._build_early(batches)
         batches.reset()
         callbacks = self._callbacks(callbacks, batches, verbose, epochs, add_history=True)
@@ -316,15 +321,7 @@ class Trainer(_Base):
         """Evaluate within `fit`; the batches are made once for all epochs."""
         x, y, sample_weight = data_adapter_utils.unpack_x_y_sample_weight(validation_data)
         if self._eval_epoch_iterator is None:
-            self._eval_epoch_iterator = _Batches(
-                x=x,
-                y=y,
-                sample_weight=sample_weight,
-                batch_size=batch_size,
-                steps_per_epoch=steps,
-                shuffle=False,
-                steps_per_execution=self.steps_per_execution,
-            )
+            self._eval_epoch_iterator = self._batches(x, y, sample_weight, batch_size, steps)
         logs = self.evaluate(
             x=x,
             y=y,
@@ -357,15 +354,7 @@ class Trainer(_Base):
         if cached:
             batches = self._eval_epoch_iterator
         else:
-            batches = _Batches(
-                x=x,
-                y=y,
-                sample_weight=sample_weight,
-                batch_size=batch_size,
-                steps_per_epoch=steps,
-                shuffle=False,
-                steps_per_execution=self.steps_per_execution,
-            )
+            batches = self._batches(x, y, sample_weight, batch_size, steps)
         self._build_early(batches)
         batches.reset()
         callbacks = self._callbacks(callbacks, batches, verbose)
@@ -386,13 +375,7 @@ class Trainer(_Base):
 
     @traceback_utils.filter_traceback
     def predict(self, x, batch_size=None, verbose="auto", steps=None, callbacks=None):
-        batches = _Batches(
-            x=x,
-            batch_size=batch_size,
-            steps_per_epoch=steps,
-            shuffle=False,
-            steps_per_execution=self.steps_per_execution,
-        )
+        batches = self._batches(x, batch_size=batch_size, steps=steps)
         callbacks = self._callbacks(callbacks, batches, verbose)
         self.make_predict_function()
         self.stop_predicting = False

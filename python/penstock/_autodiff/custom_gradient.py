@@ -8,7 +8,9 @@ from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._autodiff.tape import GradientTape, is_differentiable
+from penstock._runtime.host_calls import py_function
 from penstock._types.annotations import signature_of
+from penstock._types.specs import TensorSpec
 from penstock._values import variable
 
 __all__ = ["custom_gradient", "grad_pass_through", "recompute_grad"]
@@ -41,6 +43,9 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
         TypeError: when called, where `f` returns no such pair, or reads variables and `grad` has no argument
             `variables`.
         ValueError: when differentiated, where `grad` returns another number of gradients.
+
+    In a traced function `grad` is traced with it, differentiated or not. What it raises comes where the
+    gradient is computed.
 
     >>> import penstock as tf
     >>> @tf.custom_gradient
@@ -117,11 +122,37 @@ class _CustomGradient(Generic[_P, _R]):
         if not sources:
             outputs = [raw_ops.stop_gradient(t) for t in outputs]
         elif _core._is_tracing():
-            outputs = _core._with_gradient(outputs, sources, backward)
+            outputs = _core._with_gradient(outputs, sources, when_asked_for(backward, sources))
         else:
             _core._record_custom(sources, outputs, backward)
         packed: _R = nest.pack_sequence_as(result, outputs)
         return packed
+
+
+def when_asked_for(
+    backward: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Any]
+) -> Callable[[Sequence[Any]], list[Any]]:
+    """What traces the gradients of `sources`, of which nobody knows yet whether they will be asked for.
+
+    Where that fails, the gradients are operations that fail in the same way when they are computed.
+    """
+
+    def traced(grads: Sequence[Any]) -> list[Any]:
+        try:
+            return backward(grads)
+        except Exception as error:
+            failure = error
+
+        def fail(*_: Any) -> None:
+            raise failure
+
+        given = [g for g in grads if g is not None]
+        wanted = [is_differentiable(s.dtype) for s in sources]
+        specs = [TensorSpec(s.shape, s.dtype) for s, w in zip(sources, wanted, strict=True) if w]
+        made = iter(py_function(fail, given, specs))
+        return [next(made) if w else None for w in wanted]
+
+    return traced
 
 
 def _pair(f: Any, returned: Any) -> tuple[Any, Callable[..., Any]]:

@@ -14,6 +14,7 @@ from penstock._autodiff.tape import (
     one_hot_rows,
     zeros_of,
 )
+from penstock._runtime.scope import scoped
 from penstock._values.indexed_slices import from_pieces
 
 if TYPE_CHECKING:
@@ -31,6 +32,7 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
+@scoped
 def gradients(
     ys: TensorOrVariable | Sequence[TensorOrVariable],
     xs: TensorOrVariable | Sequence[TensorOrVariable],
@@ -47,7 +49,7 @@ def gradients(
         ys: a tensor or a list of them.
         xs: a tensor or variable, or a list of them.
         grad_ys: a cotangent for each of `ys`, None for ones.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
         gate_gradients: ignored.
         aggregation_method: ignored.
         stop_gradients: tensors that count as constants.
@@ -92,6 +94,7 @@ def gradients(
     return found
 
 
+@scoped
 def hessians(
     ys: TensorOrVariable | Sequence[TensorOrVariable],
     xs: TensorOrVariable | Sequence[TensorOrVariable],
@@ -106,7 +109,7 @@ def hessians(
         xs: a tensor or variable, or a list of them.
         gate_gradients: ignored.
         aggregation_method: ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         For each of `xs` a tensor of shape `x.shape + x.shape`.

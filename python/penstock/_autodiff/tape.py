@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -177,8 +178,9 @@ class GradientTape(_core._Tape):
             raise TypeError("argument 'target' must be a tensor, a variable or a nest of them, got None")
         unconnected = UnconnectedGradients(unconnected_gradients)
         flat = flat_sources(sources)
-        targets = [self._target(t) for t in nest.flatten(target)]
+        targets = [self._target(behind_handle(t)) for t in nest.flatten(target)]
         seeds = [None] * len(targets) if output_gradients is None else list(nest.flatten(output_gradients))
+        seeds = list(map(behind_handle, seeds))
         if len(seeds) != len(targets):
             raise ValueError(
                 f"argument 'output_gradients' has {len(seeds)} entries for {len(targets)} targets"
@@ -197,7 +199,7 @@ class GradientTape(_core._Tape):
         if all(grad is None for grad in found):
             for t in targets:
                 warn_of_dtype("argument 'target'", t.dtype)
-        return nest.pack_sequence_as(sources, found)
+        return nest.pack_sequence_as(sources, list(map(_as_source, nest.flatten(sources), found)))
 
     def _target(self, target: Any) -> Any:
         """The tensor that is differentiated; a variable is read, which the tape sees."""
@@ -343,10 +345,23 @@ class GradientTape(_core._Tape):
             )
 
 
+def _as_source(source: Any, gradient: Any) -> Any:
+    """The gradient of a source, in its rows or places where it is ragged or sparse."""
+    if gradient is None or not hasattr(type(source), "_with_gradient"):
+        return gradient
+    return source._with_gradient(_core._to_tensor(gradient))
+
+
 def behind_handle(source: Any) -> Any:
-    """The variable of an object that holds one as its `handle`, as Keras's do; else the object itself."""
+    """What of an object has a gradient.
+
+    The variable of an object that holds one as its `handle`, as Keras's do; the values of a ragged or sparse
+    tensor; else the object itself.
+    """
     if isinstance(source, _core.Tensor | _core._Variable):
         return source
+    if hasattr(type(source), "_with_gradient"):
+        return source._differentiable
     handle = getattr(source, "handle", None)
     return handle if isinstance(handle, _core._Variable) else source
 
@@ -382,8 +397,6 @@ def is_differentiable(dtype: Any) -> bool:
 def warn_of_dtype(what: str, dtype: Any) -> None:
     """Warns the caller of the caller where a dtype has no gradients."""
     if not is_differentiable(dtype):
-        import warnings
-
         warnings.warn(
             f"{what} must be floating point or complex to have a gradient, got {dtype.name}", stacklevel=3
         )

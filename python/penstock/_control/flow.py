@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._runtime import v1_graph_state
+from penstock._runtime.scope import scoped
 from penstock._types.composite import after_loop, check_alike, flatten, is_composite, joined, pack
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
@@ -134,6 +135,7 @@ def _dead_end(region: Any, specs: list[TensorSpec]) -> Any:
     return _core._end_region(results)
 
 
+@scoped
 def cond(
     pred: TensorLike, true_fn: Callable[[], _T], false_fn: Callable[[], _T], name: str | None = None
 ) -> _T:
@@ -145,7 +147,7 @@ def cond(
         pred: a `bool` of one element.
         true_fn: a function without arguments that returns a nest of tensors.
         false_fn: likewise, of the same structure and dtypes.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         What the function returns that ran; while a function is traced with tensors for numbers.
@@ -184,6 +186,7 @@ def _scalar(condition: Any) -> Any:
     return raw_ops.reshape(condition, [])
 
 
+@scoped
 def switch_case(
     branch_index: TensorLike,
     branch_fns: Sequence[Callable[[], _T]]
@@ -199,7 +202,7 @@ def switch_case(
         branch_fns: functions without arguments: a list, a list of `(index, function)`, or a dict; the
             indices are 0 to n-1.
         default: for every other index.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         What the function returns that ran; while a function is traced with tensors for numbers.
@@ -237,6 +240,7 @@ def switch_case(
     return chosen
 
 
+@scoped
 def case(
     pred_fn_pairs: Sequence[tuple[TensorLike, Callable[[], _T]]],
     default: Callable[[], _T] | None = None,
@@ -251,7 +255,7 @@ def case(
         default: for no predicate true. Without it one must be.
         exclusive: whether at most one predicate may be true. Else the first that is counts.
         strict: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         What the function returns that ran; while a function is traced with tensors for numbers.
@@ -330,6 +334,7 @@ def while_loop(
     name: str | None = None,
     checkpoint_every: int | None = None,
 ) -> tuple[Any, ...]: ...
+@scoped
 def while_loop(
     cond: Callable[..., TensorLike],
     body: Callable[..., Any],
@@ -353,7 +358,7 @@ def while_loop(
         back_prop: accepted and ignored.
         swap_memory: accepted and ignored.
         maximum_iterations: at most this many repetitions.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
         checkpoint_every: keep the loop variables for the gradient only at every so many repetitions. The
             gradient repeats those in between, which takes the time of one more run and the memory of that
             many repetitions. By default all that the gradient reads is kept. A body that prints, draws random
@@ -538,7 +543,7 @@ def group(*inputs: Any, **kwargs: Any) -> Any:
 
     Args:
         *inputs: tensors and operations, or nests of them.
-        **kwargs: `name`, accepted and ignored.
+        **kwargs: `name`: what the operation is called, in a graph of TensorFlow 1.
 
     Returns:
         None; in a graph of TensorFlow 1 an operation that runs all of them.

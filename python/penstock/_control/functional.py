@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import _core, errors, nest, raw_ops
 from penstock._control import flow
+from penstock._runtime.arguments import filling
+from penstock._runtime.scope import scoped
 from penstock._types.composite import flatten, pack
+from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
-from penstock._types.specs import TensorSpec
-from penstock._values.tensor_array import TensorArray, TensorArraySpec
+from penstock._types.specs import Stackable, TensorSpec, TypeSpec, own_spec
+from penstock._values.tensor_array import TensorArray
 
 if TYPE_CHECKING:
     from penstock._types.aliases import Nested, SpecLike, TensorLike
@@ -26,12 +29,18 @@ def _callable(fn: Any) -> Callable[..., Any]:
     return flow.converted(fn)
 
 
+def _with_rows(leaf: Any) -> Any:
+    """A tensor, or a composite value that has rows."""
+    spec = own_spec(leaf)
+    return leaf if isinstance(spec, Stackable) else _core._to_tensor(leaf)
+
+
 class _Rows:
     """The rows of a nest of tensors."""
 
     def __init__(self, elems: Any) -> None:
         self.structure = elems
-        self.tensors = [_core._to_tensor(leaf) for leaf in nest.flatten(elems)]
+        self.tensors: list[Any] = [_with_rows(leaf) for leaf in nest.flatten(elems)]
         if not self.tensors:
             raise ValueError("argument 'elems' must hold at least one tensor")
         sizes = {t.shape[0] for t in self.tensors if self._rank(t) and t.shape[0] is not None}
@@ -42,9 +51,12 @@ class _Rows:
         # The number of rows, where it is known now.
         self.known: int | None = sizes.pop() if sizes else None
         first = self.tensors[0]
-        self.count = _core._to_tensor(
-            raw_ops.gather(raw_ops.shape(first, dtype=_core.int32), 0) if self.known is None else self.known
-        )
+        if self.known is not None:
+            self.count = _core._to_tensor(self.known)
+        elif not isinstance(first, _core.Tensor):
+            self.count = raw_ops.cast(first._row_count(), dtype=_core.int32)
+        else:
+            self.count = raw_ops.gather(raw_ops.shape(first, dtype=_core.int32), 0)
 
     @staticmethod
     def _rank(tensor: Any) -> int | None:
@@ -55,11 +67,17 @@ class _Rows:
 
     def at(self, i: Any) -> Any:
         """Row `i`, in the structure of the nest."""
-        return nest.pack_sequence_as(self.structure, [raw_ops.gather(t, i) for t in self.tensors])
+        rows = [raw_ops.gather(t, i) if isinstance(t, _core.Tensor) else t[i] for t in self.tensors]
+        return nest.pack_sequence_as(self.structure, rows)
 
     def specs(self) -> Any:
         """The specification of a row."""
-        rows = [TensorSpec(None if t.shape.dims is None else t.shape[1:], t.dtype) for t in self.tensors]
+        rows = [
+            TensorSpec(None if t.shape.dims is None else t.shape[1:], t.dtype)
+            if isinstance(t, _core.Tensor)
+            else t._type_spec._row_spec()
+            for t in self.tensors
+        ]
         return nest.pack_sequence_as(self.structure, rows)
 
 
@@ -74,11 +92,12 @@ def _repeat(count: Any, step: Callable[[Any, Any], Any], state: Any, backwards: 
 
 def _signature(spec: Any) -> Any:
     """A result's specification as a `TensorSpec`, or as it is where it is composite."""
-    if isinstance(spec, TensorSpec | TensorArraySpec):
+    if isinstance(spec, TypeSpec):
         return spec
     return TensorSpec(None, spec)
 
 
+@scoped
 def map_fn(
     fn: Callable[[Any], _T],
     elems: Nested[TensorLike],
@@ -94,15 +113,16 @@ def map_fn(
 
     Args:
         fn: takes a row, a nest like `elems`, and gives a tensor or a nest of tensors.
-        elems: a tensor or a nest of them, all with one first dimension `n`.
+        elems: a tensor, ragged or sparse tensor, or a nest of them, all with one first dimension `n`.
         dtype: the old name of `fn_output_signature`.
         parallel_iterations: accepted and ignored.
         back_prop: accepted and ignored.
         swap_memory: accepted and ignored.
         infer_shape: whether the results of all rows must have one shape.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
         fn_output_signature: the dtype or `TensorSpec` of the result, or a nest of them; by default the result
-            has the structure and the dtypes of `elems`.
+            has the structure and the dtypes of `elems`. Results that a `tf.RaggedTensorSpec` describes become
+            rows of a ragged tensor; those that are tensors have `ragged_rank=0`.
 
     Returns:
         The structure of the signature, with a tensor of shape `[n, ...]` for each leaf.
@@ -122,7 +142,7 @@ def map_fn(
     rows = _Rows(elems)
     signature = dtype if fn_output_signature is None else fn_output_signature
     specs = (
-        nest.map_structure(lambda t: TensorSpec(None, _core._to_tensor(t).dtype), elems)
+        nest.map_structure(_like_row, elems)
         if signature is None
         else nest.map_structure(_signature, signature)
     )
@@ -132,10 +152,8 @@ def map_fn(
 
 def _mapped(fn: Callable[..., Any], rows: _Rows, specs: Any, infer_shape: bool) -> Any:
     flat = nest.flatten(specs)
-    arrays = [
-        TensorArray(spec.dtype, rows.count, infer_shape=infer_shape, element_shape=spec.shape)
-        for spec in flat
-    ]
+    columns = [_column(spec, infer_shape) for spec in flat]
+    arrays = [column.arrays(rows.count) for column in columns]
 
     def step(i: Any, arrays: Any) -> Any:
         result = fn(rows.at(i))
@@ -146,20 +164,125 @@ def _mapped(fn: Callable[..., Any], rows: _Rows, specs: Any, infer_shape: bool) 
                 f"map_fn: fn must return the structure of fn_output_signature: {error}"
             ) from None
         values = []
-        for array, spec, leaf in zip(arrays, flat, nest.flatten(result), strict=True):
-            value = _core._to_tensor_hinted(leaf, spec.dtype)
-            if not spec.is_compatible_with(value):
-                raise TypeError(
-                    f"map_fn: fn returns {value.dtype.name} of shape {value.shape} where "
-                    f"fn_output_signature says {spec.dtype.name} of shape {spec.shape}"
-                )
-            values.append(array.write(i, value))
+        for column, held, leaf in zip(columns, arrays, nest.flatten(result), strict=True):
+            parts = column.parts(leaf)
+            values.append([array.write(i, part) for array, part in zip(held, parts, strict=True)])
         return values
 
-    if rows.known == 0 and not _core._is_tracing():
+    if rows.known == 0 and not _core._is_tracing() and all(isinstance(spec, TensorSpec) for spec in flat):
         return nest.pack_sequence_as(specs, _nothing(fn, rows, flat))
+    if rows.known == 0 and any(isinstance(column, _Ragged) for column in columns):
+        made = [
+            column.nothing() if isinstance(column, _Ragged) else column.whole(held, 0)
+            for column, held in zip(columns, arrays, strict=True)
+        ]
+        return nest.pack_sequence_as(specs, made)
     arrays = _repeat(rows.count, step, arrays)
-    return nest.pack_sequence_as(specs, [_stacked(array, rows.known) for array in arrays])
+    made = [column.whole(held, rows.known) for column, held in zip(columns, arrays, strict=True)]
+    return nest.pack_sequence_as(specs, made)
+
+
+def _like_row(leaf: Any) -> TypeSpec:
+    """The specification of results that are like the rows, of any shape."""
+    spec = own_spec(leaf)
+    if isinstance(spec, RaggedTensorSpec):
+        return RaggedTensorSpec(None, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+    return TensorSpec(None, _core._to_tensor(leaf).dtype)
+
+
+def _column(spec: TypeSpec, infer_shape: bool) -> _Tensors | _Ragged:
+    if isinstance(spec, RaggedTensorSpec):
+        return _Ragged(spec)
+    if not isinstance(spec, TensorSpec):
+        raise TypeError(f"argument 'fn_output_signature' must describe tensors or ragged ones, got {spec}")
+    return _Tensors(spec, infer_shape)
+
+
+class _Tensors:
+    """Results that are tensors of one shape, and are stacked."""
+
+    def __init__(self, spec: TensorSpec, infer_shape: bool) -> None:
+        self._spec, self._infer = spec, infer_shape
+
+    def arrays(self, count: Any) -> list[TensorArray]:
+        """What holds the results."""
+        spec = self._spec
+        return [TensorArray(spec.dtype, count, infer_shape=self._infer, element_shape=spec.shape)]
+
+    def parts(self, leaf: Any) -> list[Any]:
+        """What of a result goes into the arrays."""
+        value = _core._to_tensor_hinted(leaf, self._spec.dtype)
+        _check_result(self._spec, value)
+        return [value]
+
+    def whole(self, arrays: list[TensorArray], count: int | None) -> Any:
+        """All results as one."""
+        return _stacked(arrays[0], count)
+
+
+class _Ragged:
+    """Results that are ragged, or tensors of other lengths, and become the rows of a ragged tensor."""
+
+    def __init__(self, spec: RaggedTensorSpec) -> None:
+        self._spec = spec
+
+    def arrays(self, count: Any) -> list[TensorArray]:
+        """What holds the values, the number of rows of each result, and the lengths of rows."""
+        dims = self._spec.shape.dims
+        inner = None if dims is None else [None, *dims[self._spec.ragged_rank + 1 :]]
+        lengths = [
+            TensorArray(_core.int64, count, infer_shape=False, element_shape=[None])
+            for _ in range(self._spec.ragged_rank + 1)
+        ]
+        values = TensorArray(self._spec.dtype, count, infer_shape=False, element_shape=inner)
+        return [values, *lengths]
+
+    def parts(self, leaf: Any) -> list[Any]:
+        """What of a result goes into the arrays."""
+        from penstock._values.ragged import RaggedTensor  # loaded where there are any
+
+        if isinstance(leaf, RaggedTensor):
+            _check_result(self._spec, leaf)
+            flat, lengths = leaf.flat_values, leaf.nested_row_lengths()
+            rows = leaf.nrows()
+        else:
+            flat, lengths = _core._to_tensor_hinted(leaf, self._spec.dtype), ()
+            if self._spec.ragged_rank:
+                raise TypeError(f"map_fn: fn returns a tensor where fn_output_signature says {self._spec}")
+            _check_result(TensorSpec(self._spec.shape, self._spec.dtype), flat)
+            if flat.shape.rank == 0:
+                raise TypeError("map_fn: fn returns a scalar where fn_output_signature says a row of values")
+            rows = raw_ops.shape(flat)[0]
+        return [flat, *(raw_ops.cast(x, dtype=_core.int64) for x in (raw_ops.reshape(rows, [1]), *lengths))]
+
+    def nothing(self) -> Any:
+        """What no results make."""
+        from penstock._values.ragged import RaggedTensor  # loaded where there are any
+
+        dims = self._spec.shape.dims or []
+        sizes = [0, *(size or 0 for size in dims[self._spec.ragged_rank + 1 :])]
+        values = raw_ops.fill(sizes, filling(None, self._spec.dtype))
+        splits = _core._to_tensor([0], self._spec.row_splits_dtype)
+        return RaggedTensor.from_nested_row_splits(values, [splits] * (self._spec.ragged_rank + 1))
+
+    def whole(self, arrays: list[TensorArray], count: int | None) -> Any:
+        """All results as one."""
+        from penstock._values.ragged import RaggedTensor  # loaded where there are any
+
+        values, *lengths = (array.concat() for array in arrays)
+        if count is not None:
+            lengths[0] = raw_ops.ensure_shape(lengths[0], shape=[count])
+        made = RaggedTensor.from_nested_row_lengths(values, lengths, validate=False)
+        wanted = self._spec.row_splits_dtype
+        return made if wanted == _core.int64 else made.with_row_splits_dtype(wanted)
+
+
+def _check_result(spec: Any, value: Any) -> None:
+    if not spec.is_compatible_with(value):
+        raise TypeError(
+            f"map_fn: fn returns {value.dtype.name} of shape {value.shape} where "
+            f"fn_output_signature says {spec.dtype.name} of shape {spec.shape}"
+        )
 
 
 def _stacked(array: TensorArray, count: int | None) -> Any:
@@ -252,6 +375,7 @@ def _result_specs(fn: Callable[..., Any], rows: _Rows) -> Any:
         _core._abandon_region()
 
 
+@scoped
 def scan(
     fn: Callable[[Any, Any], _T],
     elems: Nested[TensorLike],
@@ -274,7 +398,7 @@ def scan(
         swap_memory: accepted and ignored.
         infer_shape: whether all accumulated values must have one shape.
         reverse: whether to go from the last row to the first; results stand in the order of the rows.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The structure of the accumulated value, with a tensor of shape `[n, ...]` for each leaf.
@@ -348,6 +472,7 @@ def _fold(rows: _Rows, step: Callable[[Any, Any], Any], state: Any, first: bool,
     return _repeat(count - 1, lambda i, s: step(i + 1, s), state)
 
 
+@scoped
 def foldl(
     fn: Callable[[Any, Any], _T],
     elems: Nested[TensorLike],
@@ -366,7 +491,7 @@ def foldl(
         parallel_iterations: accepted and ignored.
         back_prop: accepted and ignored.
         swap_memory: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The last accumulated value: what `fn` returns last, a tensor or a nest of them.
@@ -382,6 +507,7 @@ def foldl(
     return _folded(fn, elems, initializer, False, "foldl")
 
 
+@scoped
 def foldr(
     fn: Callable[[Any, Any], _T],
     elems: Nested[TensorLike],
@@ -400,7 +526,7 @@ def foldr(
         parallel_iterations: accepted and ignored.
         back_prop: accepted and ignored.
         swap_memory: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The last accumulated value: what `fn` returns last, a tensor or a nest of them.

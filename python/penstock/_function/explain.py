@@ -184,7 +184,7 @@ def warn_of_retracing(
         place: file and line of the call.
         relaxed: whether the function has `reduce_retracing`.
     """
-    import logging
+    import logging  # start-up does without it
 
     found = [Difference(*d) for d in differences]
     often = f"{traces} out of the last {calls} calls to {name}"

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import importlib
 import threading
 import weakref
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from penstock import _core
-from penstock._function.describe import describe, signature_line
-from penstock._function.explain import CacheExplanation, explain
 from penstock._function.signature import check_signature
+from penstock._types.annotations import signature_of
 from penstock._types.argument_names import place_in_program
 from penstock._values import variable
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from penstock._function.explain import CacheExplanation
     from penstock._function.function_type import FunctionSpec, FunctionType
     from penstock._types.aliases import Nested
     from penstock._types.specs import TypeSpec
@@ -53,7 +55,6 @@ class Function(_core._Function, Generic[_P, _R]):
         guard: str | None = None,
         max_traces: int | None = None,
     ) -> Function[Any, Any]:
-        from penstock._types.annotations import signature_of
 
         signature = signature_of(python_function)
         params, varargs, varkw = [], None, None
@@ -143,14 +144,14 @@ class Function(_core._Function, Generic[_P, _R]):
     @property
     def function_type(self) -> FunctionType:
         """The parameters, with the types that `input_signature` demands."""
-        from penstock._function.function_type import FunctionType
+        from penstock._function.function_type import FunctionType  # start-up does without it
 
         return FunctionType.of_function(self)
 
     @property
     def function_spec(self) -> FunctionSpec:
         """What the decorator was told, and what it read of the Python function."""
-        from penstock._function.function_type import FunctionSpec
+        from penstock._function.function_type import FunctionSpec  # start-up does without it
 
         return FunctionSpec.of_function(self)
 
@@ -171,6 +172,8 @@ class Function(_core._Function, Generic[_P, _R]):
         >>> double.pretty_printed_concrete_signatures().splitlines()[2].strip()
         'a: int32 Tensor, shape=()'
         """
+        from penstock._function.describe import describe, signature_line  # slow to load
+
         return "\n\n".join(describe(trace) if verbose else signature_line(trace) for trace in self._traces())
 
     def explain_cache(self) -> CacheExplanation:
@@ -188,6 +191,8 @@ class Function(_core._Function, Generic[_P, _R]):
         >>> print(double.explain_cache().misses[1].differences[0])
         a.shape[0]: 32 → 17
         """
+        from penstock._function.explain import explain  # slow to load
+
         return explain(self)
 
     def __repr__(self) -> str:
@@ -198,7 +203,6 @@ class Function(_core._Function, Generic[_P, _R]):
         return self if self._is_restored else self._of(self.python_function)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Function[_P, _R]:
-        import copy
 
         if self._is_restored:
             raise TypeError(
@@ -213,7 +217,7 @@ class Function(_core._Function, Generic[_P, _R]):
         return function(python_function, **self.__dict__["_options"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        import pickle
+        import pickle  # start-up does without it
 
         function = self.python_function
         if getattr(function, "__self__", None) is not None:
@@ -232,7 +236,6 @@ class Function(_core._Function, Generic[_P, _R]):
 
 
 def _found(module: Any, qualname: Any) -> Any:
-    import importlib
 
     found: Any = importlib.import_module(module)
     for part in qualname.split("."):
@@ -305,10 +308,10 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
         if not _core._is_tracing():
             return python_function(*args, **kwargs)
         if target is None:
-            from penstock.autograph import convert_function
+            from penstock.autograph import convert_function  # start-up does without it
 
             target = convert_function(python_function)
-        from penstock.autograph._values import freeze
+        from penstock.autograph._values import freeze  # start-up does without it
 
         before = [freeze(value) for value in (*args, *kwargs.values())]
         places: list[str] = []
@@ -341,13 +344,12 @@ def _check_unchanged(
     function: Callable[..., Any], before: list[Any], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> None:
     """Raises a ValueError where a function has changed containers among its arguments."""
-    from penstock.autograph._values import same
+    from penstock.autograph._values import same  # start-up does without it
 
     pairs = zip(before, (*args, *kwargs.values()), strict=True)
     changed = [i for i, (old, new) in enumerate(pairs) if not same(old, new)]
     if not changed:
         return
-    from penstock._types.annotations import signature_of
 
     parameters = list(signature_of(function).parameters)
     names = [*parameters[: len(args)], *[f"argument {i}" for i in range(len(parameters), len(args))], *kwargs]

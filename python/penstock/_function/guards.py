@@ -274,14 +274,14 @@ class _Listing:
 
 
 def _is_users(function: FunctionType) -> bool:
-    from penstock.autograph._convert import is_library
+    from penstock.autograph._convert import is_library  # start-up does without it
 
     return not is_library(function.__code__.co_filename)
 
 
 def _is_library_value(value: Any) -> bool:
     """Whether it is what no program changes: a library's module, function or class."""
-    from penstock.autograph._convert import is_library
+    from penstock.autograph._convert import is_library  # start-up does without it
 
     if isinstance(value, ModuleType):
         file = getattr(value, "__file__", None)

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import named
+from penstock._runtime.dispatch import dispatched
+from penstock._runtime.scope import scoped
+from penstock._values.indexed_slices import IndexedSlices
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
@@ -26,12 +28,14 @@ __all__ = [
     "polyval",
     "pow",
     "reciprocal_no_nan",
+    "scalar_mul",
     "truediv",
     "xlog1py",
     "zeta",
 ]
 
 
+@dispatched
 def add(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Add two tensors elementwise; join strings.
 
@@ -59,6 +63,7 @@ def add(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.add(a, b, name=name)
 
 
+@dispatched
 def pow(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute `x ** y` elementwise.
 
@@ -90,6 +95,7 @@ def _floats(a: _core.Tensor, b: _core.Tensor) -> tuple[_core.Tensor, _core.Tenso
     return raw_ops.cast(a, dtype=wide), raw_ops.cast(b, dtype=wide)
 
 
+@dispatched
 def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Divide elementwise.
 
@@ -117,6 +123,7 @@ def truediv(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tens
     return raw_ops.div(*_floats(a, b), name=name)
 
 
+@dispatched
 def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Divide elementwise, and give 0 where `y` is 0; integers become floats first, as in `truediv`.
 
@@ -140,6 +147,7 @@ def divide_no_nan(x: TensorLike, y: TensorLike, name: str | None = None) -> _cor
     return raw_ops.divide_no_nan(*_floats(a, b), name=name)
 
 
+@dispatched
 def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Divide elementwise as Python does, which is what `truediv` does.
 
@@ -162,6 +170,7 @@ def divide(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tenso
     return truediv(x, y, name=name)
 
 
+@dispatched
 def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Tell where `x == y`.
 
@@ -187,6 +196,7 @@ def equal(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor
     )
 
 
+@dispatched
 def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Tell where `x != y`.
 
@@ -214,6 +224,7 @@ def not_equal(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Te
     )
 
 
+@dispatched
 def add_n(inputs: Sequence[TensorLike] | TensorLike, name: str | None = None) -> _core.Tensor:
     """Add tensors of one shape and dtype.
 
@@ -274,6 +285,35 @@ def accumulate_n(
     return total
 
 
+def scalar_mul(
+    scalar: TensorLike, x: TensorLike | IndexedSlices, name: str | None = None
+) -> _core.Tensor | IndexedSlices:
+    """Multiply a tensor by a scalar.
+
+    Args:
+        scalar: a scalar, converted to the dtype of `x`.
+        x: a tensor, or `tf.IndexedSlices`, of which the values are multiplied.
+        name: a name for the result in a graph.
+
+    Returns:
+        A tensor of the shape and dtype of `x`, or `tf.IndexedSlices` with such values.
+
+    Raises:
+        ValueError: where `scalar` is no scalar.
+
+    >>> import penstock as tf
+    >>> tf.scalar_mul(10.0, [1.0, 2.0]).numpy().tolist()
+    [10.0, 20.0]
+    """
+    values = x.values if isinstance(x, IndexedSlices) else _core._to_tensor(x)
+    factor = _core._to_tensor_hinted(scalar, values.dtype)
+    if factor.shape.rank not in (0, None):
+        raise ValueError(f"argument 'scalar' must be a scalar, got shape {factor.shape}")
+    product = raw_ops.mul(factor, values, name=name)
+    return IndexedSlices(product, x.indices, x.dense_shape) if isinstance(x, IndexedSlices) else product
+
+
+@dispatched
 def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute `x * raw_ops.log1p(y)`, and 0 where `x` is 0, elementwise.
 
@@ -300,6 +340,7 @@ def xlog1py(x: TensorLike, y: TensorLike, name: str | None = None) -> _core.Tens
     return raw_ops.select(is_zero, zero, x * raw_ops.log1p(safe), name=name)
 
 
+@dispatched
 def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the derivative of order `a` of `digamma` at `x`, elementwise.
 
@@ -323,6 +364,7 @@ def polygamma(a: TensorLike, x: TensorLike, name: str | None = None) -> _core.Te
     return raw_ops.polygamma(a, x, name=name)
 
 
+@dispatched
 def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the Hurwitz zeta function, the sum of `(q + k)**-x` over k from 0, elementwise.
 
@@ -346,6 +388,7 @@ def zeta(x: TensorLike, q: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.zeta(x, q, name=name)
 
 
+@dispatched
 def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the angle in radians of the point (`x`, `y`), in [-pi, pi], elementwise.
 
@@ -368,6 +411,7 @@ def atan2(y: TensorLike, x: TensorLike, name: str | None = None) -> _core.Tensor
     return result
 
 
+@dispatched
 def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> _core.Tensor:
     """Find the next representable value after `x1` in the direction of `x2`, elementwise.
 
@@ -392,6 +436,7 @@ def nextafter(x1: TensorLike, x2: TensorLike, name: str | None = None) -> _core.
     return raw_ops.nextafter(x1, x2, name=name)
 
 
+@dispatched
 def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute `1 / x`, and 0 where `x` is 0, elementwise.
 
@@ -413,6 +458,7 @@ def reciprocal_no_nan(x: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.divide_no_nan(raw_ops.ones_like(x), x, name=name)
 
 
+@dispatched
 def log_sigmoid(x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute `log(sigmoid(x))` elementwise, as `-softplus(-x)`, which does not overflow.
 
@@ -433,13 +479,14 @@ def log_sigmoid(x: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.neg(raw_ops.softplus(-_core._to_tensor(x)), name=name)
 
 
+@scoped
 def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Evaluate a polynomial by Horner's rule.
 
     Args:
         coeffs: the coefficients, of the highest power first.
         x: where to evaluate.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the dtype of `x`, of the shape to which the coefficients and `x` broadcast.
@@ -455,8 +502,8 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
         raise ValueError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
     x = _core._to_tensor(x)
     if not coeffs:
-        return raw_ops.zeros_like(x, name=name)
+        return raw_ops.zeros_like(x)
     total = _core._to_tensor_hinted(coeffs[0], x.dtype)
     for c in coeffs[1:]:
         total = total * x + _core._to_tensor_hinted(c, x.dtype)
-    return named(total, name)
+    return total

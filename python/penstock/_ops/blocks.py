@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import extents, integer, known_rank, named, product, sizes
+from penstock._runtime.arguments import extents, integer, known_rank, product, sizes
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["depth_to_space", "space_to_depth"]
 
 
+@scoped
 def space_to_depth(
     input: TensorLike, block_size: IntLike, data_format: str = "NHWC", name: str | None = None
 ) -> _core.Tensor:
@@ -22,7 +24,7 @@ def space_to_depth(
         input: images, of the layout `data_format`.
         block_size: at least 2; it divides height and width.
         data_format: `"NHWC"` or `"NCHW"`.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         Images of the dtype of `input`, with height and width divided by `block_size` and the channels
@@ -35,9 +37,10 @@ def space_to_depth(
     >>> tf.nn.space_to_depth([[[[1], [2]], [[3], [4]]]], 2).numpy().tolist()
     [[[[1, 2, 3, 4]]]]
     """
-    return named(_blocks(input, block_size, data_format, to_depth=True), name)
+    return _blocks(input, block_size, data_format, to_depth=True)
 
 
+@scoped
 def depth_to_space(
     input: TensorLike, block_size: IntLike, data_format: str = "NHWC", name: str | None = None
 ) -> _core.Tensor:
@@ -47,7 +50,7 @@ def depth_to_space(
         input: images, of the layout `data_format`; the square of `block_size` divides the channels.
         block_size: at least 2.
         data_format: `"NHWC"` or `"NCHW"`.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         Images of the dtype of `input`, with height and width multiplied by `block_size` and the channels
@@ -60,7 +63,7 @@ def depth_to_space(
     >>> tf.nn.depth_to_space([[[[1, 2, 3, 4]]]], 2).numpy().tolist()
     [[[[1], [2]], [[3], [4]]]]
     """
-    return named(_blocks(input, block_size, data_format, to_depth=False), name)
+    return _blocks(input, block_size, data_format, to_depth=False)
 
 
 def _blocks(input: TensorLike, block_size: IntLike, data_format: str, to_depth: bool) -> _core.Tensor:

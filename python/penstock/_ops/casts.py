@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["cast", "saturate_cast"]
 
 
+@dispatched
 def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tensor:
     """Convert elements to another dtype.
 
@@ -38,6 +40,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tens
     return x if x.dtype == target else raw_ops.cast(x, dtype=target, name=name)
 
 
+@dispatched
 def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tensor:
     """Convert elements to another dtype, and those outside of its range to its limits.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, overload
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import axes as axis_list
+from penstock._runtime.dispatch import dispatched
 from penstock._values.indexed_slices import IndexedSlices
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ def clip_by_value(
 def clip_by_value(
     t: TensorLike, clip_value_min: TensorLike, clip_value_max: TensorLike, name: str | None = None
 ) -> _core.Tensor: ...
+@dispatched
 def clip_by_value(
     t: TensorLike | IndexedSlices,
     clip_value_min: TensorLike,

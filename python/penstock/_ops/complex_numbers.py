@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
+from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -12,6 +13,7 @@ if TYPE_CHECKING:
 __all__ = ["angle", "complex", "conj", "imag", "real"]
 
 
+@dispatched
 def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> _core.Tensor:
     """Make complex numbers of real and imaginary parts.
 
@@ -36,6 +38,7 @@ def complex(real: TensorLike, imag: TensorLike, name: str | None = None) -> _cor
     return raw_ops.complex(real, imag, name=name)
 
 
+@dispatched
 def real(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Take the real part; a real tensor is its own.
 
@@ -54,6 +57,7 @@ def real(input: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.real(x, name=name) if x.dtype.is_complex else x
 
 
+@dispatched
 def imag(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Take the imaginary part.
 
@@ -72,6 +76,7 @@ def imag(input: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.imag(x, name=name) if x.dtype.is_complex else raw_ops.zeros_like(x, name=name)
 
 
+@dispatched
 def conj(x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the complex conjugate; a real tensor is its own.
 
@@ -90,6 +95,7 @@ def conj(x: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.conj(x, name=name) if x.dtype.is_complex else x
 
 
+@dispatched
 def angle(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the argument of complex numbers, in radians.
 

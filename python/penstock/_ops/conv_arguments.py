@@ -39,13 +39,13 @@ def spatial(value: Any, axes: int, channels_first: bool, argument: str) -> list[
     """
     if isinstance(value, int) or not hasattr(value, "__len__"):
         return [integer(value, argument)] * axes
+    if len(value) not in (1, axes, axes + 2):
+        raise ValueError(f"argument '{argument}' must have 1, {axes} or {axes + 2} values, got {value!r}")
     values = [integer(v, argument) for v in value]
     if len(values) == 1:
         return values * axes
     if len(values) == axes:
         return values
-    if len(values) != axes + 2:
-        raise ValueError(f"argument '{argument}' must have 1, {axes} or {axes + 2} values, got {values}")
     channels = 1 if channels_first else -1
     if values[0] != 1 or values[channels] != 1:
         raise ValueError(

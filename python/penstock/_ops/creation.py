@@ -6,7 +6,9 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import axis_of, extents, integer, known_rank, named
+from penstock._runtime.arguments import axis_of, extents, integer, known_rank
+from penstock._runtime.dispatch import dispatched
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -96,6 +98,7 @@ def ones(
     return raw_ops.fill(extents(shape), _one(_core.DType(dtype)), name=name)
 
 
+@dispatched
 def zeros_like(
     input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
@@ -123,6 +126,7 @@ def zeros_like(
     )
 
 
+@dispatched
 def ones_like(
     input: TensorLike, dtype: DTypeLike | None = None, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
@@ -153,6 +157,7 @@ def ones_like(
     )
 
 
+@scoped
 def eye(
     num_rows: IntLike,
     num_columns: IntLike | None = None,
@@ -167,7 +172,7 @@ def eye(
         num_columns: the number of columns; by default that of rows.
         batch_shape: the leading dimensions of the result.
         dtype: the element type.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `[*batch_shape, num_rows, num_columns]`.
@@ -184,11 +189,10 @@ def eye(
     columns = rows if num_columns is None else raw_ops.range(0, num_columns, 1)
     matrix = raw_ops.cast(raw_ops.equal(raw_ops.expand_dims(rows, axis=1), columns), dtype=target)
     if batch_shape is None:
-        return named(matrix, name)
+        return matrix
     return raw_ops.broadcast_to(
         matrix,
         raw_ops.concat([extents(batch_shape, "batch_shape"), raw_ops.shape(matrix)], axis=0),
-        name=name,
     )
 
 
@@ -249,6 +253,7 @@ def _as(value: Any, dtype: _core.DType) -> _core.Tensor:
     return tensor if tensor.dtype == dtype else raw_ops.cast(tensor, dtype=dtype)
 
 
+@scoped
 def linspace(
     start: TensorLike, stop: TensorLike, num: IntLike, name: str | None = None, axis: IntLike = 0
 ) -> _core.Tensor:
@@ -258,7 +263,7 @@ def linspace(
         start: the first value, or a tensor of first values.
         stop: the last value, of a shape that broadcasts with that of `start`.
         num: how many; 1 gives `start` alone.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
         axis: where the result has its dimension of size `num`.
 
     Returns:
@@ -289,10 +294,10 @@ def linspace(
     values = raw_ops.select(at_end, raw_ops.expand_dims(last, axis=0), values)
     position = axis_of(axis, len(column))
     if position == 0:
-        return named(values, name)
+        return values
     perm = list(builtins.range(1, len(column)))
     perm.insert(position, 0)
-    return raw_ops.transpose(values, perm=perm, name=name)
+    return raw_ops.transpose(values, perm=perm)
 
 
 def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -> list[_core.Tensor]:
@@ -336,6 +341,7 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
     return out
 
 
+@dispatched
 def one_hot(
     indices: TensorLike,
     depth: IntLike,
@@ -387,6 +393,7 @@ def one_hot(
     )
 
 
+@scoped
 def sequence_mask(
     lengths: TensorLike, maxlen: IntLike | None = None, dtype: DTypeLike = _core.bool, name: str | None = None
 ) -> _core.Tensor:
@@ -396,7 +403,7 @@ def sequence_mask(
         lengths: integers.
         maxlen: the size of the new last dimension; by default the greatest length.
         dtype: the element type.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of `dtype` and of shape `[*lengths.shape, maxlen]`.
@@ -414,9 +421,10 @@ def sequence_mask(
         raw_ops.expand_dims(lengths, axis=-1),
     )
     target = _core.DType(dtype)
-    return named(mask if target == _core.bool else raw_ops.cast(mask, dtype=target), name)
+    return mask if target == _core.bool else raw_ops.cast(mask, dtype=target)
 
 
+@dispatched
 def bitcast(input: TensorLike, type: DTypeLike, name: str | None = None) -> _core.Tensor:
     """Read the bits of a tensor as elements of another dtype.
 

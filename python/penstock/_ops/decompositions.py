@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named, sizes
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -227,12 +228,13 @@ def slogdet(input: TensorLike, name: str | None = None) -> LogMatrixDeterminant:
     return LogMatrixDeterminant(*raw_ops.log_matrix_determinant(input, name=name))
 
 
+@scoped
 def logdet(matrix: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the logarithm of the determinant of Hermitian positive definite matrices.
 
     Args:
         matrix: of shape `[..., n, n]`.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         Of shape `[...]`, real; NaN for a matrix that is not positive definite.
@@ -247,7 +249,7 @@ def logdet(matrix: TensorLike, name: str | None = None) -> _core.Tensor:
     diagonal = raw_ops.matrix_diag_part(raw_ops.cholesky(matrix))
     if diagonal.dtype.is_complex:
         diagonal = raw_ops.real(diagonal)
-    return named(2.0 * raw_ops.reduce_sum(raw_ops.log(diagonal), axes=[-1]), name)
+    return 2.0 * raw_ops.reduce_sum(raw_ops.log(diagonal), axes=[-1])
 
 
 def lu(input: TensorLike, output_idx_type: DTypeLike = _core.int32, name: str | None = None) -> Lu:
@@ -557,6 +559,7 @@ def matrix_rank(
     return raw_ops.reduce_sum(raw_ops.cast(s > tol, dtype=_core.int32), axes=[-1], name=name)
 
 
+@scoped
 def lstsq(
     matrix: TensorLike,
     rhs: TensorLike,
@@ -572,7 +575,7 @@ def lstsq(
         l2_regularizer: the weight of the squared length of `x` in what is minimised.
         fast: whether to solve the normal equations by a Cholesky factor, which needs full rank and a square
             root of the precision; else by singular values, and `l2_regularizer` is ignored.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the dtype of `matrix` and of shape `[..., n, k]`; NaN where `fast` and the normal
@@ -587,7 +590,7 @@ def lstsq(
     """
     a, b = _pair(matrix, rhs)
     if not fast:
-        return named(_solved_by_singular_values(a, b), name)
+        return _solved_by_singular_values(a, b)
     weight = _core._to_tensor_hinted(l2_regularizer, a.dtype)
     m, n = _rows_and_columns(a)
 
@@ -603,8 +606,8 @@ def lstsq(
         from penstock._control.flow import cond  # loops of the graph build on this
 
         rows, columns = (_core._to_tensor(size, _core.int32) for size in sizes(a, 2)[-2:])
-        return named(cond(rows >= columns, tall, wide), name)
-    return named(tall() if m >= n else wide(), name)
+        return cond(rows >= columns, tall, wide)
+    return tall() if m >= n else wide()
 
 
 def _regularized(gram: _core.Tensor, weight: _core.Tensor) -> _core.Tensor:

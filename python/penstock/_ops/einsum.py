@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.contraction_order import ORDERS, contraction_order
-from penstock._runtime.arguments import axis_of, extents, known_rank, named, product, sizes
+from penstock._runtime.arguments import axis_of, extents, known_rank, product, sizes
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def _axis_list(axes: Any, rank: int) -> list[int]:
     return [axis_of(a, rank, "axes") for a in axes]
 
 
+@scoped
 def einsum(
     equation: str, *inputs: TensorLike, optimize: str = "greedy", name: str | None = None
 ) -> _core.Tensor:
@@ -100,7 +102,7 @@ def einsum(
             `"greedy"` takes the pair that leaves the fewest elements at each step, `"optimal"` compares all
             orders, `"auto"`, `"branch-2"` and `"branch-all"` compare all where there are few. A size that is
             not known while a function is traced counts as 1.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the dtype of the operands, with a dimension for each letter of the result.
@@ -132,7 +134,7 @@ def einsum(
         terms.append(_contract(a, of_a, b, of_b, later))
     x, own = _simplify(*terms[0], set(output))
     perm = [own.index(label) for label in output]
-    return named(x if perm == list(range(len(perm))) else raw_ops.transpose(x, perm=perm), name)
+    return x if perm == list(range(len(perm))) else raw_ops.transpose(x, perm=perm)
 
 
 def _order(

@@ -8,7 +8,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, sizes
 
-__all__ = ["NORMS", "complex_transform", "inverse_real_transform", "real_transform", "rolled"]
+__all__ = ["NORMS", "complex_transform", "inverse_real_transform", "real_transform", "resized", "rolled"]
 
 # How results are scaled: whether by the length where forward, and where inverse; None for its root both ways.
 NORMS: dict[str, tuple[bool, bool] | None] = {
@@ -28,7 +28,7 @@ def _swapped(x: _core.Tensor, axis: int) -> _core.Tensor:
     return raw_ops.transpose(x, perm=perm)
 
 
-def _resized(x: _core.Tensor, length: Any) -> _core.Tensor:
+def resized(x: _core.Tensor, length: Any) -> _core.Tensor:
     """The tensor with `length` elements along its last dimension: cut, or with zeros behind."""
     rank, size = len(known_rank(x)), sizes(x, 1)[-1]
     if isinstance(size, int) and isinstance(length, int) and size == length:
@@ -71,7 +71,7 @@ def complex_transform(
     """
     for axis, length in zip(axes, lengths, strict=True):
         x = _swapped(x, axis)
-        x = x if length is None else _resized(x, length)
+        x = x if length is None else resized(x, length)
         scaling = NORMS[norm]
         out = raw_ops.fft(x, inverse=inverse, scaled=scaling is not None and scaling[inverse])
         x = _swapped(out if scaling is not None else _scaled(out, sizes(x, 1)[-1]), axis)
@@ -84,7 +84,7 @@ def real_transform(
     """The transform of a real tensor, half of it along the last of `axes`; as `complex_transform`."""
     axis, length = axes[-1], lengths[-1]
     x = _swapped(x, axis)
-    x = x if length is None else _resized(x, length)
+    x = x if length is None else resized(x, length)
     scaling = NORMS[norm]
     out = raw_ops.rfft(x, scaled=scaling is not None and scaling[0])
     out = _swapped(out if scaling is not None else _scaled(out, sizes(x, 1)[-1]), axis)
@@ -101,7 +101,7 @@ def inverse_real_transform(
     if length is None:
         length = (sizes(x, 1)[-1] - 1) * 2
     half = length // 2 + 1
-    x = _resized(x, half)
+    x = resized(x, half)
     scaling = NORMS[norm]
     out = raw_ops.irfft(x, _scalar(length), mirrored=True, scaled=scaling is not None and scaling[1])
     return _swapped(out if scaling is not None else _scaled(out, length), axis)

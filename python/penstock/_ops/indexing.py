@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import axis_of, extents, integer, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._types.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -90,6 +91,7 @@ def strided_slice(
     )
 
 
+@dispatched
 def gather(
     params: TensorLike,
     indices: TensorLike,
@@ -409,6 +411,7 @@ def tensor_scatter_nd_update(
     return raw_ops.tensor_scatter_nd_update(tensor, indices, updates, name=name)
 
 
+@dispatched
 def boolean_mask(
     tensor: TensorLike, mask: TensorLike, axis: IntLike | None = None, name: str = "boolean_mask"
 ) -> _core.Tensor:
@@ -459,6 +462,7 @@ def boolean_mask(
     return raw_ops.gather(x, rows, axis=start, name=name)
 
 
+@dispatched
 def where(
     condition: TensorLike, x: TensorLike | None = None, y: TensorLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -572,15 +576,13 @@ def dynamic_stitch(
         )
     rows = raw_ops.concat(where_to, axis=0)
     values = raw_ops.concat(what, axis=0)
-    count = (
-        raw_ops.reduce_max(
-            raw_ops.concat([rows, raw_ops.fill([1], _core._to_tensor(-1, rows.dtype))], axis=0)
-        )
-        + 1
+    greatest = raw_ops.reduce_max(
+        raw_ops.concat([rows, raw_ops.fill([1], _core._to_tensor(-1, rows.dtype))], axis=0)
     )
+    count = raw_ops.cast(greatest, dtype=_core.int64) + 1
     dims = raw_ops.concat(
         [
-            raw_ops.reshape(raw_ops.cast(count, dtype=_core.int64), [1]),
+            raw_ops.reshape(count, [1]),
             raw_ops.shape(values, dtype=_core.int64)[1:],
         ],
         axis=0,

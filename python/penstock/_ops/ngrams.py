@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.shapes import concat, repeat
+from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["ngrams"]
 
 
+@scoped
 def ngrams(
     data: TensorLike | RaggedTensor,
     ngram_width: int | Sequence[int],
@@ -33,7 +35,7 @@ def ngrams(
         pad_values: a string to put before and after each row, or one for each side.
         padding_width: how many of them to put; by default one less than the width.
         preserve_short_sequences: whether a row that is too short for any width is joined as a whole.
-        name: accepted and ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The runs of each row: a tensor of a tensor, a ragged one of a ragged one.
@@ -95,12 +97,26 @@ class _Rows:
         source = raw_ops.select(inside < 0, size, source)
         return _Rows(raw_ops.gather(concat([self.flat, [left, right]], 0), source), self.lengths + 2 * width)
 
-    def runs(self, width: int, separator: str, counts: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
-        """The first `counts` runs of a width of each row, and their rows."""
+    def joined(self, first: _core.Tensor, lengths: _core.Tensor, separator: str) -> _core.Tensor:
+        """The strings of some stretches, each joined: its first string, and how many it has."""
+        width = raw_ops.reduce_max(concat([lengths, [0]], 0))
+        place = raw_ops.range(0, width, 1)
+        inside = place < raw_ops.expand_dims(lengths, axis=1)
+        # The strings, nothing, and the strings behind a separator.
+        pieces = concat([self.flat, [""], raw_ops.string_join([separator, self.flat])], 0)
+        nothing = raw_ops.size(self.flat, dtype=_core.int64)
+        source = raw_ops.expand_dims(first, axis=1) + place
+        source = raw_ops.select(place > 0, source + (nothing + 1), source)
+        words = raw_ops.gather(pieces, raw_ops.select(inside, source, nothing))
+        return raw_ops.string_reduce_join(words, axes=[1])
+
+    def runs(
+        self, lengths: _core.Tensor, separator: str, counts: _core.Tensor
+    ) -> tuple[_core.Tensor, _core.Tensor]:
+        """The first `counts` runs of each row, of so many strings, and their rows."""
         row, place = _places(counts)
         first = raw_ops.gather(raw_ops.cumsum(self.lengths, exclusive=True), row) + place
-        words = [raw_ops.gather(self.flat, first + i) for i in range(width)]
-        return raw_ops.string_join(words, separator=separator), row
+        return self.joined(first, raw_ops.gather(lengths, row), separator), row
 
     def ngrams(
         self,
@@ -119,15 +135,15 @@ class _Rows:
                 left, right = (pad_values, pad_values) if isinstance(pad_values, str) else pad_values
                 rows = self.padded(left, right, padding)
             counts = raw_ops.maximum(rows.lengths - (width - 1), 0)
-            parts.append(rows.runs(width, separator, counts))
+            of_width = raw_ops.fill(raw_ops.shape(counts), raw_ops.cast(width, dtype=_core.int64))
+            parts.append(rows.runs(of_width, separator, counts))
             total = total + counts
         if preserve_short:
             # What has no run of its own is shorter than every width.
-            for width in range(1, min(widths)):
-                whole = raw_ops.logical_and(raw_ops.equal(total, 0), raw_ops.equal(self.lengths, width))
-                counts = raw_ops.cast(whole, dtype=_core.int64)
-                parts.append(self.runs(width, separator, counts))
-                total = total + counts
+            whole = raw_ops.logical_and(raw_ops.equal(total, 0), self.lengths > 0)
+            counts = raw_ops.cast(whole, dtype=_core.int64)
+            parts.append(self.runs(self.lengths, separator, counts))
+            total = total + counts
         runs, row = (raw_ops.concat(list(part), axis=0) for part in zip(*parts, strict=True))
         # Sorting keeps the order of the runs of one row.
         return RaggedTensor.from_row_lengths(raw_ops.gather(runs, raw_ops.argsort(row)), total)

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
 from penstock._ops.reductions import reduce_sum
-from penstock._runtime.arguments import integer, named
+from penstock._runtime.arguments import integer
+from penstock._runtime.dispatch import dispatched
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, IntLike, TensorLike
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
 __all__ = ["l2_normalize", "log_softmax", "softmax"]
 
 
+@scoped
 def l2_normalize(
     x: TensorLike,
     axis: AxisLike = None,
@@ -27,7 +30,7 @@ def l2_normalize(
         x: a floating-point or complex tensor.
         axis: the dimensions to go over: one, several, or None for all; negative ones count from the end.
         epsilon: the least squared length to divide by.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
         dim: an older name of `axis`.
 
     Returns:
@@ -51,9 +54,10 @@ def l2_normalize(
     square_sum = reduce_sum(raw_ops.add(*squares) if v.dtype.is_complex else squares[0], axis, True)
     inverse = raw_ops.rsqrt(raw_ops.maximum(square_sum, _core._to_tensor(epsilon, square_sum.dtype)))
     scaled = [part * inverse for part in parts]
-    return raw_ops.complex(*scaled, name=name) if v.dtype.is_complex else named(scaled[0], name)
+    return raw_ops.complex(*scaled) if v.dtype.is_complex else scaled[0]
 
 
+@dispatched
 def softmax(logits: TensorLike, axis: IntLike | None = None, name: str | None = None) -> _core.Tensor:
     """Compute `exp(x) / sum(exp(x))` along a dimension, without overflow.
 

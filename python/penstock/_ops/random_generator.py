@@ -7,7 +7,8 @@ import secrets
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import extents, integer, known_rank, named, results
+from penstock._runtime.arguments import extents, integer, known_rank, results
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._values.variable import Variable
 
@@ -262,6 +263,7 @@ class Generator:
         """The state for numbers of this shape; it is moved on beyond them."""
         return self.skip(raw_ops.reduce_prod(raw_ops.cast(dims, dtype=_core.int64)))
 
+    @scoped
     def normal(
         self,
         shape: SizesLike,
@@ -277,7 +279,7 @@ class Generator:
             mean: the mean; broadcasts with the result.
             stddev: the standard deviation, likewise.
             dtype: floating point.
-            name: a name for the result in a graph.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of `dtype` and of shape `shape`.
@@ -288,8 +290,9 @@ class Generator:
         """
         dims = extents(shape)
         unit = raw_ops.stateless_random_normal(dims, self._reserve(dims), dtype=_core.DType(dtype))
-        return named(unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype), name)
+        return unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype)
 
+    @scoped
     def truncated_normal(
         self,
         shape: SizesLike,
@@ -305,7 +308,7 @@ class Generator:
             mean: the mean; broadcasts with the result.
             stddev: the standard deviation, likewise.
             dtype: floating point.
-            name: a name for the result in a graph.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of `dtype` and of shape `shape`.
@@ -316,8 +319,9 @@ class Generator:
         """
         dims = extents(shape)
         unit = raw_ops.stateless_truncated_normal(dims, self._reserve(dims), dtype=_core.DType(dtype))
-        return named(unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype), name)
+        return unit * _core._to_tensor(stddev, unit.dtype) + _core._to_tensor(mean, unit.dtype)
 
+    @scoped
     def uniform(
         self,
         shape: SizesLike,
@@ -333,7 +337,7 @@ class Generator:
             minval: the least number.
             maxval: the upper bound: 1 by default for floating point, and required for integers.
             dtype: floating point or integer.
-            name: a name for the result in a graph.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of `dtype` and of shape `shape`.
@@ -350,12 +354,12 @@ class Generator:
             if maxval is None:
                 raise ValueError(f"Must specify maxval for integer dtype {target!r}")
             low, high = _core._to_tensor(minval, target), _core._to_tensor(maxval, target)
-            return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high, name=name)
+            return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high)
         if not target.is_floating:
             raise ValueError(f"argument 'dtype' must be floating point or integer, got {target.name}")
         unit = raw_ops.stateless_random_uniform(dims, self._reserve(dims), dtype=target)
         low = _core._to_tensor(minval, target)
-        return named(unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low, name)
+        return unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low
 
     def uniform_full_int(
         self, shape: SizesLike, dtype: DTypeLike = _core.uint64, name: str | None = None

@@ -6,11 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import axes, integer
+from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, IntLike, TensorLike
 
 
+@dispatched
 def reduce_sum(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -36,6 +38,7 @@ def reduce_sum(
     return raw_ops.reduce_sum(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_prod(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -61,6 +64,7 @@ def reduce_prod(
     return raw_ops.reduce_prod(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_max(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -86,6 +90,7 @@ def reduce_max(
     return raw_ops.reduce_max(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_min(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -111,6 +116,7 @@ def reduce_min(
     return raw_ops.reduce_min(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_mean(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -136,6 +142,7 @@ def reduce_mean(
     return raw_ops.reduce_mean(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_any(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -160,6 +167,7 @@ def reduce_any(
     return raw_ops.reduce_any(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_all(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -184,6 +192,7 @@ def reduce_all(
     return raw_ops.reduce_all(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_logsumexp(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -209,6 +218,7 @@ def reduce_logsumexp(
     return raw_ops.reduce_logsumexp(input_tensor, axes=axes(axis), keepdims=keepdims, name=name)
 
 
+@dispatched
 def reduce_variance(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -242,6 +252,7 @@ def reduce_variance(
     return reduce_mean(squared, axis, keepdims, name=name)
 
 
+@dispatched
 def reduce_std(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:

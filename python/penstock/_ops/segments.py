@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named
+from penstock._runtime.dispatch import dispatched
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -13,6 +15,7 @@ if TYPE_CHECKING:
 _ASSERT = getattr(raw_ops, "assert")
 
 
+@dispatched
 def unsorted_segment_sum(
     data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
 ) -> _core.Tensor:
@@ -39,6 +42,7 @@ def unsorted_segment_sum(
     return raw_ops.unsorted_segment_sum(data, segment_ids, num_segments, name=name)
 
 
+@dispatched
 def unsorted_segment_mean(
     data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
 ) -> _core.Tensor:
@@ -68,6 +72,44 @@ def unsorted_segment_mean(
     return raw_ops.unsorted_segment_mean(x, segment_ids, num_segments, name=name)
 
 
+@scoped
+def unsorted_segment_sqrt_n(
+    data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
+) -> _core.Tensor:
+    """Compute the sum of the entries of each segment divided by the root of their number, in any order.
+
+    Args:
+        data: a floating tensor whose leading dimensions are those of `segment_ids`.
+        segment_ids: the segment of each entry, below `num_segments`. Entries of a negative segment are left
+            out.
+        num_segments: how many segments the result has, in place of those dimensions.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        A tensor of the dtype of `data`, of shape `[num_segments, *data.shape[segment_ids.ndim:]]`: 0 for a
+        segment without entries.
+
+    Raises:
+        InvalidArgumentError: for an id that is not below `num_segments`.
+
+    >>> import penstock as tf
+    >>> tf.math.unsorted_segment_sqrt_n([1.0, 2.0, 3.0, 4.0], [0, 0, 0, 0], 1).numpy().tolist()
+    [5.0]
+    """
+    x = _core._to_tensor(data)
+    ids = _core._to_tensor(segment_ids)
+    ones = raw_ops.cast(raw_ops.ones_like(ids), dtype=x.dtype)
+    count = raw_ops.maximum(
+        raw_ops.unsorted_segment_sum(ones, ids, num_segments), _core._to_tensor(1, x.dtype)
+    )
+    total = raw_ops.unsorted_segment_sum(x, ids, num_segments)
+    inner = len(known_rank(x)) - len(known_rank(ids))
+    for _ in range(inner):
+        count = raw_ops.expand_dims(count, axis=-1)
+    return total * raw_ops.rsqrt(count)
+
+
+@dispatched
 def unsorted_segment_max(
     data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
 ) -> _core.Tensor:
@@ -94,6 +136,7 @@ def unsorted_segment_max(
     return raw_ops.unsorted_segment_max(data, segment_ids, num_segments, name=name)
 
 
+@dispatched
 def unsorted_segment_min(
     data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
 ) -> _core.Tensor:
@@ -120,6 +163,7 @@ def unsorted_segment_min(
     return raw_ops.unsorted_segment_min(data, segment_ids, num_segments, name=name)
 
 
+@dispatched
 def unsorted_segment_prod(
     data: TensorLike, segment_ids: TensorLike, num_segments: IntLike, name: str | None = None
 ) -> _core.Tensor:
@@ -146,6 +190,7 @@ def unsorted_segment_prod(
     return raw_ops.unsorted_segment_prod(data, segment_ids, num_segments, name=name)
 
 
+@dispatched
 def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
     """Sum the entries of each segment, which lie behind one another.
 
@@ -169,6 +214,7 @@ def segment_sum(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return raw_ops.segment_sum(data, segment_ids, name=name)
 
 
+@dispatched
 def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the mean of the entries of each segment, which lie behind one another.
 
@@ -192,6 +238,7 @@ def segment_mean(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     return raw_ops.segment_mean(data, segment_ids, name=name)
 
 
+@dispatched
 def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
     """Find the greatest entries of each segment, which lie behind one another.
 
@@ -215,6 +262,7 @@ def segment_max(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return raw_ops.segment_max(data, segment_ids, name=name)
 
 
+@dispatched
 def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
     """Find the least entries of each segment, which lie behind one another.
 
@@ -238,6 +286,7 @@ def segment_min(data: TensorLike, segment_ids: TensorLike, name: str | None = No
     return raw_ops.segment_min(data, segment_ids, name=name)
 
 
+@dispatched
 def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = None) -> _core.Tensor:
     """Multiply the entries of each segment, which lie behind one another.
 

@@ -13,11 +13,14 @@ from penstock._runtime.arguments import (
     axis_of,
     extents,
     integer,
+    items,
     known_rank,
     named,
     results,
     sizes,
 )
+from penstock._runtime.dispatch import dispatched
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 
@@ -29,6 +32,7 @@ _ASSERT = getattr(raw_ops, "assert")
 # --- shapes ---
 
 
+@dispatched
 def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> _core.Tensor:
     """Give the sizes of the dimensions as a vector.
 
@@ -67,6 +71,7 @@ def shape_n(
     return [shape(x, out_type, name) for x in input]
 
 
+@dispatched
 def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None = None) -> _core.Tensor:
     """Count the elements.
 
@@ -85,6 +90,7 @@ def size(input: TensorLike, out_type: DTypeLike | None = None, name: str | None 
     return raw_ops.size(input, dtype=_core.int32 if out_type is None else _core.DType(out_type), name=name)
 
 
+@dispatched
 def rank(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Count the dimensions.
 
@@ -123,6 +129,7 @@ def reshape(tensor: TensorLike, shape: SizesLike, name: str | None = None) -> _c
     return raw_ops.reshape(tensor, extents(shape), name=name)
 
 
+@dispatched
 def expand_dims(input: TensorLike, axis: IntLike, name: str | None = None) -> _core.Tensor:
     """Insert a dimension of size 1.
 
@@ -144,6 +151,7 @@ def expand_dims(input: TensorLike, axis: IntLike, name: str | None = None) -> _c
     return raw_ops.expand_dims(input, axis=integer(axis, "axis"), name=name)
 
 
+@dispatched
 def squeeze(input: TensorLike, axis: AxisLike = None, name: str | None = None) -> _core.Tensor:
     """Remove dimensions of size 1.
 
@@ -318,6 +326,7 @@ def required_space_to_batch_paddings(
 # --- identities ---
 
 
+@dispatched
 def identity(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Copy a tensor: of a variable, take its value now.
 
@@ -372,6 +381,7 @@ def tuple(
     return [None if x is None else raw_ops.identity(x, name=name) for x in tensors]
 
 
+@dispatched
 def stop_gradient(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Copy a tensor as a constant for differentiation.
 
@@ -392,6 +402,7 @@ def stop_gradient(input: TensorLike, name: str | None = None) -> _core.Tensor:
 # --- joining and parting ---
 
 
+@dispatched
 def concat(values: TensorLike, axis: IntLike, name: str = "concat") -> _core.Tensor:
     """Join tensors that are alike but for one dimension along it.
 
@@ -418,6 +429,7 @@ def concat(values: TensorLike, axis: IntLike, name: str = "concat") -> _core.Ten
     return raw_ops.concat(list(values), axis=integer(axis, "axis"), name=name)
 
 
+@dispatched
 def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") -> _core.Tensor:
     """Join tensors of one shape along a new dimension.
 
@@ -437,10 +449,10 @@ def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") 
     >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
-    items = list(values)
-    if not items:
+    parts = items(values, "values")
+    if not parts:
         raise ValueError("stack: argument 'values' must hold at least one tensor")
-    return raw_ops.stack(items, axis=integer(axis, "axis"), name=name)
+    return raw_ops.stack(parts, axis=integer(axis, "axis"), name=name)
 
 
 def unstack(
@@ -534,6 +546,7 @@ def _split_by_tensor(
     return out
 
 
+@dispatched
 def tile(input: TensorLike, multiples: SizesLike, name: str | None = None) -> _core.Tensor:
     """Repeat a tensor as a whole `multiples[i]` times along dimension `i`.
 
@@ -655,6 +668,7 @@ def transpose(
     return raw_ops.transpose(a, perm=order, name=name)
 
 
+@dispatched
 def reverse(tensor: TensorLike, axis: TensorLike, name: str | None = None) -> _core.Tensor:
     """Reverse the order of elements along dimensions.
 
@@ -684,6 +698,7 @@ def _known_ints(value: Any) -> list[int] | None:
     return listed if all(type(v) is int for v in listed) else None
 
 
+@scoped
 def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | None = None) -> _core.Tensor:
     """Move elements along dimensions; those that leave at one end come in at the other.
 
@@ -691,7 +706,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
         input: a tensor.
         shift: by how much: a scalar, or a vector with a number for each of `axis`.
         axis: the dimensions, which may repeat.
-        name: a name for the result in a graph.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         A tensor of the shape and dtype of `input`.
@@ -707,9 +722,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
     x = _core._to_tensor(input)
     shifts = raw_ops.reshape(_core._to_tensor(shift), [-1])
     if x.shape.rank is None or (isinstance(axis, _core.Tensor) and _core._known_value(axis) is None):
-        return named(
-            _roll_flat(x, shifts, raw_ops.reshape(_core._to_tensor_hinted(axis, _core.int32), [-1])), name
-        )
+        return _roll_flat(x, shifts, raw_ops.reshape(_core._to_tensor_hinted(axis, _core.int32), [-1]))
     along = axes(axis) or []
     moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
@@ -730,7 +743,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
         one, zero = _core._to_tensor(1, move.dtype), _core._to_tensor(0, move.dtype)
         index = raw_ops.floormod(raw_ops.range(zero, length, one) - move, raw_ops.maximum(length, one))
         x = raw_ops.gather(x, index, axis=place)
-    return named(x, name)
+    return x
 
 
 def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _core.Tensor:

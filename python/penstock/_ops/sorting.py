@@ -8,7 +8,8 @@ from penstock import _core, raw_ops
 from penstock._ops.casts import cast
 from penstock._ops.elementwise import is_finite
 from penstock._ops.reductions import reduce_all, reduce_sum
-from penstock._runtime.arguments import integer
+from penstock._runtime.arguments import axis_of, integer, known_rank
+from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -126,6 +127,90 @@ def top_k(
     [1, 3]
     """
     return TopKV2(*raw_ops.top_k(input, k, dtype=_core.DType(index_type), name=name))
+
+
+def approx_max_k(
+    operand: TensorLike,
+    k: IntLike,
+    reduction_dimension: IntLike = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> tuple[_core.Tensor, _core.Tensor]:
+    """Find the greatest elements along a dimension, and their positions; exactly, on this engine.
+
+    Args:
+        operand: floating numbers, of rank 1 or more.
+        k: how many.
+        reduction_dimension: the dimension to search.
+        recall_target: accepted; all of the greatest are found.
+        reduction_input_size_override: accepted and ignored.
+        aggregate_to_topk: accepted; `k` elements are returned.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The values, greatest first, and their `int32` positions, of the shape of `operand` with `k` in place
+        of the size of the dimension.
+
+    Raises:
+        InvalidArgumentError: for a scalar, or a `k` that is negative or too large.
+
+    >>> import penstock as tf
+    >>> values, positions = tf.math.approx_max_k([1.0, 4.0, 2.0, 3.0], k=2)
+    >>> positions.numpy().tolist()
+    [1, 3]
+    """
+    return _extreme_k(operand, k, reduction_dimension, name, least=False)
+
+
+def approx_min_k(
+    operand: TensorLike,
+    k: IntLike,
+    reduction_dimension: IntLike = -1,
+    recall_target: float = 0.95,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> tuple[_core.Tensor, _core.Tensor]:
+    """Find the least elements along a dimension, and their positions; exactly, on this engine.
+
+    Args:
+        operand: floating numbers, of rank 1 or more.
+        k: how many.
+        reduction_dimension: the dimension to search.
+        recall_target: accepted; all of the least are found.
+        reduction_input_size_override: accepted and ignored.
+        aggregate_to_topk: accepted; `k` elements are returned.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The values, least first, and their `int32` positions, of the shape of `operand` with `k` in place of
+        the size of the dimension.
+
+    Raises:
+        InvalidArgumentError: for a scalar, or a `k` that is negative or too large.
+
+    >>> import penstock as tf
+    >>> values, positions = tf.math.approx_min_k([1.0, 4.0, 2.0, 3.0], k=2)
+    >>> positions.numpy().tolist()
+    [0, 2]
+    """
+    return _extreme_k(operand, k, reduction_dimension, name, least=True)
+
+
+@scoped
+def _extreme_k(
+    operand: TensorLike, k: IntLike, dimension: IntLike, name: str | None, least: bool
+) -> tuple[_core.Tensor, _core.Tensor]:
+    x = _core._to_tensor(operand)
+    rank = len(known_rank(x, 1))
+    axis = axis_of(dimension, rank, "reduction_dimension")
+    swapped = list(range(rank))
+    swapped[axis], swapped[-1] = swapped[-1], swapped[axis]
+    rows = raw_ops.transpose(-x if least else x, perm=swapped)
+    values, positions = (raw_ops.transpose(part, perm=swapped) for part in top_k(rows, k))
+    return (-values if least else values), positions
 
 
 def searchsorted(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock import raw_ops
+from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
     from penstock._core import Tensor
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["as_string"]
 
 
+@dispatched
 def as_string(
     input: TensorLike,
     precision: int = -1,

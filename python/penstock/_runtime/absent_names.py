@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+
 __all__ = ["hint"]
 
-_KERAS = "Keras is a package of its own, which runs on this one: pip install penstock[keras]"
+_KERAS = "Keras is a package of its own, which runs on this one: pip install penstock-engine[keras]"
 _IN_KERAS = f"it is Keras's: tf.keras.NAME. {_KERAS}"
 _LATER = "it is TensorFlow's and not there yet; 'python -m penstock.api_report --missing' lists such names"
 
@@ -26,14 +28,18 @@ def hint(name: str) -> str:
     >>> hint("py_func")
     'it is tf.numpy_function or tf.py_function'
     """
-    import importlib
-
-    from penstock._api_names import TIERS
+    from penstock._api_names import reason, symbols  # start-up does without it
 
     if name in _WHERE:
         return _WHERE[name]
     if name in vars(importlib.import_module("penstock.compat.v1")):
         return f"it is a name of TensorFlow 1: tf.compat.v1.{name}"
-    namespaces = {namespace.partition(".")[0] for tier in TIERS.values() for namespace in tier}
-    listed = any(name in tier.get("", ()) for tier in TIERS.values())
-    return _LATER if name in namespaces or listed else ""
+    if (why := reason(name)) is not None:
+        return (
+            f"it is {why}"
+            if why.startswith("a ")
+            else f"TensorFlow has it {why}"
+            if why.startswith("for ")
+            else why
+        )
+    return _LATER if any(path.partition(".")[0] == name for path in symbols()) else ""

@@ -6,9 +6,22 @@ from typing import Any
 
 from penstock import _core
 from penstock._types.shape import TensorShape
-from penstock.errors import InvalidArgumentError
+from penstock.errors import InvalidArgumentError, ResourceExhaustedError
 
 _OPS = _core._ops()
+_ASSERT = _OPS["assert"]
+
+
+def require(condition: Any, message: str, *data: Any) -> None:
+    """Add a check that raises an InvalidArgumentError, with a message and tensors, where it does not hold."""
+    _ASSERT(condition, *data, message=message, summarize=3)
+
+
+def filling(value: Any, dtype: _core.DType) -> _core.Tensor:
+    """What stands where nothing is given, by default 0, `False` or the empty string."""
+    if value is None:
+        value = {_core.string: "", _core.bool: False}.get(dtype, 0)
+    return _core._to_tensor(value, dtype)
 
 
 def axes(axis: Any) -> list[int] | None:
@@ -27,9 +40,23 @@ def axes(axis: Any) -> list[int] | None:
     elif hasattr(axis, "reshape"):
         axis = axis.reshape(-1).tolist()
     try:
-        return [integer(a, "axis") for a in axis]
+        return [integer(a, "axis") for a in items(axis, "axis")]
     except TypeError:
         raise TypeError(f"argument 'axis' must hold integers, got {axis!r}") from None
+
+
+def items(values: Any, argument: str) -> list[Any]:
+    """What an iterable holds. Of what can only be indexed nobody says where it ends."""
+    if not hasattr(type(values), "__iter__") and not hasattr(type(values), "__len__"):
+        raise TypeError(
+            f"argument '{argument}' must be a sequence, got a value of type {type(values).__name__}"
+        )
+    try:
+        return list(values)
+    except MemoryError:
+        raise ResourceExhaustedError(
+            f"argument '{argument}' has more items than there is memory for"
+        ) from None
 
 
 def integer(value: Any, argument: str) -> int:
@@ -62,9 +89,10 @@ def extents(shape: Any, argument: str = "shape") -> Any:
     if isinstance(shape, int):
         shape = [shape]
     try:
-        return _core._to_tensor(list(shape)) if len(shape) else _core._to_tensor([], _core.int32)
+        shape = items(shape, argument)
+        return _core._to_tensor(shape) if shape else _core._to_tensor([], _core.int32)
     except TypeError as error:
-        if any(d is None for d in shape):
+        if isinstance(shape, list) and any(d is None for d in shape):
             raise ValueError(f"argument '{argument}' has an unknown size: {shape}") from None
         raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime.scope import named
 from penstock._types.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def convert_to_tensor(
         value: a tensor, variable, array, Python number or string, or a nest of them.
         dtype: the element type, which must be met.
         dtype_hint: the element type, which is met where a Python value can.
-        name: ignored.
+        name: what a tensor that is made of another value is called in a graph.
 
     Returns:
         A tensor of the shape of the value, of `dtype` where that is given.
@@ -80,8 +81,8 @@ def convert_to_tensor(
     >>> tf.convert_to_tensor([1, 2]).dtype
     tf.int32
     """
-    del name
-    return _core._to_tensor_hinted(value, dtype_hint) if dtype is None else _core._to_tensor(value, dtype)
+    tensor = _core._to_tensor_hinted(value, dtype_hint) if dtype is None else _core._to_tensor(value, dtype)
+    return tensor if tensor is value else named(tensor, name)
 
 
 def constant(
@@ -94,7 +95,7 @@ def constant(
         dtype: the element type; by default that of the value, `int32` for Python integers that fit and
             `float32` for Python floats.
         shape: extents to give the value; a single element fills them.
-        name: ignored.
+        name: what it is called in a graph.
 
     Returns:
         A tensor of shape `shape`, by default that of the value.
@@ -108,18 +109,18 @@ def constant(
     >>> tf.constant([[1, 2], [3, 4]]).shape
     TensorShape([2, 2])
     """
-    del name
     if isinstance(value, _core.Tensor) and dtype is not None and value.dtype != _core.DType(dtype):
         if value._is_symbolic:
             raise TypeError(f"a symbolic tensor of dtype {value.dtype.name} is no constant of dtype {dtype}")
         value = value.numpy()
     tensor = _core._to_tensor(value, dtype)
-    if shape is None:
-        return tensor
-    extents = _core._to_tensor(list(TensorShape(shape).as_list()), _core.int64)
-    if tensor.shape.num_elements() == 1:
-        return raw_ops.fill(extents, raw_ops.reshape(tensor, _core._to_tensor([], _core.int32)))
-    return raw_ops.reshape(tensor, extents)
+    if shape is not None:
+        extents = _core._to_tensor(list(TensorShape(shape).as_list()), _core.int64)
+        if tensor.shape.num_elements() == 1:
+            tensor = raw_ops.fill(extents, raw_ops.reshape(tensor, _core._to_tensor([], _core.int32)))
+        else:
+            tensor = raw_ops.reshape(tensor, extents)
+    return tensor if tensor is value or name == "Const" else named(tensor, name)
 
 
 def is_tensor(x: object) -> TypeGuard[TensorOrVariable]:

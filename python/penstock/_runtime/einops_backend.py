@@ -19,7 +19,7 @@ class _WhenImported:
         """The module's own spec, with a loader that registers the backend too."""
         if name != _MODULE:
             return None
-        import importlib.util
+        import importlib.util  # start-up does without it
 
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)

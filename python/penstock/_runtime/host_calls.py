@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._runtime.arguments import results
-from penstock._types.specs import TensorSpec, TypeSpec
+from penstock._runtime.scope import scoped
+from penstock._types.specs import TensorSpec, TypeSpec, own_spec
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, Nested, SpecLike, TensorLike
@@ -36,6 +37,7 @@ def py_function(
     Tout: Nested[SpecLike] | None = None,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+@scoped
 def py_function(
     func: Callable[..., Any] | None = None,
     inp: TensorLike | Sequence[Any] | None = None,
@@ -54,7 +56,7 @@ def py_function(
         Tout: the dtype, `TensorSpec` or other `TypeSpec` of the result; a list or another nest of them where
             there are several; an empty list or None where there is none. The shape of a `TensorSpec` is known
             of the result while tracing, and checked when it runs.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The result, in the structure of `Tout`; without a function a decorator, which takes the arguments.
@@ -96,6 +98,7 @@ def numpy_function(
     stateful: bool = True,
     name: str | None = None,
 ) -> Callable[[Callable[..., Any]], Callable[..., Any]]: ...
+@scoped
 def numpy_function(
     func: Callable[..., Any] | None = None,
     inp: TensorLike | Sequence[Any] | None = None,
@@ -114,7 +117,7 @@ def numpy_function(
             or None where there is none.
         stateful: whether the function does more than compute its result. If not, a call in a traced function
             runs only where its result is used, and keeps no order with what has effects.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The result, in the structure of `Tout`; without a function a decorator, which takes the arguments.
@@ -134,6 +137,7 @@ def numpy_function(
     return _HostFunction(func, Tout, as_numpy=True).call(inp, stateful)
 
 
+@scoped
 def py_func(
     func: Callable[..., Any],
     inp: TensorLike | Sequence[Any] | None,
@@ -148,7 +152,7 @@ def py_func(
         inp: the arguments.
         Tout: the dtype of the result, or a list of them, as for `numpy_function`.
         stateful: whether the function does more than compute its result.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The result, in the structure of `Tout`.
@@ -292,7 +296,5 @@ class _Leaf:
 
 def _type_spec(value: Any) -> Any:
     """The specification of a composite value, None for all others."""
-    if isinstance(value, _core.Tensor | _core._Variable):
-        return None
-    spec = getattr(value, "_type_spec", None)
-    return spec if isinstance(spec, TypeSpec) and not isinstance(spec, TensorSpec) else None
+    spec = own_spec(value)
+    return None if isinstance(spec, TensorSpec) else spec

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import functools
-import pprint
 import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
 from penstock._runtime import v1_graph_state
+from penstock._runtime.arguments import items
+from penstock._runtime.host_calls import py_function
+from penstock._runtime.scope import scoped
 from penstock._types import composite as _composite
 from penstock._types.specs import TensorSpec
 
 if TYPE_CHECKING:
-    import logging
+    import logging  # start-up does without it
 
     from penstock._types.aliases import TensorLike
 
@@ -22,6 +24,7 @@ _ASSERT = getattr(raw_ops, "assert")
 _LOG_LEVELS = ("info", "warning", "error")
 
 
+@scoped
 def print(*inputs: Any, **kwargs: Any) -> Any:
     """Print tensors and other values; in a traced function each time that it runs.
 
@@ -34,7 +37,8 @@ def print(*inputs: Any, **kwargs: Any) -> Any:
             of the `logging` module's level: `"info"`, `"warning"`, `"error"` or such a method as
             `logging.info`; `summarize`: how many elements to show at both ends of each dimension, 3 by
             default, -1 for all; `sep`: what stands between values, a blank by default; `end`: what follows
-            them, a new line by default; `name` is ignored.
+            them, a new line by default; `name`: a scope for the names of
+            its operations in a graph.
 
     Returns:
         None; in a graph of TensorFlow 1 the operation that prints.
@@ -86,17 +90,16 @@ class _Hole:
 
 def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
     """The template of a value; its tensors are appended. A string is quoted unless it stands alone."""
+    records = _composite.Records()
 
     def leaf(x: Any) -> Any:
         if isinstance(x, _core._Variable):
             x = x.read_value()
-        if _composite.is_record(x):
+        if records.has(x):
             return _composite.map_record(leaf, x) if _is_symbolic(x) else x
         if _composite.is_composite(x):
             show = functools.partial(_show_composite, summarize=summarize)
             if _is_symbolic(x):
-                from penstock._runtime.host_calls import py_function
-
                 # A callback, since how a composite value looks is its own class's affair.
                 tensors.append(py_function(show, [x], TensorSpec([], _core.string)))
             else:
@@ -110,8 +113,11 @@ def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
     nested = nest.is_nested(value)
     shown = nest.map_structure(leaf, value) if nested else leaf(value)
     # Dictionaries are shown in the order of their keys.
-    text = pprint.saferepr(shown) if nested else repr(shown)
-    return _literal(text).replace("\0", "{}")
+    if nested:
+        import pprint  # slow to load
+
+        return _literal(pprint.saferepr(shown)).replace("\0", "{}")
+    return _literal(repr(shown)).replace("\0", "{}")
 
 
 def _is_symbolic(composite: Any) -> bool:
@@ -156,6 +162,7 @@ def _stream(stream: Any) -> str:
     )
 
 
+@scoped
 def Assert(
     condition: TensorLike, data: Sequence[Any], summarize: int | None = None, name: str | None = None
 ) -> Any:
@@ -165,7 +172,7 @@ def Assert(
         condition: a `bool` scalar.
         data: values to show in the error.
         summarize: how many elements of each to show, 3 by default.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         None; in a graph of TensorFlow 1 the operation that checks.
@@ -191,7 +198,7 @@ def get_logger() -> logging.Logger:
     >>> tf.get_logger().name
     'penstock'
     """
-    import logging
+    import logging  # start-up does without it
 
     return logging.getLogger("penstock")
 
@@ -218,5 +225,5 @@ def _of_python(value: Any) -> Any:
 
 def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:
     """`Assert` with a message."""
-    items = [x if isinstance(x, str) else _core._to_tensor(x) for x in data]
-    _ASSERT(condition, *items, message=message or "", summarize=3 if summarize is None else summarize)
+    shown = [x if isinstance(x, str) else _core._to_tensor(x) for x in items(data, "data")]
+    _ASSERT(condition, *shown, message=message or "", summarize=3 if summarize is None else summarize)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from types import FunctionType
 
-__all__ = ["publish"]
+__all__ = ["publish", "settle"]
 
 
 def publish(module: str) -> None:
@@ -19,9 +19,13 @@ def publish(module: str) -> None:
     """
     space = vars(sys.modules[module])
     for name in space.get("__all__", space):
-        value = space.get(name)
-        if name.startswith("_") or not isinstance(value, type | FunctionType):
-            continue
+        if not name.startswith("_"):
+            settle(space.get(name), module)
+
+
+def settle(value: object, module: str) -> None:
+    """Let a function or class that a public module shows name it, as `publish` says."""
+    if isinstance(value, type | FunctionType):
         package, *path = value.__module__.split(".")
         if package == "penstock" and (len(path) > module.count(".") or any(p.startswith("_") for p in path)):
             value.__module__ = module

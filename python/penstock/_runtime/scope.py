@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from penstock import _core, raw_ops
+from penstock._runtime.dispatch import redirected
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -20,6 +23,8 @@ class Placement:
 
     soft = True
     hidden: tuple[str, ...] = ()
+    # How many devices a device of the machine counts as, where it is not one.
+    copies: Mapping[str, int] = {}
 
 
 def executing_eagerly() -> bool:
@@ -84,11 +89,57 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     return None if known is None else known.numpy()
 
 
+def named(tensor: _core.Tensor, name: str | None) -> _core.Tensor:
+    """A tensor that is made just now, called so in the graph of the function that is traced."""
+    if name is not None and _core._is_tracing():
+        _core._set_name(tensor, name)
+    return tensor
+
+
+def within(name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """What a function gives, whose operations have names below `name` in a graph."""
+    if not _core._is_tracing():
+        return function(*args, **kwargs)
+    with name_scope(name):
+        return function(*args, **kwargs)
+
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def scoped(function: _F) -> _F:
+    """Let the argument `name` of a function of several operations be their scope of names in a graph.
+
+    Where it fails, composite arguments may take the call over, as `dispatched` says.
+    """
+    code = function.__code__
+    positional = code.co_varnames[: code.co_argcount]
+    place = positional.index("name") if "name" in positional else sys.maxsize
+
+    @functools.wraps(function)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        name = args[place] if len(args) > place else kwargs.get("name")
+        try:
+            if name is None:
+                return function(*args, **kwargs)
+            return within(name, function, *args, **kwargs)
+        except Exception as error:
+            made = redirected(within, args, kwargs)
+            if made is not NotImplemented:
+                return made
+            from penstock.autograph._traceback import hide_library  # builds on this, for errors alone
+
+            hide_library(error)
+            raise
+
+    return cast("_F", called)
+
+
 def no_op(name: str | None = None) -> None:
     """Do nothing.
 
     Args:
-        name: ignored.
+        name: of no effect: there is no operation for it.
 
     >>> import penstock as tf
     >>> tf.no_op() is None
@@ -96,11 +147,12 @@ def no_op(name: str | None = None) -> None:
     """
 
 
+@scoped
 def timestamp(name: str | None = None) -> _core.Tensor:
     """Tell the time when the operation runs.
 
     Args:
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         The seconds since 1970-01-01 00:00 UTC, a `float64` scalar.
@@ -115,8 +167,10 @@ def timestamp(name: str | None = None) -> _core.Tensor:
 class name_scope:
     """Within it, variables, nodes of graphs and other scopes have names below this one.
 
+    While a function is traced, a scope that its graph has already gets a number: `a`, `a_1`.
+
     Args:
-        name: a name; one that ends in `/` stands for itself, whatever scope is open.
+        name: a name; one that ends in `/` stands for itself, whatever scope is open and was opened before.
 
     Raises:
         ValueError: where it is no string.
@@ -143,7 +197,9 @@ class name_scope:
         if self._name.endswith("/"):
             inner = tuple(self._name.rstrip("/").split("/"))
         else:
-            inner = (*outer, self._name) if self._name else ()
+            inner = (
+                tuple(_core._unique_scope("/".join((*outer, self._name))).split("/")) if self._name else ()
+            )
         self._tokens.append(_scopes.set(inner))
         scope = current_name_scope()
         _core._set_scope(scope)
@@ -189,8 +245,8 @@ class device:
         if self._wanted is None or Placement.soft:
             return
         kind, number = self._wanted
-        present = [name for k, name in visible_devices() if k == kind]
-        if number >= len(present):
+        present = sum(Placement.copies.get(name, 1) for k, name in visible_devices() if k == kind)
+        if number >= present:
             known = ", ".join(name for _, name in visible_devices())
             raise InvalidArgumentError(
                 f"device: argument 'device_name' asks for {self._name!r}; the devices are {known}"

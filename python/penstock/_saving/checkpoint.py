@@ -11,7 +11,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._saving.checkpoint_state import record
-from penstock._saving.object_graph import edges, objects_of, state_of
+from penstock._saving.object_graph import edges, objects_of, tensors_of
 from penstock._saving.restore import CheckpointLoadStatus, Restoration
 from penstock._saving.trackables import is_function, is_trackable
 from penstock._types.argument_names import expect
@@ -174,7 +174,7 @@ class Checkpoint:
         self.sync()
         with _core._Outside():
             found = objects_of(self)
-            tensors = [(part.key, state_of(item.value)) for item in found for part in item.attributes]
+            tensors = [pair for item in found for pair in tensors_of(item)]
         nodes: list[_core._Object] = [(item.children, list(item.attributes), []) for item in found]
 
         def write() -> None:
@@ -273,7 +273,7 @@ class Checkpoint:
 
 
 def _call_back(callback: Callable[..., object], path: str) -> None:
-    import inspect
+    import inspect  # start-up does without it
 
     if inspect.signature(callback).parameters:
         callback(path)

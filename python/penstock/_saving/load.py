@@ -20,8 +20,12 @@ from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec, VariableSpec
 from penstock._values import variable as _variable
 from penstock._values.module import Module
+from penstock.lookup import _tables
 
-__all__ = ["contains_saved_model", "load"]
+__all__ = ["TENSORFLOW_FILE", "contains_saved_model", "load"]
+
+# The file of a directory that TensorFlow has written.
+TENSORFLOW_FILE = "saved_model.pb"
 
 
 class _Loaded(Module):
@@ -29,6 +33,8 @@ class _Loaded(Module):
 
     def __init__(self, name: str | None) -> None:
         super().__init__()
+        # What was no module had no name, and is saved again without one.
+        self._has_name = name is not None
         if name is not None:
             self._name = name
 
@@ -76,7 +82,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     >>> tf.saved_model.contains_saved_model("nowhere")
     False
     """
-    return (Path(export_dir) / FILE).is_file()
+    return any((Path(export_dir) / name).is_file() for name in (FILE, TENSORFLOW_FILE))
 
 
 def load(
@@ -89,6 +95,9 @@ def load(
     Variables come back as variables, which can be trained; traced functions with the traces that they had: a
     call that none of them serves is an error. Lists, tuples and dicts are what they were; other objects
     become modules with the same attributes. What is loaded can be saved again.
+
+    A SavedModel of TensorFlow is loaded in the same way, without TensorFlow. A function that needs an
+    operator that there is not here fails when it is called, with all of these.
 
     Args:
         export_dir: the directory.
@@ -119,12 +128,11 @@ def load(
     options = LoadOptions() if options is None else expect(options, LoadOptions, "options", "a LoadOptions")
     directory = Path(export_dir)
     path = directory / FILE
-    if not path.exists() and (directory / "saved_model.pb").exists():
-        raise NotImplementedError(
-            f"argument 'export_dir': {directory} holds a SavedModel of TensorFlow, whose graphs cannot be "
-            "loaded. Its variables can: tf.train.load_checkpoint reads variables/variables"
-        )
-    program = _core.Program.load(path, files=options.allow_files)
+    if not path.exists() and (directory / TENSORFLOW_FILE).exists():
+        path = directory / TENSORFLOW_FILE
+        program, _ = _core.Program._of_tensorflow(directory)
+    else:
+        program = _core.Program.load(path, files=options.allow_files)
     text = program.text(OBJECTS)
     if text is None:
         raise ValueError(f"{path} holds functions without objects: load it by tf.Program.load")
@@ -186,6 +194,9 @@ class _Reader:
         asset._path.assign(str(self._directory / room / name))
         return asset
 
+    def _table_node(self, number: int, node: dict[str, Any]) -> Any:
+        return _tables.restored(node, self._variables, self.node)
+
     def _list_node(self, number: int, node: dict[str, Any]) -> Any:
         return [self.item(item) for item in node["items"]]
 
@@ -205,7 +216,8 @@ class _Reader:
     def _function_node(self, number: int, node: dict[str, Any]) -> Any:
         parameters = [_parameter(*parts) for parts in node["parameters"]]
         specs = Decoder().decode(node["signature"])
-        function = _restored_function(node["name"], inspect.Signature(parameters), specs)
+        refused = node.get("refused", [])
+        function = _restored_function(node["name"], inspect.Signature(parameters), specs, refused)
         self._add_traces(function, node["traces"])
         return function
 
@@ -294,7 +306,9 @@ def _shown(value: Any) -> str:
     return f"{value!r:.200}"
 
 
-def _restored_function(name: str, signature: inspect.Signature, specs: Any) -> Any:
+def _restored_function(
+    name: str, signature: inspect.Signature, specs: Any, refused: Sequence[str] = ()
+) -> Any:
     """A function without traces yet, and without Python code: what is in its place says why a call fails."""
 
     def restored(*args: Any, **kwargs: Any) -> Any:
@@ -305,6 +319,8 @@ def _restored_function(name: str, signature: inspect.Signature, specs: Any) -> A
         known = (
             "".join(f"\n  {name}{signature_line(trace)}" for trace in traces) or " none: it was never called"
         )
+        if refused:
+            raise NotImplementedError(f"{name}: the function was not converted: " + "; ".join(refused))
         raise ValueError(
             f"{name}: no saved trace takes the arguments ({', '.join(given)}). "
             f"A loaded function has the traces that it had when it was saved:{known}"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from penstock import _core
-from penstock._saving.trackables import children, is_function
+from penstock import _core, raw_ops
+from penstock._saving.trackables import children, is_function, is_keras_optimizer
 
-__all__ = ["Attribute", "Object", "edges", "objects_of", "state_of"]
+__all__ = ["Attribute", "Object", "edges", "ends_of", "objects_of", "tensors_of"]
 
 VALUE = "VARIABLE_VALUE"
 
@@ -28,17 +28,19 @@ class Attribute(NamedTuple):
 
 
 class Object(NamedTuple):
-    """An object with its path, and the numbers of what it owns."""
+    """An object with its path, what it owns, and whether its integers are written in 64 bits."""
 
     value: Any
     path: tuple[str, ...]
     children: list[tuple[int, str]]
+    wide: bool = False
 
     @property
     def attributes(self) -> list[Attribute]:
         """Its tensors."""
         name = self.value._name if isinstance(self.value, _core._Variable) else ""
-        return [Attribute(part, name, _key(self.path, part)) for part in _parts(self.value)]
+        part, _ = _part(self.value)
+        return [Attribute(part, name, _key(self.path, part))] if part else []
 
 
 def edges(value: Any) -> Iterator[tuple[str, Any]]:
@@ -51,23 +53,26 @@ def is_container(value: Any) -> bool:
     return isinstance(value, list | tuple | Mapping)
 
 
-def _parts(value: Any) -> list[str]:
+def _part(value: Any) -> tuple[str, tuple[str, ...]]:
+    """What a checkpoint calls the state of an object, and the ends of the keys of its tensors."""
     if isinstance(value, _core._Variable):
-        return [VALUE]
-    return [value._checkpoint_part] if hasattr(type(value), "_checkpoint_part") else []
+        return VALUE, ("",)
+    return getattr(type(value), "_checkpoint_part", ("", ()))
 
 
-def has_state(value: Any) -> bool:
-    """Whether it has a tensor of its own."""
-    return bool(_parts(value))
+def ends_of(value: Any) -> tuple[str, ...]:
+    """What follows the key of an object's state in the key of each of its tensors; empty without a state."""
+    return _part(value)[1]
 
 
-def state_of(value: Any) -> _core.Tensor:
-    """The tensor of an object that has one."""
-    if isinstance(value, _core._Variable):
-        read: _core.Tensor = value.read_value()
-        return read
-    return _core._to_tensor(value._save_state())
+def tensors_of(item: Object) -> Iterator[tuple[str, _core.Tensor]]:
+    """The tensors of an object by their keys in the file."""
+    value = item.value
+    for attribute in item.attributes:
+        states = [value.read_value()] if isinstance(value, _core._Variable) else value._save_state()
+        for end, state in zip(ends_of(value), states, strict=True):
+            wide = item.wide and state.dtype.is_integer
+            yield attribute.key + end, raw_ops.cast(state, dtype=_core.int64) if wide else state
 
 
 def _key(path: tuple[str, ...], part: str) -> str:
@@ -85,6 +90,8 @@ def objects_of(root: Any) -> list[Object]:
             if number is None:
                 number = numbers[id(item)] = len(found)
                 # The list keeps it, so that its identity stays its own.
-                found.append(Object(item, (*owner.path, name), []))
+                # The counts of Keras's optimisers are int64 with TensorFlow, which refuses others.
+                wide = is_keras_optimizer(owner.value)
+                found.append(Object(item, (*owner.path, name), [], wide))
             owner.children.append((number, name))
     return found

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._saving.object_graph import edges, has_state, is_container, objects_of
+from penstock._saving.object_graph import edges, ends_of, is_container, objects_of
 from penstock._values.module import waiting
 
 __all__ = ["CheckpointLoadStatus", "Restoration"]
@@ -76,14 +76,13 @@ class Restoration:
         return None if found is None else found()
 
     def _give(self, value: Any, number: int) -> None:
-        for _, _, key in self.nodes[number][1]:
-            if not has_state(value):
-                continue
+        for _, _, key in self.nodes[number][1] if ends_of(value) else []:
             try:
+                states = [self.reader.read(key + end) for end in ends_of(value)]
                 if isinstance(value, _core._Variable):
-                    value._assign(_fitting(self.reader.read(key), value.dtype))
+                    value._assign(_fitting(states[0], value.dtype))
                 else:
-                    value._restore_state(self.reader.read(key))
+                    value._restore_state(*states)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{self.path}: cannot restore '{key}': {error}") from None
 

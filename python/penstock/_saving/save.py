@@ -18,6 +18,7 @@ from penstock._types.annotations import signature_of
 from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec
 from penstock._values.module import Module
+from penstock.lookup._tables import Table
 
 __all__ = ["ASSETS", "DEFAULT_SIGNATURE", "FILE", "OBJECTS", "save"]
 
@@ -285,6 +286,9 @@ class _Writer:
             node.update(kind="variable", variable=self.variable(obj))
         elif isinstance(obj, Asset):
             node.update(self.asset(obj))
+        elif isinstance(obj, Table):
+            node.update(kind="table", type=type(obj).__name__)
+            node.update(obj._described(self.variable, lambda table: self.node(table, named("table"))))
         elif is_function(obj):
             self._functions.append((node, path, obj))
         elif isinstance(obj, list | tuple):
@@ -299,7 +303,7 @@ class _Writer:
             node.update(kind="dict", items=items)
         else:
             node.update(kind="object")
-            if isinstance(obj, Module) and "_name" in vars(obj):
+            if isinstance(obj, Module) and "_name" in vars(obj) and getattr(obj, "_has_name", True):
                 node.update(name=obj.name)
             owned = [
                 (name, value)

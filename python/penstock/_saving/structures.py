@@ -14,6 +14,8 @@ from penstock import _core
 from penstock._types.argument_kinds import Conformed, fields_of
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec, VariableSpec
+from penstock._values.indexed_slices import IndexedSlices
+from penstock._values.tensor_array import TensorArray
 
 __all__ = ["Decoder", "Unsaved", "class_name", "encode", "named_tuple"]
 
@@ -77,8 +79,8 @@ def _sorted(value: Mapping[Any, Any]) -> list[Any]:
 
 
 def _ragged_spec(value: Any) -> Any:
-    from penstock._types.ragged_spec import RaggedTensorSpec
-    from penstock._values.ragged import RaggedTensor
+    from penstock._types.ragged_spec import RaggedTensorSpec  # start-up does without it
+    from penstock._values.ragged import RaggedTensor  # start-up does without it
 
     if isinstance(value, RaggedTensor):
         return RaggedTensorSpec.from_value(value)
@@ -96,9 +98,7 @@ def class_name(cls: type) -> str:
 
 def _classes() -> dict[str, type]:
     """The classes that values of a file may be of, by name: those that the program has."""
-    from penstock._values.extension_type import ExtensionType
-    from penstock._values.indexed_slices import IndexedSlices
-    from penstock._values.tensor_array import TensorArray
+    from penstock._values.extension_type import ExtensionType  # start-up does without it
 
     found: dict[str, type] = {class_name(cls): cls for cls in (IndexedSlices, TensorArray)}
     due = list(ExtensionType.__subclasses__())
@@ -188,7 +188,7 @@ class Decoder:
         )
 
     def _ragged(self, parts: list[Any]) -> Any:
-        from penstock._types.ragged_spec import RaggedTensorSpec
+        from penstock._types.ragged_spec import RaggedTensorSpec  # start-up does without it
 
         dtype, shape, ragged_rank, row_splits_dtype = parts
         spec = RaggedTensorSpec(shape, dtype, ragged_rank, _core.DType(row_splits_dtype))

@@ -9,7 +9,7 @@ from typing import Any
 from penstock import _core
 from penstock._values.module import Module
 
-__all__ = ["children", "function_key", "functions_of", "is_function", "is_trackable"]
+__all__ = ["children", "function_key", "functions_of", "is_function", "is_keras_optimizer", "is_trackable"]
 
 _FUNCTIONS = (_core._Function, _core._BoundFunction, _core.ConcreteFunction)
 
@@ -37,7 +37,7 @@ def _resolved(value: Any) -> Any:
     return value if stands is None else stands(value)
 
 
-def _is_keras_optimizer(value: Any) -> bool:
+def is_keras_optimizer(value: Any) -> bool:
     """Whether it is an optimiser of Keras, of which no class is this package's."""
     module = sys.modules.get("keras.src.optimizers.base_optimizer")
     return module is not None and isinstance(value, module.BaseOptimizer)
@@ -55,7 +55,7 @@ def _is_trackable(value: Any, above: set[int]) -> bool:
         found = any(_is_trackable(item, above) for item in items)
         above.remove(id(value))
         return found
-    return hasattr(type(value), "_trackable_children") or _is_keras_optimizer(value)
+    return hasattr(type(value), "_trackable_children") or is_keras_optimizer(value)
 
 
 def children(value: Any) -> Iterator[tuple[str, Any]]:
@@ -67,7 +67,7 @@ def children(value: Any) -> Iterator[tuple[str, Any]]:
     named: Any
     if hasattr(type(value), "_trackable_children"):
         named = value._trackable_children()
-    elif isinstance(value, Module) or _is_keras_optimizer(value):
+    elif isinstance(value, Module) or is_keras_optimizer(value):
         named = vars(value)
     elif isinstance(value, Mapping):
         named = value

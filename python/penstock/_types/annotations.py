@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import inspect
 
 __all__ = ["annotations_of", "signature_of"]
 
@@ -15,6 +17,8 @@ if sys.version_info >= (3, 14):
     # Python evaluates annotations when they are asked for: names that only type checkers see stay references.
     def signature_of(function: Callable[..., Any]) -> inspect.Signature:
         """As `inspect.signature`, whatever the annotations."""
+        import inspect  # slow to load
+
         return inspect.signature(function, annotation_format=annotationlib.Format.FORWARDREF)
 
     def annotations_of(cls: type) -> dict[str, Any]:
@@ -22,4 +26,15 @@ if sys.version_info >= (3, 14):
         return annotationlib.get_annotations(cls, format=annotationlib.Format.FORWARDREF)
 
 else:
-    signature_of, annotations_of = inspect.signature, inspect.get_annotations
+
+    def signature_of(function: Callable[..., Any]) -> inspect.Signature:
+        """As `inspect.signature`."""
+        import inspect  # slow to load
+
+        return inspect.signature(function)
+
+    def annotations_of(cls: type) -> dict[str, Any]:
+        """As `inspect.get_annotations`."""
+        import inspect  # slow to load
+
+        return inspect.get_annotations(cls)

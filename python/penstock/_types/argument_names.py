@@ -25,7 +25,10 @@ def place_of(value: Any) -> str:
     frame: FrameType | None = sys._getframe(1)
     entered: FrameType | None = None
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "penstock":
-        frame, entered = frame.f_back, frame
+        code = frame.f_code
+        if code.co_argcount + code.co_kwonlyargcount:  # a wrapper, of `*args` alone, has no names to give
+            entered = frame
+        frame = frame.f_back
     if entered is None:
         return ""
     code = entered.f_code

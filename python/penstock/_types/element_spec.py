@@ -30,7 +30,12 @@ class ElementSpec(TypeSpec):
     @classmethod
     def from_value(cls, value: Any) -> Self:
         """The specification of a value."""
-        return value._type_spec  # type: ignore[no-any-return]
+        found = getattr(value, "_type_spec", None)
+        if not isinstance(found, cls):
+            raise TypeError(
+                f"argument 'value' must be a value that a {cls.__name__} describes, got {value!r}"
+            )
+        return found
 
     def _paired(self, other: Any) -> list[tuple[Any, Any]] | None:
         """The specifications of both at each leaf that may differ, where both are nested alike."""

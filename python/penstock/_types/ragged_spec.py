@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec, TypeSpec
 
@@ -21,7 +22,8 @@ class RaggedTensorSpec(TypeSpec):
     Args:
         shape: sizes, `None` for ragged dimensions and for sizes that are not known; None for unknown rank.
         dtype: the element type.
-        ragged_rank: the number of ragged dimensions, by default all but the first.
+        ragged_rank: the number of ragged dimensions, by default all but the first; 0 for a tensor of which
+            the rows of a ragged one are made.
         row_splits_dtype: `int32` or `int64`.
 
     Raises:
@@ -52,9 +54,9 @@ class RaggedTensorSpec(TypeSpec):
             if rank is None:
                 raise ValueError("argument 'ragged_rank' must be given where the rank is not known")
             ragged_rank = rank - 1
-        if ragged_rank < 1 or (rank is not None and ragged_rank >= rank):
+        if ragged_rank < 0 or (rank is not None and ragged_rank >= max(rank, 1)):
             raise ValueError(
-                "argument 'ragged_rank' must be at least 1 and below the rank, "
+                "argument 'ragged_rank' must not be negative, and below the rank, "
                 f"got {ragged_rank} for {self._shape}"
             )
         self._ragged_rank = ragged_rank
@@ -100,7 +102,10 @@ class RaggedTensorSpec(TypeSpec):
         >>> tf.RaggedTensorSpec.from_value(tf.ragged.constant([[1], [2, 3]])).ragged_rank
         1
         """
-        return value._type_spec
+        from penstock._values.ragged import RaggedTensor  # the values build on this
+
+        found: RaggedTensor = expect(value, RaggedTensor, "value", "a RaggedTensor")
+        return found._type_spec
 
     def flatten(self) -> list[TensorSpec]:
         """List the specifications of the flat values and of the splits, outermost first.
@@ -152,6 +157,16 @@ class RaggedTensorSpec(TypeSpec):
         from penstock._values.ragged import spec_value  # the values build on this
 
         return spec_value(self, tensors)
+
+    def _row_spec(self) -> TensorSpec | RaggedTensorSpec:
+        shape = self._shape if self._shape.dims is None else TensorShape(self._shape.dims[1:])
+        if self._ragged_rank == 1:
+            return TensorSpec(shape, self._dtype)
+        return RaggedTensorSpec(shape, self._dtype, self._ragged_rank - 1, self._row_splits_dtype)
+
+    def _stacked_spec(self, size: int | None) -> RaggedTensorSpec:
+        shape = self._shape if self._shape.dims is None else TensorShape([size, *self._shape.dims])
+        return RaggedTensorSpec(shape, self._dtype, self._ragged_rank + 1, self._row_splits_dtype)
 
     def _fixed(self) -> tuple[Any, ...]:
         return self._dtype, self._ragged_rank, self._row_splits_dtype

@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
+from penstock import _core
+
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike
 
 __all__ = ["ArrayShape", "TensorShape"]
+
+
+_MOST_DIMENSIONS = 254
 
 
 def _dimension(value: Any) -> int | None:
@@ -31,7 +36,7 @@ class TensorShape:
 
     Raises:
         TypeError: for a dimension that is no integer.
-        ValueError: for a negative dimension.
+        ValueError: for a negative dimension, or more dimensions than a tensor may have.
 
     >>> import penstock as tf
     >>> tf.TensorShape([2, None]).is_compatible_with([2, 5])
@@ -49,7 +54,12 @@ class TensorShape:
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
         elif isinstance(dims, Iterable):
-            self._dims = tuple(_dimension(d) for d in dims)
+            sizes: list[int | None] = []
+            for size in dims:
+                if len(sizes) == _MOST_DIMENSIONS:
+                    raise ValueError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions")
+                sizes.append(_dimension(size))
+            self._dims = tuple(sizes)
         else:
             self._dims = (_dimension(dims),)
 
@@ -392,8 +402,6 @@ class TensorShape:
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         """Its sizes as a vector of `int32`, or of `int64` where one needs it; all of them must be known."""
-        from penstock import _core
-
         if not self.is_fully_defined():
             raise ValueError(f"cannot convert the partially known shape {self} to a tensor; use tf.shape")
         sizes = self.as_list()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from penstock import _core, nest
 from penstock._types.argument_names import expect, shown
@@ -15,7 +15,15 @@ if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike, TensorOrVariable
     from penstock._types.tracing_type import PlaceholderContext
 
-__all__ = ["TensorSpec", "TypeSpec", "VariableSpec", "type_spec_from_value"]
+__all__ = [
+    "Composite",
+    "Stackable",
+    "TensorSpec",
+    "TypeSpec",
+    "VariableSpec",
+    "own_spec",
+    "type_spec_from_value",
+]
 
 
 class TypeSpec(TraceType):
@@ -441,7 +449,8 @@ class VariableSpec(TypeSpec):
     @classmethod
     def from_value(cls, variable: Any) -> VariableSpec:
         """The specification of a variable."""
-        return cls(variable.shape, variable.dtype, variable.trainable)
+        given = expect(variable, _core._Variable, "variable", "a variable")
+        return cls(given.shape, given.dtype, given.trainable)
 
     @property
     def value_type(self) -> type:
@@ -501,9 +510,73 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     >>> tf.type_spec_from_value([1.0, 2.0])
     TensorSpec(shape=(2,), dtype=tf.float32, name=None)
     """
-    spec = getattr(value, "_type_spec", None)
-    if isinstance(spec, TypeSpec):
+    spec = own_spec(value)
+    if spec is not None:
         return spec
     if not isinstance(value, _core.Tensor | _core._Variable):
         value = _core._to_tensor(value)
     return TensorSpec(value.shape, value.dtype)
+
+
+class Composite:
+    """What a value that holds tensors can do as a leaf of a nest.
+
+    A class has a specification that takes its values apart and puts them together, or defines `_parts` and
+    `_with_parts`. The other methods say what control flow may make of a value; they are for classes of which
+    two values can differ in more than their tensors.
+    """
+
+    __slots__ = ()
+
+    if TYPE_CHECKING:
+        # Not where annotations are read at run time: those of extension types are their fields.
+        _type_spec: Any
+
+    def _parts(self) -> Sequence[Any]:
+        """The tensors."""
+        return self._type_spec.to_tensors(self)  # type: ignore[no-any-return]
+
+    def _with_parts(self, parts: Sequence[Any]) -> Any:
+        """A value like this one with other tensors."""
+        return self._type_spec.from_tensors(iter(parts))
+
+    def _check_like(self, other: Any) -> None:
+        """Raises a TypeError unless the two can be results of two branches; `other` is of the same class."""
+
+    def _joined(self, other: Any) -> Any:
+        """This value, of which no more is said than holds for the result of another branch too."""
+        return self
+
+    def _after_loop(self, after: Any) -> Any:
+        """What is known after a loop of a value that was this one before it, and `after` an iteration.
+
+        Raises:
+            ValueError: where an iteration makes of it what it may not be.
+        """
+        return self
+
+
+@runtime_checkable
+class Stackable(Protocol):
+    """A specification of composite values that data sets can stack, and take rows of.
+
+    Its values have `_stacked`, which makes one of several, `_row_count()`, and rows `value[i]`.
+    """
+
+    def _row_spec(self) -> Any:
+        """The specification of a row.
+
+        Raises:
+            ValueError: where the values are scalars.
+        """
+
+    def _stacked_spec(self, size: int | None) -> Any:
+        """The specification of so many values, stacked."""
+
+
+def own_spec(value: Any) -> TypeSpec | None:
+    """The specification of a composite value; None for anything else."""
+    if isinstance(value, _core.Tensor | _core._Variable | type | TypeSpec):
+        return None
+    spec = getattr(value, "_type_spec", None)
+    return spec if isinstance(spec, TypeSpec) else None

@@ -14,7 +14,7 @@ from penstock._types.annotations import annotations_of
 from penstock._types.argument_kinds import fields_of, with_fields
 from penstock._types.composite import is_composite, is_record
 from penstock._types.shape import TensorShape
-from penstock._types.specs import TensorSpec, TypeSpec, type_spec_from_value
+from penstock._types.specs import Composite, TensorSpec, TypeSpec, type_spec_from_value
 from penstock._types.tracing_type import TraceType
 
 __all__ = ["ExtensionType", "ExtensionTypeSpec", "ImmutableDict"]
@@ -384,7 +384,7 @@ class _Meta(type):
         return made
 
 
-class ExtensionType(metaclass=_Meta):
+class ExtensionType(Composite, metaclass=_Meta):
     """The base of classes whose values are made of tensors and Python values, and never change.
 
     Fields are declared by annotations, with defaults if wanted; the constructor takes them in order or by

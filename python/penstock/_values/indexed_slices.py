@@ -7,12 +7,12 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._runtime import conversion
 from penstock._types.shape import TensorShape
-from penstock._types.specs import TensorSpec, TypeSpec
+from penstock._types.specs import Composite, TensorSpec, TypeSpec
 
 __all__ = ["IndexedSlices", "IndexedSlicesSpec", "from_pieces"]
 
 
-class IndexedSlices:
+class IndexedSlices(Composite):
     """Slices of a larger tensor along its first dimension, with their indices; the rest is zero.
 
     It is what reading rows (`tf.gather`, `tf.nn.embedding_lookup`) gives for a gradient. Slices of equal

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Iterator
+from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
 from penstock import _core
@@ -150,7 +151,6 @@ class Module:
         >>> Layer(name="layer").build().name
         'layer/w:0'
         """
-        from functools import wraps
 
         @wraps(method)
         def run(*args: _P.args, **kwargs: _P.kwargs) -> _R:

@@ -6,9 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from penstock import _core, errors, nest, raw_ops
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.element_spec import ElementSpec
-from penstock._types.specs import TensorSpec, TypeSpec, type_spec_from_value
+from penstock._types.specs import Composite, TensorSpec, TypeSpec, own_spec, type_spec_from_value
 from penstock._values.tensor_array import _dims
 
 if TYPE_CHECKING:
@@ -29,12 +30,12 @@ def _leaves(element_spec: Any) -> list[TensorSpec]:
 
 def _converted(leaf: Any) -> Any:
     """A leaf of an element: a tensor, or a composite value as it is."""
-    if isinstance(leaf, _core.Tensor) or isinstance(getattr(leaf, "_type_spec", None), TypeSpec):
+    if isinstance(leaf, _core.Tensor) or own_spec(leaf) is not None:
         return leaf
     return _core._to_tensor(leaf)
 
 
-class Optional(Generic[_T]):
+class Optional(Composite, Generic[_T]):
     """A value, a nest of tensors, that may be absent.
 
     It can be an argument and a result of traced functions, a result of branches, and a loop variable.
@@ -116,11 +117,12 @@ class Optional(Generic[_T]):
         specs = _leaves(element_spec)
         return Optional([raw_ops.list_new(0, dtype=s.dtype, shape=s.shape) for s in specs], element_spec)
 
+    @scoped
     def has_value(self, name: str | None = None) -> _core.Tensor:
         """Tell whether there is a value.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A `bool` scalar.
@@ -132,11 +134,12 @@ class Optional(Generic[_T]):
         found: _core.Tensor = raw_ops.greater(raw_ops.list_length(self._lists[0], dtype=_core.int32), 0)
         return found
 
+    @scoped
     def get_value(self, name: str | None = None) -> _T:
         """Take the value.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The value, in the structure of `element_spec`.

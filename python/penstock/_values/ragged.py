@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime.arguments import filling, require
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
+from penstock._types.specs import Composite
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, ShapeLike, TensorLike
+    from penstock._values.sparse import SparseTensor
 
 __all__ = ["RaggedTensor", "RaggedTensorSpec"]
 
 
-class RaggedTensor:
+class RaggedTensor(Composite):
     """A tensor whose rows differ in length: the rows one after the other (`values`), and where each begins.
 
     Row `i` is `values[row_splits[i]:row_splits[i + 1]]`. `values` may be ragged in turn; the dimensions of
@@ -46,6 +51,7 @@ class RaggedTensor:
     # --- construction ---
 
     @classmethod
+    @scoped
     def from_row_splits(
         cls,
         values: TensorLike | RaggedTensor,
@@ -58,7 +64,7 @@ class RaggedTensor:
         Args:
             values: of shape `[n, ...]`, or ragged.
             row_splits: an integer vector that begins with 0, does not descend and ends with `n`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check that.
 
         Returns:
@@ -86,6 +92,7 @@ class RaggedTensor:
         return cls(values, splits)
 
     @classmethod
+    @scoped
     def from_row_lengths(
         cls,
         values: TensorLike | RaggedTensor,
@@ -98,7 +105,7 @@ class RaggedTensor:
         Args:
             values: of shape `[n, ...]`, or ragged.
             row_lengths: an integer vector whose elements are not negative and add up to `n`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check that.
 
         Returns:
@@ -123,6 +130,7 @@ class RaggedTensor:
         return cls(values, _splits_of(lengths))
 
     @classmethod
+    @scoped
     def from_row_starts(
         cls,
         values: TensorLike | RaggedTensor,
@@ -135,7 +143,7 @@ class RaggedTensor:
         Args:
             values: of shape `[n, ...]`, or ragged.
             row_starts: an integer vector that begins with 0, does not descend and is at most `n`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check the arguments.
 
         Returns:
@@ -153,6 +161,7 @@ class RaggedTensor:
         return cls.from_row_splits(values, raw_ops.concat([starts, end], axis=0), validate=validate)
 
     @classmethod
+    @scoped
     def from_row_limits(
         cls,
         values: TensorLike | RaggedTensor,
@@ -165,7 +174,7 @@ class RaggedTensor:
         Args:
             values: of shape `[n, ...]`, or ragged.
             row_limits: an integer vector that does not descend and ends with `n`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check the arguments.
 
         Returns:
@@ -183,6 +192,7 @@ class RaggedTensor:
         return cls.from_row_splits(values, raw_ops.concat([zero, limits], axis=0), validate=validate)
 
     @classmethod
+    @scoped
     def from_value_rowids(
         cls,
         values: TensorLike | RaggedTensor,
@@ -197,7 +207,7 @@ class RaggedTensor:
             values: of shape `[n, ...]`, or ragged.
             value_rowids: `n` integers, not negative, that do not descend.
             nrows: how many rows there are; by default as many as the last number says.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check the numbers.
 
         Returns:
@@ -230,6 +240,7 @@ class RaggedTensor:
         return cls(values, _splits_of(raw_ops.unsorted_segment_sum(ones, rows, count)))
 
     @classmethod
+    @scoped
     def from_uniform_row_length(
         cls,
         values: TensorLike | RaggedTensor,
@@ -244,13 +255,14 @@ class RaggedTensor:
             values: of shape `[n, ...]`, or ragged.
             uniform_row_length: a divisor of `n`.
             nrows: how many rows there are; needed where the length is 0.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check that it fits.
 
         Returns:
             The ragged tensor, of shape `[n / uniform_row_length, uniform_row_length, ...]`.
 
         Raises:
+            TypeError: for a length that is no integer.
             InvalidArgumentError: where the rows are not as many values.
             ValueError: for length 0 without `nrows`.
 
@@ -260,6 +272,8 @@ class RaggedTensor:
         """
         values = _values(values)
         length = _core._to_tensor_hinted(uniform_row_length, _core.int64)
+        if not length.dtype.is_integer:
+            raise TypeError(f"argument 'uniform_row_length' must be an integer, got {uniform_row_length!r}")
         known = _core._known_value(length)
         static = None if known is None else int(known.numpy())
         if nrows is None:
@@ -284,6 +298,7 @@ class RaggedTensor:
         return made
 
     @classmethod
+    @scoped
     def from_nested_row_splits(
         cls,
         flat_values: TensorLike,
@@ -296,7 +311,7 @@ class RaggedTensor:
         Args:
             flat_values: the innermost values, of shape `[n, ...]`.
             nested_row_splits: the splits of each ragged dimension, outermost first.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check the arguments.
 
         Returns:
@@ -309,6 +324,7 @@ class RaggedTensor:
         return cls._from_nested(cls.from_row_splits, flat_values, nested_row_splits, validate)
 
     @classmethod
+    @scoped
     def from_nested_row_lengths(
         cls,
         flat_values: TensorLike,
@@ -321,7 +337,7 @@ class RaggedTensor:
         Args:
             flat_values: the innermost values, of shape `[n, ...]`.
             nested_row_lengths: the lengths of the rows of each ragged dimension, outermost first.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check the arguments.
 
         Returns:
@@ -334,6 +350,7 @@ class RaggedTensor:
         return cls._from_nested(cls.from_row_lengths, flat_values, nested_row_lengths, validate)
 
     @classmethod
+    @scoped
     def from_nested_value_rowids(
         cls,
         flat_values: TensorLike,
@@ -348,7 +365,7 @@ class RaggedTensor:
             flat_values: the innermost values, of shape `[n, ...]`.
             nested_value_rowids: the row of each value of each ragged dimension, outermost first.
             nested_nrows: the number of rows of each ragged dimension; by default as the numbers say.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             validate: whether to check the arguments.
 
         Returns:
@@ -365,6 +382,7 @@ class RaggedTensor:
         return made
 
     @classmethod
+    @scoped
     def from_tensor(
         cls,
         tensor: TensorLike,
@@ -381,7 +399,7 @@ class RaggedTensor:
             lengths: how much of each row to keep.
             padding: elements of this value at the end of a row are left out.
             ragged_rank: how many dimensions become ragged; 1 with `lengths` and `padding`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             row_splits_dtype: `int32` or `int64`.
 
         Returns:
@@ -496,12 +514,13 @@ class RaggedTensor:
         """The specification of the tensor."""
         return self._type_spec
 
+    @scoped
     def nrows(self, out_type: DTypeLike | None = None, name: str | None = None) -> _core.Tensor:
         """Count the rows.
 
         Args:
             out_type: the dtype of the result, by default that of the splits.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A scalar of dtype `out_type`.
@@ -513,11 +532,12 @@ class RaggedTensor:
         count = raw_ops.size(self._row_splits, dtype=self._row_splits.dtype) - 1
         return count if out_type is None else raw_ops.cast(count, dtype=_core.DType(out_type))
 
+    @scoped
     def row_starts(self, name: str | None = None) -> _core.Tensor:
         """Tell where each row begins.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A vector of the dtype of the splits.
@@ -528,11 +548,12 @@ class RaggedTensor:
         """
         return self._row_splits[:-1]
 
+    @scoped
     def row_limits(self, name: str | None = None) -> _core.Tensor:
         """Tell where each row ends.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A vector of the dtype of the splits.
@@ -543,12 +564,13 @@ class RaggedTensor:
         """
         return self._row_splits[1:]
 
+    @scoped
     def row_lengths(self, axis: int = 1, name: str | None = None) -> Any:
         """Tell the length of each row.
 
         Args:
             axis: a ragged dimension, from 1.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A vector of the dtype of the splits; a ragged tensor of the lengths for an inner dimension.
@@ -566,11 +588,12 @@ class RaggedTensor:
             return self._row_splits[1:] - self._row_splits[:-1]
         return self.with_values(self._values.row_lengths(axis - 1))
 
+    @scoped
     def nested_row_lengths(self, name: str | None = None) -> tuple[_core.Tensor, ...]:
         """Tell the lengths of the rows of all ragged dimensions.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A vector for each ragged dimension, outermost first.
@@ -582,11 +605,12 @@ class RaggedTensor:
         """
         return tuple(splits[1:] - splits[:-1] for splits in self.nested_row_splits)
 
+    @scoped
     def value_rowids(self, name: str | None = None) -> _core.Tensor:
         """Tell the row of each value.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A vector of shape `[n]`, of the dtype of the splits.
@@ -601,11 +625,12 @@ class RaggedTensor:
         rows = raw_ops.range(_core._to_tensor(0, dtype), self.nrows(), _core._to_tensor(1, dtype))
         return repeat(rows, self.row_lengths())
 
+    @scoped
     def nested_value_rowids(self, name: str | None = None) -> tuple[_core.Tensor, ...]:
         """Tell the row of each value in all ragged dimensions.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A vector for each ragged dimension, outermost first.
@@ -618,6 +643,7 @@ class RaggedTensor:
         inner = self._values.nested_value_rowids() if isinstance(self._values, RaggedTensor) else ()
         return (self.value_rowids(), *inner)
 
+    @scoped
     def bounding_shape(
         self, axis: AxisLike = None, name: str | None = None, out_type: DTypeLike | None = None
     ) -> _core.Tensor:
@@ -625,7 +651,7 @@ class RaggedTensor:
 
         Args:
             axis: a dimension, or several; all by default.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             out_type: the dtype of the result, by default that of the splits.
 
         Returns:
@@ -724,14 +750,32 @@ class RaggedTensor:
         """Rows, and parts of rows: an index or slice of rows, then slices of the dimensions within.
 
         Raises:
-            ValueError: for an index into a ragged dimension, or a slice of one in steps.
+            ValueError: for an index into a ragged dimension.
 
         >>> import penstock as tf
         >>> rows = tf.RaggedTensor.from_row_splits([3, 1, 4, 1, 5], [0, 2, 2, 5])
-        >>> rows[2].numpy().tolist(), rows[1:].to_list(), rows[:, :1].to_list()
-        ([4, 1, 5], [[], [4, 1, 5]], [[3], [], [4]])
+        >>> rows[2].numpy().tolist(), rows[1:].to_list(), rows[:, :1].to_list(), rows[:, ::-1].to_list()
+        ([4, 1, 5], [[], [4, 1, 5]], [[3], [], [4]], [[1, 3], [], [5, 1, 4]])
         """
-        first, *rest = key if isinstance(key, tuple) else (key,)
+        keys = list(key) if isinstance(key, tuple) else [key]
+        if any(k is Ellipsis for k in keys):
+            place = next(i for i, k in enumerate(keys) if k is Ellipsis)
+            given = sum(k is not None for k in keys) - 1
+            rank = self.shape.rank
+            if rank is None or given > rank:
+                raise ValueError(f"a ragged tensor of rank {rank} has no part {key!r}")
+            keys[place : place + 1] = [slice(None)] * (rank - given)
+        return self._part(keys)
+
+    def _part(self, keys: list[Any]) -> Any:
+        """What keys of the first dimensions choose."""
+        if not keys:
+            return self
+        first, *rest = keys
+        if first is None:
+            return RaggedTensor.from_uniform_row_length(
+                self._part(rest), _rows_of(self._part(rest)), 1, False
+            )
         if not isinstance(first, slice):
             starts, limits = self.row_starts(), self.row_limits()
             row = self._values[starts[first] : limits[first]]
@@ -742,11 +786,28 @@ class RaggedTensor:
             made = RaggedTensor(made._values, made._row_splits, self._uniform)
         if not rest:
             return made
-        if not isinstance(rest[0], slice) or rest[0].step not in (None, 1):
-            raise ValueError(f"a ragged dimension can be sliced in steps of 1 only, got the key {rest[0]!r}")
-        if rest[0] != slice(None):
-            made = made._within(rest[0].start, rest[0].stop)
-        return made.with_values(made._values[(slice(None), *rest[1:])]) if rest[1:] else made
+        second, *rest = rest
+        if second is None:
+            inner = made._part([slice(None), *rest])
+            return RaggedTensor.from_uniform_row_length(inner, 1, inner.nrows(), False)
+        if not isinstance(second, slice):
+            if made._uniform is None:
+                raise ValueError(
+                    f"a ragged dimension can be sliced, but has no index, got the key {second!r}"
+                )
+            from penstock._ops.ragged_selection import gather  # operations build on this
+
+            number = raw_ops.cast(_core._to_tensor(second), dtype=_core.int64)
+            number = raw_ops.select(number < 0, number + made._uniform, number)
+            chosen = gather(made, number, 1, 0)
+            return chosen[(slice(None), *rest)] if rest else chosen
+        if second.step not in (None, 1):
+            from penstock._ops.ragged_selection import step_within  # operations build on this
+
+            made = step_within(made, second)
+        elif second != slice(None):
+            made = made._within(second.start, second.stop)
+        return made.with_values(made._values[(slice(None), *rest)]) if rest else made
 
     def _within(self, start: Any, stop: Any) -> RaggedTensor:
         """Each row from `start` to `stop`, counted from its end where they are negative."""
@@ -764,11 +825,21 @@ class RaggedTensor:
     def __len__(self) -> int:
         return int(self.nrows())
 
+    def __iter__(self) -> Iterator[Any]:
+        return (self[i] for i in range(len(self)))
+
     def __bool__(self) -> bool:
         raise TypeError("a RaggedTensor is neither true nor false")
 
+    # --- operators ---
+
+    # Tensors leave it to the right operand.
+    __penstock_operand__ = True
+    __hash__ = object.__hash__
+
     # --- conversion ---
 
+    @scoped
     def to_tensor(
         self, default_value: TensorLike | None = None, name: str | None = None, shape: ShapeLike = None
     ) -> _core.Tensor:
@@ -777,7 +848,7 @@ class RaggedTensor:
         Args:
             default_value: what to fill with, by default 0, `False` or the empty string; of the shape of the
                 elements of the innermost values, or less.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             shape: the shape of the result, with `None` for dimensions as long as the longest row; longer rows
                 are cut.
 
@@ -798,9 +869,7 @@ class RaggedTensor:
         if isinstance(values, RaggedTensor):
             values = values.to_tensor(default_value, shape=None if shape is None else [None, *bounds[2:]])
         dtype = self._row_splits.dtype
-        if default_value is None:
-            default_value = "" if self.dtype == _core.string else 0
-        filler = raw_ops.broadcast_to(_core._to_tensor(default_value, self.dtype), raw_ops.shape(values)[1:])
+        filler = raw_ops.broadcast_to(filling(default_value, self.dtype), raw_ops.shape(values)[1:])
         padded = raw_ops.concat([values, raw_ops.expand_dims(filler, axis=0)], axis=0)
         lengths, starts = self.row_lengths(), self.row_starts()
         zero, one = _core._to_tensor(0, dtype), _core._to_tensor(1, dtype)
@@ -820,6 +889,84 @@ class RaggedTensor:
         behind = raw_ops.shape(values, dtype=dtype)[0]
         index = raw_ops.select(column < raw_ops.expand_dims(lengths, axis=1), places, behind)
         return raw_ops.gather(padded, index)
+
+    @scoped
+    def to_sparse(self, name: str | None = None) -> SparseTensor:
+        """Make a sparse tensor of the values, each in its row.
+
+        Args:
+            name: a scope for the names of its operations in a graph.
+
+        Returns:
+            The sparse tensor, as wide as the longest row, its places in order.
+
+        >>> import penstock as tf
+        >>> tf.ragged.constant([[1, 2], [], [3]]).to_sparse().indices.numpy().tolist()
+        [[0, 0], [0, 1], [2, 0]]
+        """
+        from penstock._ops.ragged_layout import to_sparse  # operations build on this
+
+        return to_sparse(self)
+
+    @classmethod
+    @scoped
+    def from_sparse(
+        cls, st_input: SparseTensor, name: str | None = None, row_splits_dtype: DTypeLike = _core.int64
+    ) -> RaggedTensor:
+        """Make a ragged tensor of a sparse matrix whose rows have their elements at their beginning.
+
+        Args:
+            st_input: the sparse matrix, its places in order.
+            name: a scope for the names of its operations in a graph.
+            row_splits_dtype: `int32` or `int64`.
+
+        Returns:
+            The ragged tensor.
+
+        Raises:
+            ValueError: where the rank is not 2.
+            InvalidArgumentError: where a row has a gap.
+
+        >>> import penstock as tf
+        >>> tf.RaggedTensor.from_sparse(tf.sparse.from_dense([[1, 2, 0], [0, 0, 0], [3, 0, 0]])).to_list()
+        [[1, 2], [], [3]]
+        """
+        from penstock._ops.ragged_layout import from_sparse  # operations build on this
+
+        return from_sparse(st_input, _core.DType(row_splits_dtype))
+
+    def merge_dims(self, outer_axis: int, inner_axis: int) -> Any:
+        """Join neighbouring dimensions to one.
+
+        Args:
+            outer_axis: the first of them.
+            inner_axis: the last of them.
+
+        Returns:
+            The ragged tensor; a tensor where no dimension is ragged any more.
+
+        Raises:
+            ValueError: where the axes are out of range, or the wrong way round.
+
+        >>> import penstock as tf
+        >>> tf.ragged.constant([[[1], [2, 3]], [[4]]]).merge_dims(1, 2).to_list()
+        [[1, 2, 3], [4]]
+        """
+        from penstock._ops.ragged_layout import merge_dims  # operations build on this
+
+        return merge_dims(self, outer_axis, inner_axis)
+
+    def consumers(self) -> list[Any]:
+        """List the operations that use the values, which are not known.
+
+        Returns:
+            An empty list.
+
+        >>> import penstock as tf
+        >>> tf.ragged.constant([[1]]).consumers()
+        []
+        """
+        return []
 
     def to_list(self) -> list[Any]:
         """Make nested lists of the rows, where the values are known.
@@ -854,7 +1001,7 @@ class RaggedTensor:
         >>> tf.RaggedTensor.from_row_splits([1, 2, 3], [0, 2, 3]).numpy().tolist()
         [array([1, 2], dtype=int32), array([3], dtype=int32)]
         """
-        import numpy as np
+        import numpy as np  # start-up does without it
 
         self._check_known()
         values, splits = self._values.numpy(), self._row_splits.numpy().tolist()
@@ -868,11 +1015,25 @@ class RaggedTensor:
 
     # --- as a composite of a nest ---
 
+    @property
+    def _differentiable(self) -> Any:
+        return self.flat_values
+
+    def _with_gradient(self, gradient: Any) -> RaggedTensor:
+        return self.with_flat_values(gradient)
+
+    def _graph_steps(self) -> _RowSteps:
+        return _RowSteps(self)
+
+    def _row_count(self) -> Any:
+        return self.nrows()
+
+    @staticmethod
+    def _stacked(values: Sequence[RaggedTensor]) -> RaggedTensor:
+        return stacked(values, values[0].ragged_rank + 1, values[0].row_splits.dtype)
+
     def _parts(self) -> list[Any]:
         return [self.flat_values, *self.nested_row_splits]
-
-    def _with_parts(self, parts: Sequence[Any]) -> RaggedTensor:
-        return self._type_spec.from_tensors(iter(parts))  # type: ignore[no-any-return]
 
     def _check_like(self, other: RaggedTensor) -> None:
         if self._type_spec.most_specific_common_supertype([other._type_spec]) is None:
@@ -886,6 +1047,32 @@ class RaggedTensor:
         if any(part._is_symbolic for part in self._parts()):
             return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
         return f"<tf.RaggedTensor {self.to_list()}>"
+
+
+class _RowSteps:
+    """The rows of a ragged tensor, as AutoGraph's loops take them."""
+
+    def __init__(self, rows: RaggedTensor) -> None:
+        self._rows = rows
+
+    def count(self) -> Any:
+        return self._rows.nrows(_core.int32)
+
+    def start(self) -> list[Any]:
+        return []
+
+    def item(self, i: Any, state: Sequence[Any] = ()) -> Any:
+        return self._rows[i]
+
+    def following(self, i: Any, state: Sequence[Any], wanted: Any) -> list[Any]:
+        return []
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._rows)
+
+
+def _rows_of(x: Any) -> Any:
+    return x.nrows() if isinstance(x, RaggedTensor) else raw_ops.shape(x, dtype=_core.int64)[0]
 
 
 def _values(values: Any) -> Any:
@@ -926,9 +1113,31 @@ def _check_ascent(vector: Any, argument: str) -> None:
 
 
 def _check(condition: Any, message: str, given: Any) -> None:
-    from penstock.debugging import Assert  # loaded when it is used
+    require(condition, message, given)
 
-    Assert(condition, [f"{message}, got", given])
+
+def stacked(values: Sequence[Any], levels: int, splits_dtype: Any) -> RaggedTensor:
+    """Tensors, or ragged tensors, stacked as a ragged tensor with so many ragged dimensions."""
+    import numpy as np  # start-up does without it
+
+    flat: list[Any] = []
+    lengths: list[list[Any]] = [[] for _ in range(levels)]
+    for value in values:
+        if isinstance(value, RaggedTensor):
+            flat.append(value.flat_values)
+            own = [t.numpy() for t in value.nested_row_lengths()]
+            here = [np.array([len(own[0])]), *own]
+        else:
+            dims = value.shape.dims
+            flat.append(raw_ops.reshape(value, [math.prod(dims[:levels]), *dims[levels:]]))
+            here = [np.full(math.prod(dims[:k]), dims[k]) for k in range(levels)]
+        for level, more in zip(lengths, here, strict=True):
+            level.append(more)
+    nested = [_core._to_tensor(np.concatenate(level).astype(np.int64), _core.int64) for level in lengths]
+    made: RaggedTensor = RaggedTensor.from_nested_row_lengths(
+        raw_ops.concat(flat, axis=0), nested, validate=False
+    )
+    return made if splits_dtype == _core.int64 else made.with_row_splits_dtype(splits_dtype)
 
 
 def spec_value(spec: RaggedTensorSpec, tensors: Iterator[Any]) -> Any:
@@ -943,3 +1152,43 @@ def spec_value(spec: RaggedTensorSpec, tensors: Iterator[Any]) -> Any:
         outer._uniform = None if dims is None else dims[k]
         made = outer
     return made
+
+
+def _operator(module: str, name: str, operands: str = "xy") -> Any:
+    """An operator of the class: a public function, which ragged tensors take over."""
+
+    def applied(self: RaggedTensor, *others: Any) -> Any:
+        import importlib  # start-up does without it
+
+        given = (*others, self) if operands == "yx" else (self, *others)
+        return getattr(importlib.import_module(f"penstock.{module}"), name)(*given)
+
+    return applied
+
+
+for _symbol, _module, _name in (
+    ("add", "math", "add"),
+    ("sub", "math", "subtract"),
+    ("mul", "math", "multiply"),
+    ("truediv", "math", "truediv"),
+    ("floordiv", "math", "floordiv"),
+    ("mod", "math", "floormod"),
+    ("pow", "math", "pow"),
+    ("and", "math", "logical_and"),
+    ("or", "math", "logical_or"),
+    ("xor", "math", "logical_xor"),
+):
+    setattr(RaggedTensor, f"__{_symbol}__", _operator(_module, _name))
+    setattr(RaggedTensor, f"__r{_symbol}__", _operator(_module, _name, "yx"))
+for _symbol, _module, _name in (
+    ("eq", "math", "equal"),
+    ("ne", "math", "not_equal"),
+    ("lt", "math", "less"),
+    ("le", "math", "less_equal"),
+    ("gt", "math", "greater"),
+    ("ge", "math", "greater_equal"),
+    ("neg", "math", "negative"),
+    ("abs", "math", "abs"),
+    ("invert", "math", "logical_not"),
+):
+    setattr(RaggedTensor, f"__{_symbol}__", _operator(_module, _name))

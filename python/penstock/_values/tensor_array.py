@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Never
 
 from penstock import _core, errors, raw_ops
 from penstock._runtime.arguments import results
+from penstock._runtime.scope import scoped
+from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
-from penstock._types.specs import TensorSpec, TypeSpec
+from penstock._types.specs import Composite, TensorSpec, TypeSpec
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -39,6 +41,8 @@ class _Items:
         return raw_ops.list_resize(made, len(self.items))
 
     def checked(self, index: Any, what: str, dynamic: bool) -> int:
+        if isinstance(index, float) or (isinstance(index, _core.Tensor) and not index.dtype.is_integer):
+            raise TypeError(f"argument 'index' must be an integer, got {index!r}")
         i = int(index)
         if i < 0:
             raise errors.OutOfRangeError(f"tried to {what} the negative index {i} of a TensorArray")
@@ -49,8 +53,17 @@ class _Items:
             )
         return i
 
+    def grow(self, length: int) -> None:
+        """Adds elements that are unset, up to so many."""
+        try:
+            self.items.extend([None] * (length - len(self.items)))
+        except (MemoryError, OverflowError):
+            raise errors.ResourceExhaustedError(
+                f"there is no memory for a TensorArray of {length} elements"
+            ) from None
 
-class TensorArray:
+
+class TensorArray(Composite):
     """An array of tensors of one dtype, which is written and read by index.
 
     While a function is traced an array is never changed: `write` and its like return the array with the
@@ -62,13 +75,13 @@ class TensorArray:
         size: the number of elements; 0 by default.
         dynamic_size: whether writes beyond the end make the array longer.
         clear_after_read: outside of traces, whether an element can be read only once; True by default.
-        tensor_array_name: accepted and ignored.
+        tensor_array_name: of no effect: no resource is behind it.
         handle: accepted and ignored.
         flow: a list of the graph to start with.
         infer_shape: whether all elements must have one shape, which the first write then tells.
         element_shape: the shape of the elements, `None` for sizes that differ.
         colocate_with_first_write_call: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Raises:
         ValueError: for a negative size.
@@ -94,6 +107,7 @@ class TensorArray:
         "_clear_after_read",
     )
 
+    @scoped
     def __init__(
         self,
         dtype: Any,
@@ -269,12 +283,13 @@ class TensorArray:
         zero = _core._to_tensor("" if self._dtype == _core.string else 0, self._dtype)
         return raw_ops.fill(_core._to_tensor(self._element_shape.as_list(), _core.int32), zero)
 
+    @scoped
     def read(self, index: TensorLike, name: str | None = None) -> _core.Tensor:
         """Read the element at an index.
 
         Args:
             index: an integer scalar.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The element: a tensor of the array's dtype.
@@ -293,13 +308,14 @@ class TensorArray:
             return self._read_at_hand(items, index)
         return raw_ops.list_get(self.flow, index, _dims(self._element_shape), dtype=self._dtype)
 
+    @scoped
     def write(self, index: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Set an element.
 
         Args:
             index: an integer scalar.
             value: a tensor of the array's dtype.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The array with it.
@@ -320,17 +336,18 @@ class TensorArray:
         if items is None:
             return self._like(raw_ops.list_set(self.flow, index, value, grow=self._dynamic_size), shape)
         i = items.checked(index, "write", self._dynamic_size)
-        items.items.extend([None] * (i + 1 - len(items.items)))
+        items.grow(i + 1)
         items.items[i] = value
         items.read_before.discard(i)
         self._element_shape = shape
         return self
 
+    @scoped
     def size(self, name: str | None = None) -> _core.Tensor:
         """Count the elements.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             An `int32` scalar.
@@ -354,11 +371,12 @@ class TensorArray:
         empty = raw_ops.list_new(0, dtype=self._dtype)
         return raw_ops.list_stack(empty, _dims(self._element_shape), dtype=self._dtype)
 
+    @scoped
     def stack(self, name: str | None = None) -> _core.Tensor:
         """Stack the elements along a new first dimension.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of shape `[n, ...]`, of the array's dtype.
@@ -376,12 +394,13 @@ class TensorArray:
             return self._rows(items, range(len(items.items)))
         return raw_ops.list_stack(self.flow, _dims(self._element_shape), dtype=self._dtype)
 
+    @scoped
     def gather(self, indices: TensorLike, name: str | None = None) -> _core.Tensor:
         """Stack the elements at some indices along a new first dimension.
 
         Args:
             indices: an integer vector.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of shape `[len(indices), ...]`, of the array's dtype.
@@ -399,11 +418,12 @@ class TensorArray:
             return self._rows(items, indices.numpy().tolist())
         return raw_ops.list_get(self.flow, indices, _dims(self._element_shape), dtype=self._dtype)
 
+    @scoped
     def concat(self, name: str | None = None) -> _core.Tensor:
         """Concatenate the elements along their first dimension.
 
         Args:
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of the array's dtype.
@@ -425,12 +445,13 @@ class TensorArray:
         lengths = raw_ops.list_lengths(flow, shape)
         return raw_ops.list_concat(flow, lengths, shape, dtype=self._dtype)
 
+    @scoped
     def unstack(self, value: TensorLike, name: str | None = None) -> TensorArray:
         """Make the rows of a tensor the elements.
 
         Args:
             value: a tensor of at least one dimension, of the array's dtype.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The array with them.
@@ -456,13 +477,14 @@ class TensorArray:
         self._element_shape = shape
         return self
 
+    @scoped
     def scatter(self, indices: TensorLike, value: TensorLike, name: str | None = None) -> TensorArray:
         """Set the elements at some indices to the rows of a tensor.
 
         Args:
             indices: an integer vector.
             value: a tensor with a row for each index.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The array with them.
@@ -487,13 +509,14 @@ class TensorArray:
             self.write(i, raw_ops.gather(value, k))
         return self
 
+    @scoped
     def split(self, value: TensorLike, lengths: TensorLike, name: str | None = None) -> TensorArray:
         """Make pieces of a tensor the elements.
 
         Args:
             value: a tensor of at least one dimension, of the array's dtype.
             lengths: an integer vector: the rows of each piece.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The array with them.
@@ -560,7 +583,7 @@ class TensorArray:
         """Do nothing: an array that is not used any more is freed.
 
         Args:
-            name: ignored.
+            name: of no effect: there is no operation for it.
 
         >>> import penstock as tf
         >>> tf.TensorArray(tf.int32, 2).close()
@@ -640,7 +663,8 @@ class TensorArraySpec(TypeSpec):
         ... )
         True
         """
-        return value._type_spec
+        found: TensorArray = expect(value, TensorArray, "value", "a TensorArray")
+        return found._type_spec
 
     @property
     def flow(self) -> TensorSpec:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import functools
-import inspect
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock import _core, raw_ops
 from penstock._runtime import v1_graph_state
 from penstock._runtime.print import check, value_text
-from penstock._runtime.scope import current_name_scope, name_scope
+from penstock._runtime.scope import current_name_scope, name_scope, named, scoped, within
 from penstock._types.argument_names import shown
 from penstock._types.shape import TensorShape
 from penstock.errors import OutOfRangeError
@@ -99,6 +98,8 @@ class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
             return creator(*args, **kwargs)
         for wrapped in _creators:
             creator = functools.partial(wrapped, creator)
+        import inspect  # slow to load
+
         # Creators see all arguments, those that were left out with their defaults.
         bound = inspect.signature(cls.__new__).bind(cls, *args, **kwargs)
         bound.apply_defaults()
@@ -175,6 +176,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             raise ValueError(
                 f"the initial value has shape {value.shape}, which argument 'shape' ({shape}) does not allow"
             )
+        if not isinstance(name, str | None):
+            raise TypeError(f"argument 'name' must be a string, got {name!r}")
         label = (name or "Variable").removesuffix(":0")
         label = f"{current_name_scope()}{label}" if graph is None else graph.unique_name(label)
         held = value if graph is None else None
@@ -267,7 +270,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """Tell whether it holds a value.
 
         Args:
-            name: ignored.
+            name: what the scalar is called in a graph.
 
         Returns:
             A `bool` scalar.
@@ -276,7 +279,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         >>> bool(tf.Variable(1.0).is_initialized())
         True
         """
-        return _core._to_tensor(self._is_initialized())
+        return named(_core._to_tensor(self._is_initialized()), name)
 
     def assign(
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
@@ -286,7 +289,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             value: a tensor of the variable's dtype and shape.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             read_value: whether to return anything.
 
         Returns:
@@ -301,6 +304,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         >>> v.assign([3.0, 4.0]).numpy()
         array([3., 4.], dtype=float32)
         """
+        if name is not None:
+            return within(name, self.assign, value, read_value=read_value)
         self._assign(value)
         return self._after(read_value)
 
@@ -312,7 +317,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             delta: a tensor of the variable's dtype and shape.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             read_value: whether to return anything.
 
         Returns:
@@ -327,6 +332,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         >>> v.assign_add([10.0, 20.0]).numpy()
         array([11., 22.], dtype=float32)
         """
+        if name is not None:
+            return within(name, self.assign_add, delta, read_value=read_value)
         self._assign_add(delta)
         return self._after(read_value)
 
@@ -338,7 +345,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             delta: a tensor of the variable's dtype and shape.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
             read_value: whether to return anything.
 
         Returns:
@@ -353,6 +360,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         >>> v.assign_sub([0.5, 0.5]).numpy()
         array([0.5, 1.5], dtype=float32)
         """
+        if name is not None:
+            return within(name, self.assign_sub, delta, read_value=read_value)
         self._assign_sub(delta)
         return self._after(read_value)
 
@@ -385,6 +394,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         raw_ops.scatter_variable(self, indices, updates, mode=mode)
         return self._after(True)
 
+    @scoped
     def scatter_add(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -395,7 +405,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -411,6 +421,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("add", sparse_delta)
 
+    @scoped
     def scatter_sub(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -419,7 +430,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -435,6 +446,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("sub", sparse_delta)
 
+    @scoped
     def scatter_mul(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -443,7 +455,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -459,6 +471,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("mul", sparse_delta)
 
+    @scoped
     def scatter_div(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -467,7 +480,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -483,6 +496,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("div", sparse_delta)
 
+    @scoped
     def scatter_max(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -491,7 +505,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -507,6 +521,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("max", sparse_delta)
 
+    @scoped
     def scatter_min(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -515,7 +530,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -531,6 +546,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("min", sparse_delta)
 
+    @scoped
     def scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -539,7 +555,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`, whose indices name entries along the first dimension.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -555,6 +571,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter("update", sparse_delta)
 
+    @scoped
     def batch_scatter_update(
         self, sparse_delta: IndexedSlices, use_locking: bool = False, name: str | None = None
     ) -> Any:
@@ -563,7 +580,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             sparse_delta: a `tf.IndexedSlices`; its indices have the batch dimensions, then one more.
             use_locking: ignored.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -590,6 +607,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             places.append(raw_ops.broadcast_to(along, extents))
         return self._scatter_nd("update", raw_ops.stack([*places, indices], axis=-1), updates)
 
+    @scoped
     def scatter_nd_add(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Add to the slices that the rows of `indices` name.
 
@@ -598,7 +616,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
             updates: of shape `indices.shape[:-1] + self.shape[k:]`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -613,13 +631,14 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter_nd("add", indices, updates)
 
+    @scoped
     def scatter_nd_sub(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Subtract from the slices that the rows of `indices` name, as `scatter_nd_add` adds.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
             updates: of shape `indices.shape[:-1] + self.shape[k:]`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -633,13 +652,14 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter_nd("sub", indices, updates)
 
+    @scoped
     def scatter_nd_max(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Raise the slices that the rows of `indices` name to at least `updates`.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
             updates: of shape `indices.shape[:-1] + self.shape[k:]`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -653,13 +673,14 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter_nd("max", indices, updates)
 
+    @scoped
     def scatter_nd_min(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Lower the slices that the rows of `indices` name to at most `updates`.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
             updates: of shape `indices.shape[:-1] + self.shape[k:]`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -673,13 +694,14 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter_nd("min", indices, updates)
 
+    @scoped
     def scatter_nd_update(self, indices: TensorLike, updates: TensorLike, name: str | None = None) -> Any:
         """Replace the slices that the rows of `indices` name.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
             updates: of shape `indices.shape[:-1] + self.shape[k:]`.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The variable, or the new value while a function is traced.
@@ -693,12 +715,13 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return self._scatter_nd("update", indices, updates)
 
+    @scoped
     def sparse_read(self, indices: TensorLike, name: str | None = None) -> _core.Tensor:
         """Gather the entries along the first dimension that `indices` names.
 
         Args:
             indices: integers.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of shape `indices.shape + self.shape[1:]`, of the variable's dtype.
@@ -709,12 +732,13 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         """
         return raw_ops.gather(self.read_value(), indices)
 
+    @scoped
     def gather_nd(self, indices: TensorLike, name: str | None = None) -> _core.Tensor:
         """Gather the slices that the rows of `indices` name, as `tf.gather_nd` does.
 
         Args:
             indices: integers; the last dimension, of size `k`, holds positions in the first `k` dimensions.
-            name: ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A tensor of shape `indices.shape[:-1] + self.shape[k:]`, of the variable's dtype.
@@ -835,6 +859,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             return f"{head}>"
         if not self._is_initialized():
             return f"{head}, numpy=<uninitialized>>"
+        if self.dtype in (_core.resource, _core.variant):
+            return f"{head}>"
         return f"{head}, numpy={value_text(self.numpy())}>"
 
 

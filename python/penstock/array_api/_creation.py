@@ -9,7 +9,7 @@ from typing import Any, Literal
 import penstock._ops.creation as _making
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._runtime.arguments import known_rank, sizes
+from penstock._runtime.arguments import items, known_rank, sizes
 from penstock.array_api._arrays import (
     DEFAULT_COMPLEX,
     DEFAULT_FLOAT,
@@ -100,7 +100,7 @@ def asarray(
 
 
 def _of_buffer(obj: Any, copy: bool | None) -> Tensor:
-    import numpy as np
+    import numpy as np  # start-up does without it
 
     values = np.asarray(obj)
     if copy is False and values.flags.writeable:
@@ -112,7 +112,9 @@ def _of_buffer(obj: Any, copy: bool | None) -> Tensor:
 
 
 def _leaves(obj: Any) -> list[Any]:
-    if not isinstance(obj, list | tuple | range):
+    if isinstance(obj, range):
+        return items(obj, "obj")
+    if not isinstance(obj, list | tuple):
         return [obj]
     return [leaf for item in obj for leaf in _leaves(item)]
 
@@ -372,6 +374,7 @@ def arange(
         A vector.
 
     Raises:
+        TypeError: for an argument that is no number.
         ValueError: for a step of 0.
 
     >>> from penstock import array_api as xp
@@ -381,7 +384,10 @@ def arange(
     check_device(device, "arange")
     if stop is None:
         start, stop = 0, start
-    numbers = (start, stop, step)
+    numbers: tuple[Any, ...] = (start, stop, step)
+    for argument, value in zip(("start", "stop", "step"), numbers, strict=True):
+        if not isinstance(value, Tensor) and not hasattr(type(value), "__float__"):
+            raise TypeError(f"arange: argument '{argument}' must be a number, got {value!r}")
     if step == 0:
         raise ValueError("arange: argument 'step' must not be 0")
     if dtype is None:

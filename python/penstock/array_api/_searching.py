@@ -141,7 +141,7 @@ def where(condition: Array, x1: Array | Scalar, x2: Array | Scalar, /) -> Tensor
     """
     condition = array(condition, "where", "bool", "condition")
     if is_scalar(x1) and is_scalar(x2):
-        from penstock.array_api._creation import asarray
+        from penstock.array_api._creation import asarray  # start-up does without it
 
         x1 = asarray(x1) if not isinstance(x2, float | complex) or isinstance(x1, complex) else x1
         x2 = x2 if isinstance(x1, Tensor) else asarray(x2)

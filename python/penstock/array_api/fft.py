@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
 from penstock._ops.fourier import NORMS, complex_transform, inverse_real_transform, real_transform, rolled
-from penstock._runtime.arguments import axis_of, integer, known_rank
+from penstock._runtime.arguments import axis_of, integer, items, known_rank
 from penstock.array_api._arrays import DEFAULT_FLOAT, Array, array, cast, check_device, new
 
 __all__ = [
@@ -74,17 +74,20 @@ def _several(
             below 1.
     """
     rank = len(known_rank(x))
+    lengths = None if s is None else [integer(n, "s") for n in items(s, "s")]
     if axes is None:
-        along = list(range(0 if s is None else rank - len(s), rank))
+        along = list(range(rank))[0 if lengths is None else -len(lengths) :]
     else:
         along = [axis_of(axis, rank, "axes") for axis in axes]
     if not along or len(set(along)) != len(along):
         raise ValueError(
             f"{function}: argument 'axes' must be different dimensions, at least one, got {axes}"
         )
-    if s is not None and (len(s) != len(along) or any(n < 1 for n in s)):
+    if lengths is None:
+        return along, [None] * len(along)
+    if len(lengths) != len(along) or any(n < 1 for n in lengths):
         raise ValueError(f"{function}: argument 's' must have a length of at least 1 for each axis, got {s}")
-    return along, [None] * len(along) if s is None else list(s)
+    return along, [*lengths]
 
 
 def fft(x: Array, /, *, n: int | None = None, axis: int = -1, norm: Norm = "backward") -> Tensor:

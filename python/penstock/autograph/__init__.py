@@ -52,7 +52,7 @@ def convert_function(python_function: Callable[..., Any]) -> Callable[..., Any]:
     >>> convert_function(lambda x: x + 1)(2)
     3
     """
-    from penstock.autograph import _convert
+    from penstock.autograph import _convert  # start-up does without it
 
     return _convert.convert_function(python_function)
 
@@ -81,9 +81,9 @@ def to_graph(
     >>> callable(tf.autograph.to_graph(textwrap.indent))
     True
     """
-    from types import FunctionType
+    from types import FunctionType  # no name of this module
 
-    from penstock.autograph import _calls, _convert, _source
+    from penstock.autograph import _calls, _convert, _source  # start-up does without it
 
     function = _python_function(entity)
     plain = getattr(function, "__func__", function)
@@ -103,7 +103,10 @@ def to_code(
     recursive: bool = True,
     experimental_optional_features: Feature | tuple[Feature, ...] | None = None,
 ) -> str:
-    """Show the converted source of a Python function.
+    """Show what a Python function does once it is converted.
+
+    Jumps are flags. A comment says which variables an `if` sets, and a loop carries, where tensors decide,
+    and what else the function changes. The code has the user's names, and runs.
 
     Args:
         entity: a Python function, or one that `tf.function` made.
@@ -119,10 +122,10 @@ def to_code(
 
     >>> import penstock as tf
     >>> import textwrap
-    >>> 'ag__' in tf.autograph.to_code(textwrap.indent)
-    True
+    >>> print(tf.autograph.to_code(textwrap.indent).splitlines()[0])
+    def indent(text, prefix, predicate=None):
     """
-    from penstock.autograph import _convert, _source
+    from penstock.autograph import _convert, _source  # start-up does without it
 
     function = _python_function(entity)
     function = getattr(function, "__func__", function)
@@ -156,7 +159,7 @@ def convert(
     >>> sign(tf.constant(3.0))
     1
     """
-    import functools
+    import functools  # no name of this module
 
     def decorate(function: Callable[..., Any]) -> Callable[..., Any]:
         changed: list[Any] = []
@@ -198,7 +201,7 @@ def set_element_type(target: Any, dtype: DTypeLike, shape: ShapeLike = ()) -> An
     >>> squares(tf.constant(4)).numpy()
     array([0, 1, 4, 9], dtype=int32)
     """
-    from penstock.autograph import _lists
+    from penstock.autograph import _lists  # start-up does without it
 
     return _lists.set_element_type(target, dtype, shape)
 
@@ -223,7 +226,7 @@ def stack(
     >>> tf.autograph.stack([1, 2, 3]).numpy()
     array([1, 2, 3], dtype=int32)
     """
-    from penstock.autograph import _lists
+    from penstock.autograph import _lists  # start-up does without it
 
     return _lists.stack(list_or_tensor)
 
@@ -253,8 +256,8 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
     """
     if isinstance(level, bool) or not isinstance(level, int) or level < 0:
         raise ValueError(f"argument 'level' must be an integer from 0 on, got {level!r}")
-    import logging
-    import sys
+    import logging  # start-up does without it
+    import sys  # no name of this module
 
     class Stdout(logging.StreamHandler):  # type: ignore[type-arg]
         """Writes to what standard output is when it writes."""

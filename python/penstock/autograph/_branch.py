@@ -28,13 +28,13 @@ from penstock.autograph._values import (
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = [
-    "Grows",
+    "Growth",
     "attempt",
     "branch",
     "check_lists",
     "is_symbolic",
+    "kept_growth",
     "make_list",
-    "raise_growth",
     "raised",
     "select",
     "traced_region",
@@ -117,7 +117,7 @@ class _Branch(NamedTuple):
     specs: list[TensorSpec]
     stopped: BaseException | None
     # The lists of called functions that change their length.
-    grows: list[Grows]
+    grows: list[Growth]
     # The variables of called functions in which a statement within left tensors behind.
     left: set[int]
 
@@ -164,14 +164,19 @@ def _raise_later(error: Exception) -> None:
     raw_ops.host_call([], func=throw, outs=[], stateful=True)
 
 
-def _trace(state: State, body: Callable[[], Any]) -> _Branch:
+def _trace(state: State, body: Callable[[], Any]) -> _Branch | Growth:
+    """Traces a branch, unless a list of its own must be one of the graph first."""
     _core._begin_region([])
     try:
         stopped = traced_region(state, body)
         keys: dict[tuple[int, int], int] = {}
         results: list[Any] = []
         values = state.read() if stopped is None else None
-        grows = [] if values is None else check_lists(state, values)
+        own, grows = (None, []) if values is None else check_lists(state, values)
+        if own is not None:
+            _core._abandon_region()
+            state.restore()
+            return own
         others = range(state.own, len(values or ()))
         left = {i for i in others if values is not None and is_stale(values[i])}
         for i, (slot, value) in enumerate(zip(state.slots, values or (), strict=False)):
@@ -190,21 +195,28 @@ def _trace(state: State, body: Callable[[], Any]) -> _Branch:
     return _Branch(region, values, keys, [spec_of(r) for r in results], stopped, grows, left)
 
 
-class Grows(BaseException):
-    """A list changes its length in a statement that is traced: it must be one of the graph from the start."""
+class Growth(NamedTuple):
+    """A list changes its length in a statement that is traced: it must be one of the graph from the start.
 
-    def __init__(self, slot: int, path: tuple[Any, ...], items: list[TensorSpec]) -> None:
-        super().__init__(slot)
-        # The variable, the keys that lead to the list in it, and the types of elements.
-        self.slot, self.path, self.items = slot, path, items
-
-
-def check_lists(state: State, values: list[Any]) -> list[Grows]:
-    """Raises `Grows` for a list that was changed in place and has another length now.
-
-    Of lists that only called functions see, which the statement may have made itself, these are returned.
+    Attributes:
+        slot: the variable.
+        path: the keys that lead to the list in it.
+        items: the types of elements.
     """
-    others: list[Grows] = []
+
+    slot: int
+    path: tuple[Any, ...]
+    items: list[TensorSpec]
+
+
+def check_lists(state: State, values: list[Any]) -> tuple[Growth | None, list[Growth]]:
+    """Finds lists that were changed in place and have another length now.
+
+    Returns:
+        The first one that is a variable of the statement; and, unless there is one, those that only called
+        functions see, which the statement may have made itself.
+    """
+    others: list[Growth] = []
     for i, (slot, value) in enumerate(zip(state.slots, values, strict=True)):
         frozen = state.frozen[i]
         if not slot.entry.live or type(frozen) not in (list, dict):
@@ -214,20 +226,18 @@ def check_lists(state: State, values: list[Any]) -> list[Grows]:
         if found is None:
             continue
         if i < state.own:
-            raise Grows(i, *found)
+            return Growth(i, *found), []
         # A list that no variable holds is Python's: there is no place for another one.
         known = slot.place is None or not isinstance(slot, Contents) or state.holder_of(slot.place.object)
         if known and not state.is_python(i, value, 1):
-            others.append(Grows(i, *found))
-    return others
+            others.append(Growth(i, *found))
+    return None, others
 
 
-def raise_growth(state: State, grows: list[Grows], *values: list[Any] | None) -> None:
-    """Raises the first of some `Grows` whose list is not only `values`' own."""
+def kept_growth(state: State, grows: list[Growth], *values: list[Any] | None) -> Growth | None:
+    """The first of the lists that grow which is not only `values`' own."""
     held = [value for some in values for value in some or ()]
-    for found in grows:
-        if not state.is_gone(found.slot, held):
-            raise found
+    return next((found for found in grows if not state.is_gone(found.slot, held)), None)
 
 
 def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]] | None:
@@ -253,7 +263,7 @@ def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]]
     return None
 
 
-def make_list(state: State, grows: Grows, where: str) -> None:
+def make_list(state: State, grows: Growth, where: str) -> None:
     """Has a variable begin with a list of the graph, or hold one."""
     name = label(state.slots[grows.slot].entry.name)
     value = state.before[grows.slot]
@@ -347,12 +357,32 @@ def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
 
 
 def branch(
-    condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], state: State, where: str
-) -> None:
-    """Traces both parts of an `if`, and sets the variables to the values of the one that runs."""
+    condition: Any,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    state: State,
+    where: str,
+    fits: Callable[[], bool] | None = None,
+) -> bool:
+    """Traces both parts of an `if`, and sets the variables to the values of the one that runs.
+
+    Args:
+        condition: a symbolic value.
+        body: runs the first part.
+        orelse: runs the second part.
+        state: the variables.
+        where: the place of the statement, for messages.
+        fits: whether the first part, which has just run, does what was hoped for.
+
+    Returns:
+        True; False where it did not fit, and nothing was done.
+    """
     condition = truth(condition)
     try:
-        first, second = _trace_both(state, body, orelse, where)
+        both = _trace_both(state, body, orelse, where, fits)
+        if both is None:
+            return False
+        first, second = both
         for part in (first, second):
             if first.values is second.values is None and isinstance(part.stopped, _core._Recursion):
                 raise part.stopped
@@ -381,24 +411,37 @@ def branch(
             tracing.notes.append(Note(state.slots[i], found))
         elif found is not _UNCHANGED:
             state.write(i, found.value)
+    return True
 
 
 def _trace_both(
-    state: State, body: Callable[[], Any], orelse: Callable[[], Any], where: str
-) -> tuple[_Branch, _Branch]:
+    state: State,
+    body: Callable[[], Any],
+    orelse: Callable[[], Any],
+    where: str,
+    fits: Callable[[], bool] | None,
+) -> tuple[_Branch, _Branch] | None:
+    """Traces both parts, again where a list must be one of the graph first; None where `fits` says no."""
     while True:
-        try:
-            first = _trace(state, body)
-            # What a called function does to Python's objects, the other branch sees.
-            state.settle(first.values or ())
+        first = _trace(state, body)
+        if isinstance(first, Growth):
+            make_list(state, first, where)
+            continue
+        if fits is not None and not fits():
             state.restore()
-            second = _trace(state, orelse)
-            state.restore()
-            raise_growth(state, [*first.grows, *second.grows], first.values, second.values)
+            return None
+        # What a called function does to Python's objects, the other branch sees.
+        state.settle(first.values or ())
+        state.restore()
+        second = _trace(state, orelse)
+        if isinstance(second, Growth):
+            make_list(state, second, where)
+            continue
+        state.restore()
+        grows = kept_growth(state, [*first.grows, *second.grows], first.values, second.values)
+        if grows is None:
             return first, second
-        except Grows as grows:
-            state.restore()
-            make_list(state, grows, where)
+        make_list(state, grows, where)
 
 
 class _Packed(NamedTuple):
@@ -544,7 +587,7 @@ def select(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any], w
     """The value of one of two expressions, by a symbolic condition."""
     code = body.__code__
     line = code.co_firstlineno
-    value = Held(Entry(what, line, line, True, True), code.co_filename)
+    value = Held(Entry(what, line, line, True, True))
 
     def run(part: Callable[[], Any]) -> Callable[[], None]:
         def store() -> None:

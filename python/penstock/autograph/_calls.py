@@ -6,11 +6,12 @@ import builtins
 import contextlib
 import functools
 from collections.abc import Callable
-from types import BuiltinFunctionType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._ops import shapes
+from penstock._ops.creation import range as tensor_range
 from penstock.autograph import _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
 from penstock.autograph._scopes import MUTATORS
@@ -35,10 +36,9 @@ def callee(target: Any) -> Any:
             changed = _function(function)
             return target if changed is function else MethodType(changed, target.__self__)
         return target
-    replaced = _BUILTINS.get(id(target))
-    if replaced is not None:
-        return replaced
     if kind is BuiltinFunctionType:
+        if (replaced := _BUILTINS.get(target)) is not None:
+            return replaced
         if tracing.states and target.__name__ in MUTATORS:
             touch_container(target.__self__)
         return target
@@ -47,6 +47,8 @@ def callee(target: Any) -> Any:
         return (
             target if changed is target.func else functools.partial(changed, *target.args, **target.keywords)
         )
+    if kind is type and (replaced := _BUILTINS.get(target)) is not None:
+        return replaced
     if isinstance(target, type):
         return _constructor(target)
     method = getattr(kind, "__call__", None)  # noqa: B004
@@ -59,8 +61,10 @@ def callee(target: Any) -> Any:
 def _function(target: FunctionType) -> Any:
     """What is called in place of a function; of the standard library's decorators, what they decorate."""
     changed = _convert.converted(target)
-    if changed is target and (made := _DECORATED.get(id(target.__code__))) is not None:
-        return made(target)
+    if changed is target:
+        for code, made in _DECORATED:
+            if target.__code__ is code:
+                return made(target)
     return changed
 
 
@@ -76,15 +80,11 @@ def _dispatched(target: Any) -> Any:
     return call
 
 
-def _code_of(decorator: Any) -> int:
-    """The identity of the code of all functions that a decorator makes."""
-    return id(decorator(iter).__code__)
-
-
-_DECORATED: dict[int, Callable[[Any], Any]] = {
-    _code_of(contextlib.contextmanager): _manager,
-    _code_of(functools.singledispatch): _dispatched,
-}
+# The code of all functions that a decorator makes, and what is called in place of one.
+_DECORATED: tuple[tuple[CodeType, Callable[[Any], Any]], ...] = (
+    (contextlib.contextmanager(iter).__code__, _manager),
+    (functools.singledispatch(iter).__code__, _dispatched),  # type: ignore[attr-defined]
+)
 
 
 # What makes an instance unless a class or its metaclass has something else.
@@ -103,9 +103,9 @@ def _constructor(target: type) -> Any:
 
     def make(*args: Any, **kwargs: Any) -> Any:
         made: Any = object.__new__(target)
-        tracing.made[id(made)] = made
+        tracing.made.add(made)
         for state in tracing.states:
-            state.made[id(made)] = made
+            state.made.add(made)
         changed(made, *args, **kwargs)
         return made
 
@@ -120,8 +120,6 @@ def _stack_of(values: Any, axis: Any = 0, name: str = "stack") -> Any:
 
 def iterable_callee(target: Any) -> Any:
     """What is called in place of `target` for what a `for` statement iterates over."""
-    from penstock._ops.creation import range as tensor_range
-
     if target is tensor_range and _core._is_tracing():
         return _tensor_range
     return callee(target)
@@ -309,25 +307,26 @@ def _tuple(*args: Any) -> Any:
     return tuple(*map(_iteration.unrolled, args))
 
 
-_BUILTINS: dict[int, Any] = {
-    id(builtins.range): _range,
-    id(builtins.enumerate): _enumerate,
-    id(builtins.next): _next,
-    id(builtins.setattr): _setattr,
-    id(builtins.zip): _zip,
-    id(builtins.reversed): _reversed,
-    id(builtins.len): _len,
-    id(builtins.int): _cast_to(int, _core.int32),
-    id(builtins.float): _cast_to(float, _core.float32),
-    id(builtins.bool): _cast_to(bool, _core.bool),
-    id(builtins.max): _extreme(builtins.max, "maximum"),
-    id(builtins.min): _extreme(builtins.min, "minimum"),
-    id(builtins.sum): _sum,
-    id(builtins.any): _any,
-    id(builtins.all): _all,
-    id(builtins.sorted): _sorted,
-    id(builtins.map): _map,
-    id(builtins.filter): _filter,
-    id(builtins.list): _list,
-    id(builtins.tuple): _tuple,
+# Functions and classes that need no instance are keys as they are.
+_BUILTINS: dict[Any, Any] = {
+    builtins.range: _range,
+    builtins.enumerate: _enumerate,
+    builtins.next: _next,
+    builtins.setattr: _setattr,
+    builtins.zip: _zip,
+    builtins.reversed: _reversed,
+    builtins.len: _len,
+    builtins.int: _cast_to(int, _core.int32),
+    builtins.float: _cast_to(float, _core.float32),
+    builtins.bool: _cast_to(bool, _core.bool),
+    builtins.max: _extreme(builtins.max, "maximum"),
+    builtins.min: _extreme(builtins.min, "minimum"),
+    builtins.sum: _sum,
+    builtins.any: _any,
+    builtins.all: _all,
+    builtins.sorted: _sorted,
+    builtins.map: _map,
+    builtins.filter: _filter,
+    builtins.list: _list,
+    builtins.tuple: _tuple,
 }

@@ -26,7 +26,7 @@ def list_comp(
     """
     code = value.__code__
     line = code.co_firstlineno
-    made = Held(Entry("the comprehension", line, line, True, True), code.co_filename, [])
+    made = Held(Entry("the comprehension", line, line, True, True), [])
     where = f"{code.co_filename}:{line}"
 
     def append(element: Any) -> None:

@@ -1,6 +1,7 @@
 """From a Python function to its converted one, which runs with the globals and cells of the original."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import enum
@@ -8,11 +9,12 @@ import gc
 import linecache
 import os
 import sys
-import weakref
+import warnings
 from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType
-from typing import Any
+from typing import Any, NamedTuple
 
+from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
 from penstock.autograph._nodes import OPERATORS, define
 from penstock.autograph._tree import made, placed, places
@@ -21,8 +23,15 @@ __all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted",
 
 DO_NOT_CONVERT = "_penstock_do_not_convert"
 
-# For each code object, by identity: the converted one, or None where it is called as it is.
-_by_code: dict[int, tuple[Any, CodeType | None]] = {}
+
+class _Conversion(NamedTuple):
+    """What became of a code object."""
+
+    # The converted code; None where it is called as it is.
+    code: CodeType | None
+
+
+_conversions = WeakIdentityMap[CodeType, _Conversion]()
 _by_file: dict[tuple[str, str], bool] = {}
 _warned: set[str] = set()
 
@@ -93,7 +102,7 @@ def is_library(file: str) -> bool:
 def forget_decisions() -> None:
     """Has every function asked for anew whether it is converted."""
     _by_file.clear()
-    _by_code.clear()
+    _conversions.clear()
 
 
 def has_source(function: FunctionType) -> bool:
@@ -112,8 +121,8 @@ def why_plain(code: CodeType) -> str | None:
         return None
     if any(exempt for (file, _), exempt in _by_file.items() if file == code.co_filename):
         return "it belongs to a module of tf.autograph.experimental.unconverted_modules()"
-    known = _by_code.get(id(code))
-    if known is not None and known[1] is None:
+    known = _conversions.get(code)
+    if known is not None and known.code is None:
         return "its source is not available"
     return (
         "converted code does not call it. Python does, as with properties and operators, or a library, or it "
@@ -131,33 +140,26 @@ def converted(function: FunctionType, strict: bool = False) -> FunctionType:
     if DO_NOT_CONVERT in function.__dict__:
         return function
     code = function.__code__
-    known = _by_code.get(id(code))
-    if known is not None and not (strict and known[1] is None):
-        target = known[1]
+    known = _conversions.get(code)
+    if known is not None and not (strict and known.code is None):
+        target = known.code
     elif is_made(code):
         return function
     else:
         target = _target(function, strict)
-        # Dropped with the code, whose identity may then be another's.
-        key = id(code)
-
-        # Even while the interpreter takes this module apart.
-        def forget(_: Any, table: dict[int, Any] = _by_code) -> None:
-            table.pop(key, None)
-
-        _by_code[key] = weakref.ref(code, forget), target
+        _conversions[code] = _Conversion(target)
     return function if target is None else _bound(function, target)
 
 
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     """A function that runs `code` with the globals, defaults and cells of another."""
-    from penstock.autograph import _operators
-    from penstock.autograph._state import tracing
+    from penstock.autograph import _operators  # start-up does without it
+    from penstock.autograph._state import tracing  # start-up does without it
 
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if tracing.converting:
-        tracing.called[id(function.__code__)] = function.__code__
-        tracing.outside.update((id(cell), cell) for cell in cells.values())
+        tracing.called.add(function.__code__)
+        tracing.outside.update(cells.values())
     closure = tuple(
         CellType(_operators) if name == OPERATORS else cells[name] if name in cells else CellType()
         for name in code.co_freevars
@@ -203,7 +205,6 @@ def _warn_once(function: FunctionType, why: str) -> None:
     if name in _warned:
         return
     _warned.add(name)
-    import warnings
 
     warnings.warn(
         f"{name} is traced without conversion: {why}. Control flow in it cannot depend on tensors; define "
@@ -271,7 +272,6 @@ def _compile(function: FunctionType) -> CodeType:
 
 
 def _future_flags(code: CodeType) -> int:
-    import __future__
 
     mask = 0
     for name in __future__.all_feature_names:
@@ -304,7 +304,7 @@ def _inner_code(code: CodeType, name: str) -> CodeType:
     raise ConversionError(f"no code of {name}")
 
 
-_PARTS = frozenset({"if_body__", "else_body__", "while_body__", "for_body__", "loop_test__"})
+_PARTS = frozenset({_transform.IF, _transform.ELSE, _transform.WHILE, _transform.FOR, _transform.TEST})
 
 
 def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: bool = True) -> CodeType:
@@ -350,16 +350,23 @@ def is_made(code: CodeType) -> bool:
 
 def source_of(function: FunctionType) -> str:
     """The converted source of a function, for people to read."""
+    from penstock.autograph._readable import readable  # start-up does without it
+
     lowered, _ = tree_of(function)
-    return ast.unparse(lowered)
+    # The function keeps the values of its defaults, so its code has none.
+    written = _source.function_node(function)
+    lowered.args = written.args
+    if isinstance(lowered, ast.FunctionDef) and isinstance(written, ast.FunctionDef):
+        lowered.returns = written.returns
+    return readable(lowered)
 
 
 def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
     """The function to trace in place of a Python callable."""
-    from penstock.autograph._calls import callee
-    from penstock.autograph._lists import outermost
-    from penstock.autograph._state import fresh, put_back, tracing
-    from penstock.autograph._traceback import explained, filtered
+    from penstock.autograph._calls import callee  # start-up does without it
+    from penstock.autograph._lists import outermost  # start-up does without it
+    from penstock.autograph._state import fresh, put_back, tracing  # start-up does without it
+    from penstock.autograph._traceback import explained, filtered  # start-up does without it
 
     target = function
     unwrapped = getattr(function, "__func__", function)
@@ -381,8 +388,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
         t.__dict__.update(fresh())
         t.converting = True
         if isinstance(code, CodeType):
-            t.called[id(code)] = code
-        t.outside.update((id(cell), cell) for cell in getattr(unwrapped, "__closure__", None) or ())
+            t.called.add(code)
+        t.outside.update(getattr(unwrapped, "__closure__", None) or ())
         try:
             return outermost(changed(*args, **kwargs))
         except Exception as error:

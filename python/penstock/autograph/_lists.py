@@ -7,13 +7,14 @@ from typing import Any
 
 from penstock import _core, nest, raw_ops
 from penstock._types.shape import TensorShape
+from penstock._types.specs import Composite
 from penstock._values.tensor_array import _dims
 from penstock.errors import OperatorNotAllowedInGraphError
 
 __all__ = ["TensorList", "grown", "outermost", "set_element_type", "stack"]
 
 
-class TensorList:
+class TensorList(Composite):
     """A list whose elements are tensors of one dtype. Its length may depend on tensors."""
 
     def __init__(self, flow: Any, dtype: Any, element_shape: TensorShape) -> None:
@@ -34,9 +35,6 @@ class TensorList:
     def _joined(self, other: TensorList) -> TensorList:
         shape = self.element_shape.most_specific_compatible_shape(other.element_shape)
         return TensorList(self.flow, self.dtype, shape)
-
-    def _after_loop(self, after: TensorList) -> TensorList:
-        return self
 
     def copy(self) -> TensorList:
         """A list with the same elements."""

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NamedTuple
 
 from penstock import _core, nest, raw_ops
+from penstock._control.flow import cond_and
 from penstock._types import composite
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 from penstock.autograph._branch import (
-    Grows,
+    Growth,
     branch,
     check_lists,
     is_symbolic,
+    kept_growth,
     make_list,
-    raise_growth,
     traced_region,
     truth,
 )
@@ -71,21 +71,19 @@ class _Carried(NamedTuple):
     new: bool
 
 
-class _Peels(BaseException):
+class _Peel(NamedTuple):
     """The first iteration must be told from the others: variables are None, or not set, before it alone."""
 
-    def __init__(self, found: dict[int, Any]) -> None:
-        super().__init__()
-        # The types that the variables have from then on, in their structure.
-        self.found = found
+    # The types that the variables have from then on, in their structure.
+    found: dict[int, Any]
 
 
-class _WrongGuess(BaseException):
-    """Variables have other types after the first iteration than the last time that the loop was traced."""
+class _Wider(NamedTuple):
+    """More variables change than were known, or in more ways."""
 
 
-class _Wider(BaseException):
-    """The trace must start over: more variables change than were known."""
+# Why a trace of a loop starts over.
+_Restart = _Peel | _Wider | Growth
 
 
 def graph_loop(
@@ -114,61 +112,39 @@ def graph_loop(
     if options.maximum_iterations is not None:
         hidden, test, body = _limited(hidden, test, body, options.maximum_iterations)
     invariants = _Invariants(state, options, where)
-    holders = {slot.key: slot.holders() for slot in state.slots if slot.entry.held}
     loop = _Loop(state, hidden, test, body, where, options, invariants)
     attempts = 0
     guess = _guess(state, where)
     try:
         while True:
-            try:
-                if guess is not None:
-                    raise _Peels(guess)
-                outs = loop.trace()
+            outs = loop.trace() if guess is None else _Peel(guess)
+            if isinstance(outs, list):
                 break
-            except _Wider:
+            if isinstance(outs, _Wider):
                 attempts += 1
                 state.again(attempts)
                 continue
-            except Grows as grows:
+            if isinstance(outs, Growth):
                 state.restore()
-                make_list(state, grows, where)
+                make_list(state, outs, where)
                 continue
-            except _Peels as peels:
-                found = peels.found
             loop.last = None
-            try:
-                hidden = _peeled(state, hidden, test, body, found, runs, where, holders, guess is not None)
-            except _WrongGuess:
+            found = outs.found
+            guessed, guess = guess is not None, None
+            following = _peeled(state, hidden, test, body, found, runs, where, guessed)
+            if following is None:
+                # Variables have other types than the last time that the loop was traced.
                 state.promoted.difference_update(state.slots[i].key for i in found)
-                guess = None
                 continue
-            guess = None
+            hidden = following
             tracing.guesses[where] = found
             loop = _Loop(state, hidden, test, body, where, options, invariants)
             loop.peeled = True
     except BaseException:
         state.restore()
         raise
-    gone = _gone(state, loop, holders)
-    loop.finish(outs[len(hidden) :], runs, gone)
+    loop.finish(outs[len(hidden) :], runs)
     return outs[: len(hidden)]
-
-
-def _gone(state: State, loop: _Loop, holders: dict[Any, int]) -> set[Any]:
-    """The variables that only functions within the loop see, and that are of no use, since these are gone."""
-    values = loop.last
-    if not holders or values is None:
-        return set()
-    functions: dict[int, weakref.ref[Any]] = {}
-    for i, slot in enumerate(state.slots):
-        if slot.entry.held and type(values[i]) is FunctionType:
-            functions[i] = weakref.ref(values[i])
-        if i in functions or not slot.entry.live:
-            values[i] = UNDEFINED
-    found = {slot.key for slot in state.slots if holders.get(slot.key) == slot.holders()}
-    for i, function in functions.items():
-        values[i] = function() or UNDEFINED
-    return found
 
 
 def _peeled(
@@ -179,21 +155,22 @@ def _peeled(
     found: dict[int, Any],
     runs: Any,
     where: str,
-    holders: dict[Any, int],
     guessed: bool,
-) -> list[Any]:
-    """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it."""
+) -> list[Any] | None:
+    """Traces the first iteration, if there is one, in front of the loop; the hidden variables after it.
+
+    None where it gives other types to variables than was guessed.
+    """
     state.restore()
-    file = where.rpartition(":")[0]
     state.promoted.update(state.slots[i].key for i in found)
-    held = [Held(Entry("the iteration", 0, 0, True, True), file, value) for value in hidden]
+    held = [Held(Entry("the iteration", 0, 0, True, True), value) for value in hidden]
 
     def first() -> None:
         for slot, value in zip(held, body(hidden), strict=True):
             slot.set(value)
-        for i, structure in found.items() if guessed else ():
-            if not _is_of(state.slots[i].get(), structure):
-                raise _WrongGuess
+
+    def fits() -> bool:
+        return all(_is_of(state.slots[i].get(), structure) for i, structure in found.items())
 
     def none() -> None:
         # Nobody sees them: what is read after the loop is asserted to have been set.
@@ -205,11 +182,12 @@ def _peeled(
     own, others = state.slots[: state.own], state.slots[state.own :]
     around = State.of([*held, *own], others, state)
     around.promoted = state.promoted
-    branch(going, first, none, around, where)
+    if not branch(going, first, none, around, where, fits if guessed else None):
+        return None
     for i in found:
         slot = state.slots[i]
-        read = slot.entry.after and slot.entry.name != RESULT and holders.get(slot.key) != slot.holders()
-        if read and (i < state.own or state.is_local(i)):
+        read = slot.entry.after and slot.entry.name != RESULT
+        if read and not slot.entry.held and (i < state.own or state.is_local(i)):
             _assert_runs(runs, slot.entry, where)
     state.begin()
     return [slot.value for slot in held]
@@ -291,7 +269,6 @@ class _Invariants:
 def _limited(
     hidden: list[Any], test: Callable[[list[Any]], Any], body: Callable[[list[Any]], list[Any]], limit: Any
 ) -> tuple[list[Any], Callable[[list[Any]], Any], Callable[[list[Any]], list[Any]]]:
-    from penstock._control.flow import cond_and
 
     limit = _core._to_tensor_hinted(limit, _core.int32)
 
@@ -330,7 +307,7 @@ class _Loop:
         # Whether an iteration was traced for the types of variables.
         self.looked = False
 
-    def trace(self) -> list[Any]:
+    def trace(self) -> list[Any] | _Restart:
         """Traces the regions; the results of the loop."""
         state, hidden = self.state, self.hidden
         self.looked = False
@@ -338,12 +315,22 @@ class _Loop:
         own = enumerate(state.slots[: state.own])
         new = [i for i, slot in own if slot.entry.live and state.before[i] is UNDEFINED]
         if new:
-            for i, structure in self._discover(new).items():
+            found = self._discover(new)
+            if not isinstance(found, dict):
+                return found
+            for i, structure in found.items():
                 specs = flatten(structure)
                 self.carried.append(_Carried(i, structure, [zeros(s) for s in specs], specs, True))
         # A loop within others is traced once to look for types and once to stay, not once more at each level.
         enough = tracing.looking and self.looked and not any(map(_has_none, state.frozen))
-        regions = self._empty_regions() if enough else [self._test_region(), self._body_region()]
+        if enough:
+            regions = self._empty_regions()
+        else:
+            regions = [self._test_region()]
+            body = self._body_region()
+            if isinstance(body, _Restart):
+                return body
+            regions.append(body)
         state.restore()
         first = [*hidden, *(leaf for c in self.carried for leaf in c.leaves)]
         return list(_core._emit_regions("while", first, regions, self.checkpoint_every) or ())
@@ -383,7 +370,7 @@ class _Loop:
                 continue
             self.state.write(c.slot, pack(c.structure, leaves))
 
-    def _discover(self, new: list[int]) -> dict[int, Any]:
+    def _discover(self, new: list[int]) -> dict[int, Any] | _Restart:
         """The types of the variables that the body sets first, from a trace of it that is thrown away."""
         found: dict[int, Any] = {}
         params = self._begin()
@@ -394,7 +381,10 @@ class _Loop:
             self.last = None
             if traced_region(self.state, lambda: self._run(params)) is None:
                 self.last = values = self.state.read()
-                others = self._others(values)
+                made = self._others(values)
+                if isinstance(made, _Restart):
+                    return made
+                others = made
                 for i in new:
                     if (structure := _types_of(values[i])) is not None:
                         found[i] = structure
@@ -402,19 +392,21 @@ class _Loop:
             tracing.looking = looking
             _core._abandon_region()
             self.state.restore()
-        if others is not None:
-            self._see(others, self.last or [])
+        if others is not None and (restart := self._see(others, self.last or [])) is not None:
+            return restart
         self.looked = True
         return found
 
-    def _others(self, values: list[Any]) -> _Others:
+    def _others(self, values: list[Any]) -> _Others | _Restart:
         """What an iteration makes of the variables that the loop does not carry, while its region is open."""
         state = self.state
         if not self.settled and state.has_created() and state.settle(values, 1):
             # Variables of the engine are created once: the trace goes on from there.
             self.settled = True
-            raise _Wider
-        grows = check_lists(state, values)
+            return _Wider()
+        own, grows = check_lists(state, values)
+        if own is not None:
+            return own
         carried = {c.slot for c in self.carried}
         changed = []
         for i, slot in enumerate(state.slots):
@@ -427,15 +419,17 @@ class _Loop:
                     and leaves_of(values[i]) is not None
                 ):
                     state.promoted.add(slot.key)
-                    raise _Wider
+                    return _Wider()
             elif not state.is_python(i, values[i], 1):
                 changed.append(i)
         return _Others(changed, grows)
 
-    def _see(self, others: _Others, values: list[Any]) -> None:
+    def _see(self, others: _Others, values: list[Any]) -> _Restart | None:
         """Has the loop carry what called functions change of the graph's, but for objects that it makes."""
         state = self.state
-        raise_growth(state, others.grows, values)
+        grows = kept_growth(state, others.grows, values)
+        if grows is not None:
+            return grows
         found: dict[int, Any] = {}
         wider = False
         for i in others.changed:
@@ -453,9 +447,8 @@ class _Loop:
                 state.promoted.add(state.slots[i].key)
                 wider = True
         if wider:
-            raise _Wider
-        if found:
-            raise _Peels(found)
+            return _Wider()
+        return _Peel(found) if found else None
 
     def _run(self, params: list[Any]) -> list[Any]:
         try:
@@ -514,36 +507,50 @@ class _Loop:
         return _core._end_region([value])
 
     def _body_region(self) -> Any:
-        state, specs = self.state, self.specs()
+        """The region of an iteration, or why the trace starts over."""
         params = self._begin()
         try:
-            self._enter(params)
-            following: list[Any] = []
-            mine = len(tracing.notes)
-            stopped = traced_region(self.state, lambda: following.extend(self._run(params)))
-            if stopped is not None:
-                # It always raises: nothing comes after the first iteration.
-                self.last = None
-                return _core._end_region(params)
-            self.last = values = state.read()
-            others = self._others(values)
-            results = [_core._to_tensor_hinted(f, s.dtype) for f, s in zip(following, specs, strict=False)]
-            self._check_fixed(values)
-            for c in self.carried:
-                results.extend(self._next(c, values[c.slot], mine))
+            found = self._iteration(params)
         except BaseException:
             _core._abandon_region()
             raise
-        region = _core._end_region(results)
-        state.restore()
-        self._see(others, values)
-        return region
+        if isinstance(found, _Restart):
+            _core._abandon_region()
+            return found
+        region = _core._end_region(found.results)
+        self.state.restore()
+        restart = None if found.others is None else self._see(found.others, self.last or [])
+        return region if restart is None else restart
+
+    def _iteration(self, params: list[Any]) -> _Iteration | _Restart:
+        """Runs the body once, from what the parameters of the open region are."""
+        self._enter(params)
+        following: list[Any] = []
+        mine = len(tracing.notes)
+        stopped = traced_region(self.state, lambda: following.extend(self._run(params)))
+        if stopped is not None:
+            # It always raises: nothing comes after the first iteration.
+            self.last = None
+            return _Iteration(params, None)
+        self.last = values = self.state.read()
+        others = self._others(values)
+        if isinstance(others, _Restart):
+            return others
+        specs = self.specs()
+        results = [_core._to_tensor_hinted(f, s.dtype) for f, s in zip(following, specs, strict=False)]
+        if not self.peeled and (peel := self._found_none(values)) is not None:
+            return peel
+        self._check_fixed(values)
+        for c in self.carried:
+            leaves = self._next(c, values[c.slot], mine)
+            if isinstance(leaves, _Wider):
+                return leaves
+            results.extend(leaves)
+        return _Iteration(results, others)
 
     def _check_fixed(self, values: list[Any]) -> None:
         """Variables that are no tensors stay what they are, unless they are None before the loop."""
         carried = {c.slot for c in self.carried}
-        if not self.peeled:
-            self._check_none(values)
         for i, slot in enumerate(self.state.slots[: self.state.own]):
             before = self.state.frozen[i]
             if not slot.entry.live or i in carried or before is UNDEFINED or same(values[i], before):
@@ -555,8 +562,8 @@ class _Loop:
                 f"(line {slot.entry.first}). A loop carries tensors, numbers, and structures of them"
             )
 
-    def _check_none(self, values: list[Any]) -> None:
-        """Raises `_Peels` where variables are None, or hold it, only before the first iteration."""
+    def _found_none(self, values: list[Any]) -> _Peel | None:
+        """The variables that are None, or hold it, only before the first iteration."""
         found: dict[int, Any] = {}
         some = False
         for i, slot in enumerate(self.state.slots[: self.state.own]):
@@ -567,10 +574,9 @@ class _Loop:
             if structure is not None and (before is None or before is UNDEFINED or _is_like(before, value)):
                 some = some or before is not UNDEFINED
                 found[i] = structure
-        if some:
-            raise _Peels(found)
+        return _Peel(found) if some else None
 
-    def _next(self, c: _Carried, value: Any, mine: int) -> list[Any]:
+    def _next(self, c: _Carried, value: Any, mine: int) -> list[Any] | _Wider:
         """The leaves that a variable takes into the next iteration."""
         slot = self.state.slots[c.slot]
         name, line = label(slot.entry.name), slot.entry.first
@@ -605,7 +611,7 @@ class _Loop:
             if not tensor.shape.is_subtype_of(spec.shape):
                 if self.widens and not c.new:
                     self.invariants.widen(c.slot, k, spec.shape, tensor.shape)
-                    raise _Wider
+                    return _Wider()
                 raise ValueError(
                     f"{name} must keep its shape {must} {spec.shape} before the loop and {tensor.shape} "
                     "after an iteration "
@@ -616,8 +622,15 @@ class _Loop:
             results.append(tensor)
         return results
 
-    def finish(self, outs: list[Any], runs: Any, gone: set[Any]) -> None:
-        """Gives the variables, but for those that are `gone`, the values that they have after the loop."""
+    def _keeps_functions(self) -> bool:
+        """Whether a variable that is read after the loop has a function that an iteration made."""
+        pairs = zip(self.state.slots, self.last or (), strict=False)
+        return any(
+            slot.entry.after and not slot.entry.held and type(value) is FunctionType for slot, value in pairs
+        )
+
+    def finish(self, outs: list[Any], runs: Any) -> None:
+        """Gives the variables the values that they have after the loop."""
         results = iter(outs)
         done = set()
         for c in self.carried:
@@ -626,9 +639,11 @@ class _Loop:
             slot = self.state.slots[c.slot]
             entry = slot.entry
             if c.new and entry.name != RESULT:
-                if not entry.after or slot.key in gone:
+                if not entry.after:
                     continue
-                _assert_runs(runs, entry, self.where)
+                # Where there was no iteration, there is no function that could read it.
+                if not entry.held or self._keeps_functions():
+                    _assert_runs(runs, entry, self.where)
             structure = c.structure
             if self.last is not None and not c.new:
                 structure = composite.after_loop(structure, self.last[c.slot])
@@ -661,7 +676,16 @@ class _Others(NamedTuple):
     # Those that called functions change, and that are the graph's.
     changed: list[int]
     # Lists among these that change their length.
-    grows: list[Grows]
+    grows: list[Growth]
+
+
+class _Iteration(NamedTuple):
+    """A traced iteration."""
+
+    # What the variables of the loop are after it.
+    results: list[Any]
+    # What it makes of other variables; None where it always raises.
+    others: _Others | None
 
 
 def _types_of(value: Any) -> Any:

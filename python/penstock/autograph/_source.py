@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import copy
 import linecache
+import warnings
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import CodeType, FrameType, FunctionType
@@ -49,8 +51,6 @@ def unwarned(make: Callable[[], T]) -> T:
     try:
         return make()
     except SyntaxError:
-        import warnings
-
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return make()
@@ -149,7 +149,6 @@ def _lambda_node(code: CodeType, lines: list[str]) -> ast.Lambda:
             f"no lambda of {code.co_filename}, line {code.co_firstlineno}, is the one that runs"
         )
     found = min(candidates, key=_extent)
-    import copy
 
     return copy.deepcopy(found)
 

@@ -13,6 +13,7 @@ from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 from penstock import _core
+from penstock._runtime.identity import Identities
 from penstock._types import composite
 from penstock._values.variable import created
 from penstock.autograph._lists import TensorList
@@ -81,9 +82,8 @@ Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
 class Slot:
     """Where a variable lives."""
 
-    def __init__(self, entry: Entry, file: str) -> None:
+    def __init__(self, entry: Entry) -> None:
         self.entry = entry
-        self.file = file
 
     def get(self) -> Any:
         raise NotImplementedError
@@ -103,10 +103,6 @@ class Slot:
 
     def clear(self) -> None:
         raise NotImplementedError
-
-    def holders(self) -> int:
-        """How many objects refer to the variable, for comparison."""
-        return 0
 
     def put(self, value: Any) -> None:
         """Sets the variable, or leaves it without a value."""
@@ -174,16 +170,16 @@ class _Tracing(threading.local):
         self.looking = False
         # Whether the function that is traced was converted.
         self.converting = False
-        # The objects that the traced function has made, by identity.
-        self.made: dict[int, Any] = {}
+        # The objects that the traced function has made.
+        self.made = Identities[Any]()
         # Variables that hold a list of the graph in place of Python's, and that one.
         self.replaced: list[tuple[Slot, Any]] = []
         # What loops made of variables that are None before them, by place: a guess for the next time.
         self.guesses: dict[str, dict[int, Any]] = {}
-        # The code that it has called, by identity.
-        self.called: dict[int, CodeType] = {}
-        # The cells of functions from outside that it has called, by identity.
-        self.outside: dict[int, CellType] = {}
+        # The code that it has called.
+        self.called = Identities[CodeType]()
+        # The cells of functions from outside that it has called.
+        self.outside = Identities[CellType]()
         # The objects whose attributes or items the open statements change, by identity.
         self.places: weakref.WeakValueDictionary[int, Place] = weakref.WeakValueDictionary()
 
@@ -220,16 +216,13 @@ tracing = _Tracing()
 
 
 class _Cell(Slot):
-    def __init__(self, entry: Entry, file: str, cell: CellType) -> None:
-        super().__init__(entry, file)
+    def __init__(self, entry: Entry, cell: CellType) -> None:
+        super().__init__(entry)
         self.cell = cell
 
     @property
     def key(self) -> Any:
         return id(self.cell)
-
-    def holders(self) -> int:
-        return sys.getrefcount(self.cell)
 
     def get(self) -> Any:
         try:
@@ -252,8 +245,8 @@ class Held(Slot):
         value: what it is.
     """
 
-    def __init__(self, entry: Entry, file: str, value: Any = UNDEFINED) -> None:
-        super().__init__(entry, file)
+    def __init__(self, entry: Entry, value: Any = UNDEFINED) -> None:
+        super().__init__(entry)
         self.value = value
 
     def get(self) -> Any:
@@ -267,8 +260,8 @@ class Held(Slot):
 
 
 class _Global(Slot):
-    def __init__(self, entry: Entry, file: str, namespace: dict[str, Any]) -> None:
-        super().__init__(entry, file)
+    def __init__(self, entry: Entry, namespace: dict[str, Any]) -> None:
+        super().__init__(entry)
         self.namespace = namespace
 
     @property
@@ -286,8 +279,8 @@ class _Global(Slot):
 
 
 class _Attribute(Slot):
-    def __init__(self, entry: Entry, file: str, base: Any, name: str) -> None:
-        super().__init__(entry, file)
+    def __init__(self, entry: Entry, base: Any, name: str) -> None:
+        super().__init__(entry)
         self._place, self.name = tracing.place_of(base), name
 
     @property
@@ -312,14 +305,14 @@ class _Attribute(Slot):
 
 def attribute_of(base: Any, name: str) -> Slot:
     """An attribute of an object."""
-    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), "", base, name)
+    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), base, name)
 
 
 class Contents(Slot):
     """What a container holds that no variable of the statement is known to hold."""
 
-    def __init__(self, container: Any, entry: Entry | None = None, file: str = "") -> None:
-        super().__init__(entry or Entry(f"the contents of a {type(container).__name__}", 0, 0), file)
+    def __init__(self, container: Any, entry: Entry | None = None) -> None:
+        super().__init__(entry or Entry(f"the contents of a {type(container).__name__}", 0, 0))
         self._place = tracing.place_of(container)
 
     @property
@@ -349,7 +342,7 @@ def slots_of(
 
     The first of the functions says which globals; those that are None count for nothing.
     """
-    code, namespace = functions[0].__code__, functions[0].__globals__
+    namespace = functions[0].__globals__
     cells: dict[str, CellType] = {}
     for function in functions:
         if function is not None:
@@ -360,9 +353,9 @@ def slots_of(
         cell = cells.get(entry.name)
         slot: Slot
         if cell is not None:
-            slot = _Cell(entry, code.co_filename, cell)
+            slot = _Cell(entry, cell)
         else:
-            slot = _Global(entry, code.co_filename, namespace)
+            slot = _Global(entry, namespace)
         if entry.live is None:
             slot.entry = entry._replace(live=type(slot.get()) in (list, dict, TensorList))
         slots.append(slot)
@@ -375,10 +368,24 @@ def slots_of(
             # A named tuple does not change, but containers in it do.
             held = getattr(found, attribute, None)
             if type(held) in (list, dict, TensorList):
-                slots.append(Contents(held, Entry(*raw), code.co_filename))
-        elif getattr(getattr(type(found), attribute, None), "fset", found) is not None:
-            slots.append(_Attribute(Entry(*raw), code.co_filename, found, attribute))
+                slots.append(Contents(held, Entry(*raw)))
+        else:
+            slots.extend(_Attribute(Entry(*raw), found, name) for name in _stored_by(found, attribute))
     return slots
+
+
+def _stored_by(target: Any, attribute: str) -> Sequence[str]:
+    """The attributes that an assignment to one changes: of a property, those that its setter assigns."""
+    member = getattr(type(target), attribute, None)
+    if not isinstance(member, property):
+        return (attribute,)
+    code = getattr(member.fset, "__code__", None)
+    if not isinstance(code, CodeType) or not code.co_argcount:
+        return ()
+    import dis  # for properties alone: start-up does without it
+
+    stored = {at.argval for at in dis.get_instructions(code) if at.opname == "STORE_ATTR"}
+    return sorted(name for name in stored if not isinstance(getattr(type(target), name, None), property))
 
 
 def touch(slots: Sequence[Slot]) -> None:
@@ -421,8 +428,8 @@ class State:
         self.functions, self.slots, self.own = functions, slots, len(slots)
         # The variables that were found to be the graph's, though they need not have been.
         self.promoted: set[Any] = set()
-        # Objects that are made while the statement is traced, by identity: theirs are no variables of it.
-        self.made: dict[int, Any] = {}
+        # Objects that are made while the statement is traced: theirs are no variables of it.
+        self.made = Identities[Any]()
         # Whether no variables are added any more.
         self.closed = False
         self.begin()
@@ -459,7 +466,7 @@ class State:
             if slot.key in self._keys or self.closed:
                 continue
             place = slot.place
-            if place is not None and id(place.object) in self.made:
+            if place is not None and place.object in self.made:
                 continue
             if place is not None and any(place.object is held for held, _ in self._contents):
                 continue
@@ -477,8 +484,7 @@ class State:
             gc.collect()
         self.closed = attempts > _MANY
         self.keep([i for i in range(len(self.slots)) if not self.is_gone(i)])
-        for key in self.made:
-            tracing.made.pop(key, None)
+        tracing.made.difference_update(self.made)
         self.made.clear()
 
     def keep(self, indices: list[int]) -> None:
@@ -492,9 +498,9 @@ class State:
         place = self.slots[index].place
         if index < self.own or place is None:
             return False
-        if id(place.object) in self.made or is_stale(self.frozen[index]):
+        if place.object in self.made or is_stale(self.frozen[index]):
             return True
-        within = (getattr(owner, "__dict__", {}) for owner in self.made.values())
+        within = (getattr(owner, "__dict__", {}) for owner in self.made)
         known = _occurrences(place.object, [*values, *within])
         return place.references() <= known
 
@@ -528,8 +534,8 @@ class State:
         slot = self.slots[index]
         place = slot.place
         if place is None:
-            return isinstance(slot, _Cell) and id(slot.cell) not in tracing.outside
-        if id(place.object) in tracing.made:
+            return isinstance(slot, _Cell) and slot.cell not in tracing.outside
+        if place.object in tracing.made:
             return True
         return isinstance(slot, Contents) and self._is_held_locally(place.object)
 
@@ -540,29 +546,27 @@ class State:
             return True
         members = [vars(cls).values() for cls in type(slot.place.object).__mro__]
         codes = [code for found in members for member in found for code in _codes_of(member)]
-        return any(_reads_attribute(code, slot.name) for code in (*codes, *tracing.called.values()))
+        return any(_reads_attribute(code, slot.name) for code in (*codes, *tracing.called))
 
     def holder_of(self, container: Any) -> Slot | None:
         """The variable, or the attribute of an object, that holds a container."""
-        owners = [owner for key, owner in tracing.made.items() if key not in self.made]
+        owners = [owner for owner in tracing.made if owner not in self.made]
         for name, cell in _cells_of(self.functions):
             held = _contents_of(cell)
             if held is container:
-                return _Cell(Entry(name, 0, 0), "", cell)
+                return _Cell(Entry(name, 0, 0), cell)
             owners.append(held)
         for owner in owners:
             for name, held in [*getattr(owner, "__dict__", {}).items()]:
                 if held is container and not isinstance(owner, type | FunctionType | ModuleType):
-                    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), "", owner, name)
+                    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), owner, name)
         return None
 
     def _is_held_locally(self, container: Any) -> bool:
         """Whether a variable of the traced function, or an object that it made, has a container."""
         names = _local_names()
         held = [_contents_of(cell) for name, cell in _cells_of(self.functions) if name in names]
-        made = [
-            value for owner in tracing.made.values() for value in [*getattr(owner, "__dict__", {}).values()]
-        ]
+        made = [value for owner in tracing.made for value in [*getattr(owner, "__dict__", {}).values()]]
         return _occurrences(container, [*held, *made]) > 0
 
     def has_created(self) -> bool:
@@ -662,7 +666,7 @@ def _codes_of(member: Any) -> Iterator[CodeType]:
 
 def _reads_attribute(code: CodeType, name: str) -> bool:
     """Whether code loads an attribute of a name, or has the name as a text."""
-    import dis
+    import dis  # for attributes without a value alone: start-up does without it
 
     if name in code.co_names and any(
         found.argval == name and found.opname.startswith("LOAD") for found in dis.get_instructions(code)
@@ -695,7 +699,7 @@ def _cells_of(functions: Sequence[Any]) -> Iterator[tuple[str, CellType]]:
 
 def _local_names() -> tuple[str, ...]:
     """The variables, shared with functions in it, of the function of the user's that runs."""
-    from penstock.autograph._convert import is_own, is_part
+    from penstock.autograph._convert import is_own, is_part  # start-up does without it
 
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and (is_own(frame.f_code) or is_part(frame.f_code)):
@@ -703,8 +707,11 @@ def _local_names() -> tuple[str, ...]:
     return () if frame is None else frame.f_code.co_cellvars
 
 
-def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
+def _collect(
+    value: Any, out: list[tuple[Any, Any]], seen: set[int], records: composite.Records | None = None
+) -> None:
     kind = type(value)
+    records = composite.Records() if records is None else records
     if kind in (list, dict, TensorList):
         if id(value) in seen:
             return
@@ -713,12 +720,12 @@ def _collect(value: Any, out: list[tuple[Any, Any]], seen: set[int]) -> None:
         if kind is TensorList:
             return
         for item in value.values() if kind is dict else value:
-            _collect(item, out, seen)
+            _collect(item, out, seen, records)
     elif isinstance(value, tuple):
         for item in value:
-            _collect(item, out, seen)
-    elif composite.is_record(value) and id(value) not in seen:
+            _collect(item, out, seen, records)
+    elif id(value) not in seen and records.has(value):
         seen.add(id(value))
         out.append((value, composite.fields(value)))
         for item in composite.fields(value).values():
-            _collect(item, out, seen)
+            _collect(item, out, seen, records)

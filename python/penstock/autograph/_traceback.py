@@ -12,7 +12,7 @@ from penstock.autograph import _convert
 from penstock.autograph._state import Note, UnsetError, unset_name
 from penstock.errors import OperatorNotAllowedInGraphError
 
-__all__ = ["USER_LINES", "explained", "filtered"]
+__all__ = ["USER_LINES", "explained", "filtered", "hide_library"]
 
 
 def filtered(found: TracebackType | None) -> TracebackType | None:
@@ -39,6 +39,16 @@ def _users(found: TracebackType | None) -> TracebackType | None:
     return out
 
 
+def hide_library(error: Exception) -> None:
+    """Takes the frames of this package from an error that goes on from where it is caught.
+
+    One that a `with` or a bare `raise` sends on has the frames that it is given here, and those further out.
+    Where the filtering of tracebacks is off, all stay.
+    """
+    if debugging.is_traceback_filtering_enabled():
+        error.__traceback__ = _users(error.__traceback__)
+
+
 class _UserLines:
     """A context whose exceptions leave the function that it is in without a frame of this package."""
 
@@ -46,9 +56,8 @@ class _UserLines:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, found: TracebackType | None) -> None:
-        if isinstance(error, Exception) and debugging.is_traceback_filtering_enabled():
-            # An exception that goes on from a `with` has what it is given here, and nothing more.
-            error.__traceback__ = _users(found)
+        if isinstance(error, Exception):
+            hide_library(error)
 
 
 USER_LINES = _UserLines()

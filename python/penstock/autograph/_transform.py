@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable, Collection
 from typing import Any
 
@@ -25,15 +26,10 @@ from penstock.autograph._nodes import (
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
 from penstock.autograph._tree import DEFINITIONS, SCOPES, made, own_nodes, placed, places, point, walk
 
-__all__ = ["lower"]
+__all__ = ["AUGMENTED", "ELSE", "FOR", "IF", "TEST", "WHILE", "lower"]
 
-_IF, _ELSE, _WHILE, _FOR, _TEST = (
-    "if_body__",
-    "else_body__",
-    "while_body__",
-    "for_body__",
-    "loop_test__",
-)
+# The functions that converted code makes of parts of statements.
+IF, ELSE, WHILE, FOR, TEST = "if_body__", "else_body__", "while_body__", "for_body__", "loop_test__"
 
 
 def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.FunctionDef | ast.Lambda:
@@ -142,7 +138,7 @@ class _ItemAssignments:
             if called == "set_element_type" and isinstance(first, ast.Name) and first.id in self.names:
                 return self._rebound(first.id, s.value, s, first)
         if isinstance(s, ast.AugAssign) and (name := self._item(s.target)) and not binds_outside(s.value):
-            symbol = ast.Constant("i" + _AUGMENTED[type(s.op)])
+            symbol = ast.Constant("i" + AUGMENTED[type(s.op)])
             new = operation("update_item", s, symbol, later(s.value), load(name), *_indices(s.target))
             return self._rebound(name, new, s, s.target)
         for field in ("body", "orelse", "finalbody"):
@@ -186,7 +182,8 @@ def _index(node: ast.expr) -> ast.expr:
     return node
 
 
-_AUGMENTED = {
+# The names of the operators of augmented assignments.
+AUGMENTED: dict[type[ast.operator], str] = {
     ast.Add: "add",
     ast.Sub: "sub",
     ast.Mult: "mul",
@@ -338,7 +335,6 @@ class _Statements:
         return [s]
 
     def _assert(self, s: ast.Assert) -> list[ast.stmt]:
-        import copy
 
         if binds_outside(s):
             return [self.expressions.visit(s)]
@@ -375,7 +371,7 @@ class _Statements:
 
     def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
         """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
-        import copy
+        import copy  # start-up does without it
 
         after = self.liveness.after[id(s)]
         both = isinstance(test.op, ast.And)
@@ -398,11 +394,11 @@ class _Statements:
         second = self.facts.of(s.orelse) if s.orelse else _NOTHING
         entries, names = self._entries(first, second, after, after, s.lineno)
         keywords = self._keywords(first, second, names)
-        out = [define(_IF, self._inner(s.body, first), s)]
-        args = [self.expression(s.test), entries, load(_IF, s)]
+        out = [define(IF, self._inner(s.body, first), s)]
+        args = [self.expression(s.test), entries, load(IF, s)]
         if s.orelse:
-            out.append(define(_ELSE, self._inner(s.orelse, second), s.orelse[0]))
-            args.append(load(_ELSE, s))
+            out.append(define(ELSE, self._inner(s.orelse, second), s.orelse[0]))
+            args.append(load(ELSE, s))
         return [*out, self._emit("if_stmt", args, keywords, s)]
 
     def _while(self, s: ast.While) -> list[ast.stmt]:
@@ -421,12 +417,12 @@ class _Statements:
         test: ast.expr
         if bound:
             last = placed(ast.Return(s.test), where)
-            out.append(define(_TEST, self._inner([*before, last], self.facts.of([*before, last])), where))
-            test = load(_TEST)
+            out.append(define(TEST, self._inner([*before, last], self.facts.of([*before, last])), where))
+            test = load(TEST)
         else:
             test = later(self.expression(s.test))
-        out.append(define(_WHILE, self._inner(s.body, body), s))
-        out.append(self._emit("while_stmt", [test, load(_WHILE), entries], keywords, s))
+        out.append(define(WHILE, self._inner(s.body, body), s))
+        out.append(self._emit("while_stmt", [test, load(WHILE), entries], keywords, s))
         return [*out, *self.block(s.orelse)]
 
     def _for(self, s: ast.For) -> list[ast.stmt]:
@@ -439,12 +435,12 @@ class _Statements:
         keywords = self._keywords(facts, _NOTHING, names) + options + self._broken(s)
         if extra:
             keywords.append(ast.keyword("go_on", later(self.expression(extra[0]))))
-        out = [define(_FOR, self._inner([target, *s.body], facts), s, ITEM)]
+        out = [define(FOR, self._inner([target, *s.body], facts), s, ITEM)]
         if isinstance(s.iter, ast.Call):
             iterable = self.expressions.call(s.iter, "ci")
         else:
             iterable = self.expression(s.iter)
-        out.append(self._emit("for_stmt", [iterable, load(_FOR), entries], keywords, s))
+        out.append(self._emit("for_stmt", [iterable, load(FOR), entries], keywords, s))
         return [*out, *self.block(s.orelse)]
 
     def _match(self, s: ast.Match) -> list[ast.stmt]:
@@ -594,7 +590,7 @@ class _Statements:
 
     def _options(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
-        import copy
+        import copy  # start-up does without it
 
         for node in s.body:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
@@ -686,7 +682,6 @@ _STATEMENTS: dict[type, Callable[[_Statements, Any], list[ast.stmt]]] = {
 
 
 def _copied(node: ast.expr) -> ast.expr:
-    import copy
 
     new = copy.deepcopy(node)
     for inner in walk(new):

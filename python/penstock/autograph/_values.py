@@ -97,19 +97,20 @@ def _with_identity(old: Any, new: Any) -> Any:
     return new
 
 
-def freeze(value: Any) -> Any:
+def freeze(value: Any, records: composite.Records | None = None) -> Any:
     """A value, with the containers in it copied."""
     kind = type(value)
-    if kind is list:
-        return [freeze(v) for v in value]
-    if kind is dict:
-        return {k: freeze(v) for k, v in value.items()}
-    if isinstance(value, tuple):
-        return tuple.__new__(kind, [freeze(v) for v in value])
     if kind is TensorList:
         return value.copy()
-    if composite.is_record(value):
-        return with_fields(value, {k: freeze(v) for k, v in composite.fields(value).items()})
+    records = composite.Records() if records is None else records
+    if kind is list:
+        return [freeze(v, records) for v in value]
+    if kind is dict:
+        return {k: freeze(v, records) for k, v in value.items()}
+    if isinstance(value, tuple):
+        return tuple.__new__(kind, [freeze(v, records) for v in value])
+    if records.has(value):
+        return with_fields(value, {k: freeze(v, records) for k, v in composite.fields(value).items()})
     return value
 
 
@@ -144,7 +145,7 @@ def leaves_of(value: Any) -> list[Any] | None:
     return leaves if all(map(tensor_like, leaves)) else None
 
 
-def same(a: Any, b: Any) -> bool:
+def same(a: Any, b: Any, records: composite.Records | None = None) -> bool:
     """Whether two values need not be told apart: they are one object, or equal Python values."""
     if a is b:
         return True
@@ -153,11 +154,12 @@ def same(a: Any, b: Any) -> bool:
         return False
     if kind in (int, float, bool, str, bytes, complex):
         return bool(a == b) and repr(a) == repr(b)
+    records = composite.Records() if records is None else records
     if kind is list or isinstance(a, tuple):
-        return len(a) == len(b) and all(map(same, a, b))
+        return len(a) == len(b) and all(same(x, y, records) for x, y in zip(a, b, strict=True))
     if kind is dict:
-        return a.keys() == b.keys() and all(same(v, b[k]) for k, v in a.items())
-    return composite.is_record(a) and same(composite.fields(a), composite.fields(b))
+        return a.keys() == b.keys() and all(same(v, b[k], records) for k, v in a.items())
+    return records.has(a) and same(composite.fields(a), composite.fields(b), records)
 
 
 def zeros(spec: Any) -> Any:

@@ -147,7 +147,7 @@ def unconverted_modules(*more: str) -> frozenset[str]:
     >>> "my_plots" in tf.autograph.experimental.unconverted_modules("my_plots")
     True
     """
-    from penstock.autograph import _convert
+    from penstock.autograph import _convert  # start-up does without it
 
     if not all(isinstance(name, str) for name in more):
         raise TypeError(f"argument 'more' must be names of modules, got {more!r}")

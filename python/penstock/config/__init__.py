@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
 from penstock import _core
 from penstock._runtime.scope import Placement as _Placement, visible_devices as _visible
 from penstock.config import optimizer as optimizer, threading as threading
 
+if TYPE_CHECKING:
+    from penstock.config import experimental as experimental
+
 __all__ = [
     "LogicalDevice",
+    "LogicalDeviceConfiguration",
     "PhysicalDevice",
+    "experimental",
+    "experimental_functions_run_eagerly",
+    "experimental_run_functions_eagerly",
     "functions_run_eagerly",
+    "get_logical_device_configuration",
     "get_soft_device_placement",
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",
     "optimizer",
     "run_functions_eagerly",
+    "set_logical_device_configuration",
     "set_soft_device_placement",
     "set_visible_devices",
     "threading",
@@ -47,6 +57,83 @@ class LogicalDevice(NamedTuple):
 
     name: str
     device_type: str
+
+
+@dataclass(frozen=True)
+class LogicalDeviceConfiguration:
+    """What a logical device may use of its physical one.
+
+    Attributes:
+        memory_limit: MiB of memory, for a GPU; accepted.
+        experimental_priority: accepted.
+        experimental_device_ordinal: accepted.
+
+    >>> import penstock as tf
+    >>> tf.config.LogicalDeviceConfiguration(memory_limit=100).memory_limit
+    100
+    """
+
+    memory_limit: int | None = None
+    experimental_priority: int | None = None
+    experimental_device_ordinal: int | None = None
+
+
+def get_logical_device_configuration(device: PhysicalDevice) -> list[LogicalDeviceConfiguration] | None:
+    """Tell what `set_logical_device_configuration` said last of a device.
+
+    Args:
+        device: a device of `list_physical_devices`.
+
+    Returns:
+        The configurations, or None where none were set.
+
+    Raises:
+        ValueError: for a device that is not there.
+
+    >>> import penstock as tf
+    >>> tf.config.get_logical_device_configuration(tf.config.list_physical_devices("CPU")[0]) is None
+    True
+    """
+    found = _logical.get(_known(device))
+    return None if found is None else list(found)
+
+
+def set_logical_device_configuration(
+    device: PhysicalDevice, logical_devices: Sequence[LogicalDeviceConfiguration] | None
+) -> None:
+    """Let a device count as several, which all run on it.
+
+    Args:
+        device: a device of `list_physical_devices`.
+        logical_devices: a configuration for each; None for one.
+
+    Raises:
+        ValueError: for a device that is not there, or no configuration.
+
+    >>> import penstock as tf
+    >>> cpu = tf.config.list_physical_devices("CPU")[0]
+    >>> tf.config.set_logical_device_configuration(cpu, [tf.config.LogicalDeviceConfiguration()] * 2)
+    >>> len(tf.config.list_logical_devices("CPU"))
+    2
+    >>> tf.config.set_logical_device_configuration(cpu, None)
+    """
+    name = _known(device)
+    if logical_devices is None:
+        _logical.pop(name, None)
+    elif not logical_devices:
+        raise ValueError("argument 'logical_devices' must hold at least one configuration")
+    else:
+        _logical[name] = tuple(logical_devices)
+    _Placement.copies = {name: len(made) for name, made in _logical.items()}
+
+
+_logical: dict[str, tuple[LogicalDeviceConfiguration, ...]] = {}
+
+
+def _known(device: PhysicalDevice) -> str:
+    if device not in list_physical_devices():
+        raise ValueError(f"argument 'device' must be one of {list_physical_devices()}, got {device!r}")
+    return device.name
 
 
 def list_physical_devices(device_type: str | None = None) -> list[PhysicalDevice]:
@@ -79,9 +166,10 @@ def list_logical_devices(device_type: str | None = None) -> list[LogicalDevice]:
     '/device:CPU:0'
     """
     out: list[LogicalDevice] = []
-    for kind, _ in _visible():
-        number = sum(d.device_type == kind for d in out)
-        out.append(LogicalDevice(f"/device:{kind}:{number}", kind))
+    for kind, name in _visible():
+        for _ in range(_Placement.copies.get(name, 1)):
+            number = sum(d.device_type == kind for d in out)
+            out.append(LogicalDevice(f"/device:{kind}:{number}", kind))
     return [d for d in out if device_type in (None, d.device_type)]
 
 
@@ -153,6 +241,10 @@ def functions_run_eagerly() -> bool:
     return _core._functions_run_eagerly()
 
 
+experimental_run_functions_eagerly = run_functions_eagerly
+experimental_functions_run_eagerly = functions_run_eagerly
+
+
 def set_soft_device_placement(enabled: bool) -> None:
     """Set whether another device may stand in for one that is asked for and not there.
 
@@ -178,3 +270,12 @@ def get_soft_device_placement() -> bool:
     True
     """
     return _Placement.soft
+
+
+def __getattr__(name: str) -> object:
+    if name == "experimental":
+        import importlib  # no name of this module
+
+        # It builds on this module.
+        return importlib.import_module("penstock.config.experimental")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -43,7 +43,7 @@ else:
 
     def __getattr__(name: str) -> object:
         if name == "experimental":
-            import importlib
+            import importlib  # no name of this module
 
             return importlib.import_module("penstock.data.experimental")
         raise AttributeError(f"module 'penstock.data' has no attribute {name!r}")

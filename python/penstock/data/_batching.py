@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from penstock import _core, raw_ops
 from penstock._types.specs import TensorSpec
+from penstock._values.ragged import stacked
 from penstock.data._arguments import integer
 from penstock.data._functions import Traced
 from penstock.data._handles import ByHandle
@@ -153,7 +151,7 @@ def _refuse(first: list[Any], other: list[Any]) -> None:
 
 
 def stack_values(values: Sequence[Any]) -> Any:
-    """Tensors of one shape as one tensor; ragged tensors as one ragged tensor."""
+    """Tensors of one shape as one tensor, and composite values as one."""
     first = values[0]
     if first is None:
         return None
@@ -161,29 +159,7 @@ def stack_values(values: Sequence[Any]) -> Any:
         return raw_ops.stack(list(values))
     if isinstance(first, ByHandle):
         return Nested.of(values)
-    return stack_ragged(values, first.ragged_rank + 1, first.row_splits.dtype)
-
-
-def stack_ragged(values: Sequence[Any], levels: int, splits_dtype: Any) -> Any:
-    """Tensors, or ragged tensors, stacked as a ragged tensor with so many ragged dimensions."""
-    from penstock._values.ragged import RaggedTensor
-
-    flat: list[Any] = []
-    lengths: list[list[Any]] = [[] for _ in range(levels)]
-    for value in values:
-        if isinstance(value, RaggedTensor):
-            flat.append(value.flat_values)
-            own = [t.numpy() for t in value.nested_row_lengths()]
-            here = [np.array([len(own[0])]), *own]
-        else:
-            dims = value.shape.dims
-            flat.append(_reshaped(value, [math.prod(dims[:levels]), *dims[levels:]]))
-            here = [np.full(math.prod(dims[:k]), dims[k]) for k in range(levels)]
-        for level, more in zip(lengths, here, strict=True):
-            level.append(more)
-    nested = [_core._to_tensor(np.concatenate(level).astype(np.int64), _core.int64) for level in lengths]
-    made = RaggedTensor.from_nested_row_lengths(raw_ops.concat(flat, axis=0), nested, validate=False)
-    return made if splits_dtype == _core.int64 else made.with_row_splits_dtype(splits_dtype)
+    return first._stacked(values)
 
 
 def ragged(
@@ -198,7 +174,7 @@ def ragged(
             return None
         leaves = []
         for rank, values in zip(ranks, zip(*gathered, strict=True), strict=True):
-            leaves.append(stack_values(values) if not rank else stack_ragged(values, rank, dtype))
+            leaves.append(stack_values(values) if not rank else stacked(values, rank, dtype))
         return one(leaves)
 
     return run
@@ -293,7 +269,7 @@ def _apart(rows: Rows) -> Rows | None:
     if rows.stacked:
         sizes = {c.shape.dims[1] for c in present}
     else:
-        sizes = {len(c) if isinstance(c, _core.Tensor) else int(c.nrows()) for c in present}
+        sizes = {len(c) if isinstance(c, _core.Tensor) else int(c._row_count()) for c in present}
     if len(sizes) > 1:
         raise InvalidArgumentError(f"unbatch: the components of an element have {sorted(sizes)} rows")
     size = sizes.pop() if sizes else 0

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, overload
 
 from penstock import _core
+from penstock._runtime.scope import scoped
 from penstock._types.specs import TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.data import _elementwise, _grouping, _making
@@ -18,6 +19,7 @@ from penstock.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from penstock._types.aliases import BoolLike, DTypeLike, IntLike, Nested, PathLike, ShapeLike, TensorLike
     from penstock._types.specs import TypeSpec
+    from penstock._values.sparse import SparseTensor
     from penstock.data._iterator import Iterator, NumpyIterator, Steps
 
 __all__ = ["Dataset"]
@@ -76,11 +78,12 @@ class Dataset(Node, Generic[_T]):
         """
         return self._all_options()
 
+    @scoped
     def cardinality(self, name: str | None = None) -> _core.Tensor:
         """Count the elements without computing them.
 
         Args:
-            name: accepted and ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The number of elements, an `int64` scalar; `INFINITE_CARDINALITY`, or `UNKNOWN_CARDINALITY`.
@@ -120,7 +123,7 @@ class Dataset(Node, Generic[_T]):
         return True
 
     def __iter__(self) -> Iterator[_T]:
-        from penstock.data._iterator import GraphIterator, OwnedIterator
+        from penstock.data._iterator import GraphIterator, OwnedIterator  # start-up does without it
 
         if _core._is_tracing():
             made = self._on_host(lambda ds: [handle(OwnedIterator(ds))], [HANDLE])
@@ -129,7 +132,7 @@ class Dataset(Node, Generic[_T]):
 
     def _graph_steps(self) -> Steps:
         """What a loop of the graph goes over."""
-        from penstock.data._iterator import Blocks, Steps
+        from penstock.data._iterator import Blocks, Steps  # start-up does without it
 
         return (Blocks if self._structure.plain else Steps)(iter(self))
 
@@ -146,7 +149,7 @@ class Dataset(Node, Generic[_T]):
         >>> [int(x) for x in tf.data.Dataset.range(3).as_numpy_iterator()]
         [0, 1, 2]
         """
-        from penstock.data._iterator import NumpyIterator
+        from penstock.data._iterator import NumpyIterator  # start-up does without it
 
         if _core._is_tracing():
             raise RuntimeError("as_numpy_iterator() has no meaning while a function is traced")
@@ -1036,6 +1039,34 @@ class Dataset(Node, Generic[_T]):
             name=name,
         )
 
+    def sparse_batch(
+        self, batch_size: IntLike, row_shape: ShapeLike, name: str | None = None
+    ) -> Dataset[SparseTensor]:
+        """Put so many tensors at a time into the rows of a sparse tensor, with all their elements.
+
+        Args:
+            batch_size: how many elements; the last batch may have fewer.
+            row_shape: the shape of a row, which no element exceeds; None for extents that all share.
+            name: a name for the data set.
+
+        Returns:
+            A data set of sparse tensors of shape `[batch_size, *row_shape]`.
+
+        Raises:
+            TypeError: for elements that are not one tensor.
+            ValueError: where `row_shape` has another rank.
+            InvalidArgumentError: when it runs, for an element that is larger.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(1, 3).map(tf.range).sparse_batch(2, [3])
+        >>> tf.sparse.to_dense(next(iter(ds))).numpy().tolist()
+        [[0, 0, 0], [0, 1, 0]]
+        """
+        # What is made of data sets builds on this.
+        from penstock.data._more_experimental import sparse_batch
+
+        return sparse_batch(self, batch_size, row_shape, name)
+
     def ragged_batch(
         self,
         batch_size: IntLike,
@@ -1268,7 +1299,7 @@ class Dataset(Node, Generic[_T]):
 
         Args:
             transformation_func: takes a data set and gives one.
-            name: accepted and ignored.
+            name: of no effect: the function names what it makes.
 
         Returns:
             What the function gives, a data set.
@@ -1285,13 +1316,14 @@ class Dataset(Node, Generic[_T]):
             raise TypeError(f"argument 'transformation_func' must give a data set, got {found!r}")
         return found
 
+    @scoped
     def reduce(self, initial_state: Any, reduce_func: Callable[..., _R], name: str | None = None) -> _R:
         """Apply a function to a state and each element, one after the other.
 
         Args:
             initial_state: the state before the first element: a nest of tensors.
             reduce_func: takes the state and an element; gives the next state.
-            name: accepted and ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The last state, in the structure of `initial_state`.
@@ -1308,11 +1340,12 @@ class Dataset(Node, Generic[_T]):
             whole: Dataset[_R] = Dataset(*_making.reduce(self, initial_state, reduce_func))
             return whole.get_single_element()
 
+    @scoped
     def get_single_element(self, name: str | None = None) -> _T:
         """Take the only element.
 
         Args:
-            name: accepted and ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             The element.

@@ -10,11 +10,11 @@ from typing import IO, Any
 import numpy as np
 
 from penstock import _core
+from penstock._runtime.records import COMPRESSIONS, Reading, opened, records
 from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._dataset import Dataset
 from penstock.data._node import Kind
-from penstock.data._records import COMPRESSIONS, Reading, opened, records
 from penstock.data._rows import Pull, Rows
 from penstock.errors import InvalidArgumentError
 

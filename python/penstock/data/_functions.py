@@ -160,7 +160,7 @@ def _joint(a: Any, b: Any) -> Any:
 
 
 def _converted(func: Callable[..., Any]) -> Callable[..., Any]:
-    from penstock.autograph import convert_function
+    from penstock.autograph import convert_function  # start-up does without it
 
     return convert_function(func)
 

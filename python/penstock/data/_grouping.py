@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from penstock import _core, nest
+from penstock import _core, math, nest
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
@@ -190,8 +190,7 @@ def buckets(
             f"argument 'bucket_batch_sizes' must have {len(boundaries) + 1} sizes for {len(boundaries)} "
             f"boundaries, got {len(sizes)}"
         )
-    from penstock import math
-    from penstock.autograph import convert_function
+    from penstock.autograph import convert_function  # start-up does without it
 
     below = _core._to_tensor(boundaries, _core.int64)
     batch_sizes = _core._to_tensor(sizes, _core.int64)
@@ -209,7 +208,7 @@ def buckets(
         if pad_to_bucket_boundary:
             ends = _core._to_tensor([b - 1 for b in boundaries] or [0], _core.int64)
             count = len(boundaries)
-            from penstock.debugging import Assert
+            from penstock.debugging import Assert  # start-up does without it
 
             Assert(
                 math.less(key, count),

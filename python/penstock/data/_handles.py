@@ -17,7 +17,7 @@ import numpy as np
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import results
-from penstock._types.specs import TensorSpec
+from penstock._types.specs import Composite, TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.errors import FailedPreconditionError
 
@@ -71,12 +71,10 @@ def held(tensor: Any) -> Any:
     return kept.value
 
 
-class ByHandle:
+class ByHandle(Composite):
     """A composite value whose only part is a handle: what is the same for data sets and iterators."""
 
     __slots__ = ()
-
-    _type_spec: Any
 
     def _with_spec(self, element_spec: Any) -> Any:
         """What its handle stands for, as of another specification."""

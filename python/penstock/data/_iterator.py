@@ -116,7 +116,7 @@ class Iterator(ByHandle, abc.ABC, Generic[_T]):
         >>> bool(iter(tf.data.Dataset.range(0)).get_next_as_optional().has_value())
         False
         """
-        from penstock._values.optional import Optional
+        from penstock._values.optional import Optional  # start-up does without it
 
         if _core._is_tracing():
             return flow.cond(
@@ -165,7 +165,7 @@ class Iterator(ByHandle, abc.ABC, Generic[_T]):
 
     @property
     def _type_spec(self) -> Any:
-        from penstock.data._specs import IteratorSpec
+        from penstock.data._specs import IteratorSpec  # start-up does without it
 
         return IteratorSpec(self.element_spec)
 
@@ -191,7 +191,7 @@ class OwnedIterator(Iterator[Any]):
     __slots__ = ("_count", "_dataset", "_lock", "_read", "_seeds")
 
     # What a checkpoint calls its place. TensorFlow's is a tensor that only TensorFlow can read.
-    _checkpoint_part = "PENSTOCK_ITERATOR"
+    _checkpoint_part = ("PENSTOCK_ITERATOR", ("",))
 
     def __init__(self, dataset: Node) -> None:
         super().__init__(expect(dataset, Node, "dataset", "a tf.data.Dataset")._structure)
@@ -209,10 +209,10 @@ class OwnedIterator(Iterator[Any]):
     def _trackable_children(self) -> dict[str, Any]:
         return {}
 
-    def _save_state(self) -> _core.Tensor:
+    def _save_state(self) -> tuple[_core.Tensor]:
         """Where it is, for `_restore_state`: a `string` scalar."""
         with self._lock:
-            return _core._to_tensor(json.dumps([self._seeds, self._count]))
+            return (_core._to_tensor(json.dumps([self._seeds, self._count])),)
 
     def _restore_state(self, state: TensorLike) -> None:
         """Goes on where an iterator of this data set was.
@@ -437,7 +437,7 @@ class NumpyIterator:
         >>> [int(x) for x in it] == rest
         True
         """
-        return self._iterator._save_state()
+        return self._iterator._save_state()[0]
 
     def restore(self, state: TensorLike) -> None:
         """Go on where an iterator of this data set was.

@@ -40,7 +40,7 @@ class Nested(ByHandle):
             raise TypeError(f"data sets that are stacked must have elements of one type, got {found}")
         return cls(items, DatasetSpec(spec.element_spec, [len(items), *spec.dataset_shape.dims]))
 
-    def nrows(self) -> int:
+    def _row_count(self) -> int:
         """How many there are."""
         return len(self)
 

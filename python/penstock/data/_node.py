@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator as PyIterator, Sequence
 from typing import Any, ClassVar, NamedTuple
 
 from penstock import _core, raw_ops
+from penstock._types.specs import own_spec
 from penstock.data._functions import Traced
 from penstock.data._handles import HANDLE, ByHandle, handle, held, in_graph
 from penstock.data._options import Options
@@ -168,7 +169,7 @@ class Node(ByHandle):
     @property
     def _type_spec(self) -> Any:
         if self._spec is None:
-            from penstock.data._specs import DatasetSpec
+            from penstock.data._specs import DatasetSpec  # start-up does without it
 
             self._spec = DatasetSpec(self._structure.spec)
         return self._spec
@@ -208,8 +209,9 @@ def _symbolic_in(value: Any) -> list[Any]:
         return [value] if value._is_symbolic else []
     if isinstance(value, Traced):
         return [leaf for leaf in value.captures if isinstance(leaf, _core.Tensor) and leaf._is_symbolic]
-    if hasattr(type(value), "_type_spec"):
-        return [leaf for leaf in value._type_spec.to_tensors(value) if leaf._is_symbolic]
+    spec = own_spec(value)
+    if spec is not None:
+        return [leaf for leaf in spec.to_tensors(value) if leaf._is_symbolic]
     return []
 
 

@@ -23,6 +23,10 @@ class _Settings:
 
     _names: tuple[str, ...] = ()
 
+    def __init_subclass__(cls) -> None:
+        for name in cls._names:
+            setattr(cls, name, None)
+
     def __init__(self) -> None:
         for name in self._names:
             object.__setattr__(self, name, None)
@@ -119,6 +123,7 @@ class Options(_Settings):
         "experimental_distribute",
         "experimental_external_state_policy",
         "experimental_optimization",
+        "experimental_service",
         "experimental_slack",
         "experimental_symbolic_checkpoint",
         "experimental_threading",

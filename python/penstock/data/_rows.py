@@ -78,7 +78,7 @@ def one(leaves: list[Any]) -> Rows:
     return Rows(1, leaves, False)
 
 
-def _as_column(column: Any) -> Any:
+def as_column(column: Any) -> Any:
     """A leaf as a column of one row."""
     return column if column is None else raw_ops.expand_dims(column, axis=0)
 
@@ -95,7 +95,7 @@ def joined(parts: Sequence[Rows]) -> Rows:
         elif all(not p.stacked for p in parts):
             columns.append(raw_ops.stack([p.columns[i] for p in parts]))
         else:
-            pieces = [p.columns[i] if p.stacked else _as_column(p.columns[i]) for p in parts]
+            pieces = [p.columns[i] if p.stacked else as_column(p.columns[i]) for p in parts]
             columns.append(raw_ops.concat(pieces, axis=0))
     return Rows(count, columns)
 

@@ -1,6 +1,6 @@
 """Data sets in files: what `save`, `snapshot` and `cache` write and `load` reads.
 
-All of them are files of records with checksums (see `_records`) whose names begin alike. The file whose
+All of them are files of records with checksums (`_runtime.records`) whose names begin alike. The file whose
 name ends in `.index` has one record, JSON: the specification of the elements, how the other files are
 compressed, and the name of each, the number of its elements and a checksum over all of its records. It is
 written last. A record of the other files, the *shards*, holds rows (see `_rows`): their number and whether
@@ -23,10 +23,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from penstock import _core, nest, raw_ops
+from penstock._runtime.records import Reading, Sink, framed, opened, records
 from penstock._types.ragged_spec import RaggedTensorSpec
+from penstock._types.sparse_spec import SparseTensorSpec
 from penstock._types.specs import TensorSpec
 from penstock.data._functions import EachRow, Traced
-from penstock.data._records import Reading, Sink, framed, opened, records
 from penstock.data._rows import Pull, Rows, one
 from penstock.data._structure import NoneTensorSpec, Structure
 from penstock.errors import DataLossError, InvalidArgumentError, NotFoundError
@@ -484,6 +485,10 @@ def _tensor(content: _Content, dtype: Any) -> Any:
     )
 
 
+# What a leaf of a saved specification is.
+_SPECS = {"tensor": TensorSpec, "ragged": RaggedTensorSpec, "sparse": SparseTensorSpec}
+
+
 def portable(spec: Any) -> Any:
     """A specification as what JSON has."""
     if isinstance(spec, dict):
@@ -494,6 +499,8 @@ def portable(spec: Any) -> Any:
         return {"none": True}
     if isinstance(spec, TensorSpec):
         return {"tensor": [spec.shape.dims, spec.dtype.name]}
+    if isinstance(spec, SparseTensorSpec):
+        return {"sparse": [spec.shape.dims, spec.dtype.name]}
     if isinstance(spec, RaggedTensorSpec):
         return {"ragged": [spec.shape.dims, spec.dtype.name, spec.ragged_rank, spec.row_splits_dtype.name]}
     raise TypeError(f"save: elements of {spec} cannot be saved")
@@ -507,7 +514,7 @@ def _spec(portable: Any) -> Any:
         return tuple(map(_spec, parts))
     if kind == "none":
         return NoneTensorSpec()
-    return TensorSpec(*parts) if kind == "tensor" else RaggedTensorSpec(*parts)
+    return _SPECS[kind](*parts)
 
 
 def check(spec: Any, found: Any, path: str) -> None:

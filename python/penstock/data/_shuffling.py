@@ -108,7 +108,7 @@ def buffer(size: Any) -> float:
 
 
 def _log(count: int, size: float) -> None:
-    import logging
+    import logging  # start-up does without it
 
     of = "" if size == math.inf else f" of {size}"
     logging.getLogger("penstock").warning(

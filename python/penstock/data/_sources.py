@@ -115,7 +115,7 @@ def slices(*leaves: Any) -> Pull:
 
 
 def _length(leaf: Any) -> int:
-    return len(leaf) if isinstance(leaf, _core.Tensor) else int(leaf.nrows())
+    return len(leaf) if isinstance(leaf, _core.Tensor) else int(leaf._row_count())
 
 
 def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:

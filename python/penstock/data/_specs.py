@@ -46,8 +46,8 @@ class DatasetSpec(ElementSpec):
     @property
     def value_type(self) -> type:
         """`tf.data.Dataset`, or the class of stacks."""
-        from penstock.data._dataset import Dataset
-        from penstock.data._nested import Nested
+        from penstock.data._dataset import Dataset  # start-up does without it
+        from penstock.data._nested import Nested  # start-up does without it
 
         return Nested if self._shape.rank else Dataset
 
@@ -134,7 +134,7 @@ class IteratorSpec(ElementSpec):
     @property
     def value_type(self) -> type:
         """`tf.data.Iterator`."""
-        from penstock.data._iterator import Iterator
+        from penstock.data._iterator import Iterator  # start-up does without it
 
         return Iterator
 
@@ -182,7 +182,7 @@ class IteratorSpec(ElementSpec):
         >>> int(next(spec.from_tensors(iter(spec.to_tensors(numbers)))))
         0
         """
-        from penstock.data._iterator import GraphIterator
+        from penstock.data._iterator import GraphIterator  # start-up does without it
 
         tensor = next(tensors)
         at_hand = isinstance(tensor, _core.Tensor) and not tensor._is_symbolic

@@ -6,8 +6,9 @@ import functools
 import itertools
 import random
 import threading
+import warnings
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from penstock import _core
 from penstock.data._arguments import integer
 from penstock.data._functions import EachRow, Traced
-from penstock.data._rows import CHUNK_BYTES, Pull, Reader, Rows, joined, one
+from penstock.data._rows import CHUNK_BYTES, Pull, Reader, Rows, as_column, joined, one
 from penstock.data._sources import MOST
 from penstock.data._threads import AUTOTUNE, Ahead, Call, Crew, count_of, processors
 from penstock.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
@@ -195,6 +196,8 @@ def repeat(source: Source, count: Any) -> Pull:
                 some = True
                 return rows
             pull = None
+            if not some or source._size() == 0:
+                left = 0
 
     return run
 
@@ -393,26 +396,41 @@ def prefetched(source: Source, buffer_size: Any) -> Pull:
 
 def unique(source: Source) -> Pull:
     """The elements that did not come before."""
-    read = Reader(source._open())
+    pull: Pull = source._open()
     seen: set[Any] = set()
 
     def run(limit: int) -> Rows | None:
-        while (leaves := read()) is not None:
-            key = tuple(_key(leaf) for leaf in leaves)
-            if key not in seen:
-                seen.add(key)
-                return one(leaves)
+        while (rows := pull(limit)) is not None:
+            fresh = []
+            for i, key in enumerate(_keys(rows)):
+                if key not in seen:
+                    seen.add(key)
+                    fresh.append(i)
+            if len(fresh) == rows.count:
+                return rows
+            if fresh:
+                return rows.taken(np.array(fresh))
         return None
 
     return run
 
 
-def _key(leaf: Any) -> Any:
-    if leaf is None:
-        return None
-    values = np.asarray(leaf.numpy())
-    content = str(values.tolist()) if leaf.dtype == _core.string else values.tobytes()
-    return content, tuple(leaf.shape.dims)
+def _keys(rows: Rows) -> Iterable[Any]:
+    """For each element what it is equal by: shapes and bytes."""
+    if not rows.columns:
+        return [()] * rows.count
+    columns = rows.columns if rows.stacked else map(as_column, rows.columns)
+    return zip(*(_contents(c, rows.count) for c in columns), strict=True)
+
+
+def _contents(column: Any, count: int) -> list[Any]:
+    """For each row of a column its shape and content."""
+    if column is None:
+        return [None] * count
+    values, shape = column.numpy(), tuple(column.shape.dims[1:])
+    if column.dtype == _core.string:
+        return [(shape, repr(row.tolist() if shape else row)) for row in values]
+    return [(shape, row.tobytes()) for row in values]
 
 
 def scanned(source: Source, function: Traced, size: int, *state: Any) -> Pull:
@@ -443,8 +461,6 @@ def without_errors(source: Source, log_warning: bool) -> Pull:
                 raise
             except Exception as error:
                 if log_warning:
-                    import warnings
-
                     warnings.warn(f"an error in a data set was ignored: {error}", stacklevel=2)
 
     return run

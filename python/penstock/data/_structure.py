@@ -13,8 +13,7 @@ from typing import Any
 from penstock import _core, nest
 from penstock._types.argument_names import expect
 from penstock._types.composite import is_composite, is_record
-from penstock._types.shape import TensorShape
-from penstock._types.specs import TensorSpec, TypeSpec
+from penstock._types.specs import Stackable, TensorSpec, TypeSpec
 from penstock.data._handles import ByHandle
 from penstock.errors import InvalidArgumentError
 
@@ -68,7 +67,7 @@ def converted(value: Any, what: str) -> Any:
     if value is None or (is_composite(value) and not is_record(value)):
         return value.read_value() if isinstance(value, _core._Variable) else value
     if isinstance(value, list) and value and all(isinstance(item, ByHandle) for item in value):
-        from penstock.data._nested import Nested
+        from penstock.data._nested import Nested  # start-up does without it
 
         return Nested.of(value)
     try:
@@ -248,15 +247,10 @@ def row_spec(spec: Any, what: str) -> Any:
         ValueError: for scalars.
         TypeError: for what has no rows.
     """
-    from penstock._types.ragged_spec import RaggedTensorSpec
-
     if isinstance(spec, NoneTensorSpec):
         return spec
-    if isinstance(spec, RaggedTensorSpec):
-        shape = spec.shape if spec.shape.dims is None else TensorShape(spec.shape.dims[1:])
-        if spec.ragged_rank == 1:
-            return TensorSpec(shape, spec.dtype)
-        return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+    if isinstance(spec, Stackable):
+        return spec._row_spec()
     stack = getattr(spec, "dataset_shape", None)
     if stack is not None and stack.rank:
         return type(spec)(spec.element_spec, stack.dims[1:])
@@ -274,13 +268,10 @@ def batched_spec(spec: Any, size: int | None, what: str) -> Any:
     Raises:
         TypeError: for what cannot be stacked.
     """
-    from penstock._types.ragged_spec import RaggedTensorSpec
-
     if isinstance(spec, NoneTensorSpec):
         return spec
-    if isinstance(spec, RaggedTensorSpec):
-        shape = spec.shape if spec.shape.dims is None else TensorShape([size, *spec.shape.dims])
-        return RaggedTensorSpec(shape, spec.dtype, spec.ragged_rank + 1, spec.row_splits_dtype)
+    if isinstance(spec, Stackable):
+        return spec._stacked_spec(size)
     stack = getattr(spec, "dataset_shape", None)
     if stack is not None:
         return type(spec)(spec.element_spec, [size, *stack.dims])

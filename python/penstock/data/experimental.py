@@ -8,11 +8,33 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import _core
 from penstock._runtime.public_names import publish as _publish
+from penstock._runtime.records import COMPRESSIONS, Sink, framed
 from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec
+from penstock._values.optional import Optional as Optional
 from penstock.data import Dataset
 from penstock.data._arguments import integer
 from penstock.data._elementwise import AT, COUNTED
+from penstock.data._more_experimental import (
+    AutotuneAlgorithm as AutotuneAlgorithm,
+    DatasetInitializer as DatasetInitializer,
+    ExternalStatePolicy as ExternalStatePolicy,
+    Reducer as Reducer,
+    copy_to_device as copy_to_device,
+    dense_to_sparse_batch as dense_to_sparse_batch,
+    from_list as from_list,
+    from_variant as from_variant,
+    get_next_as_optional as get_next_as_optional,
+    get_structure as get_structure,
+    group_by_reducer as group_by_reducer,
+    index_table_from_dataset as index_table_from_dataset,
+    load as load,
+    pad_to_cardinality as pad_to_cardinality,
+    save as save,
+    snapshot as snapshot,
+    table_from_dataset as table_from_dataset,
+    to_variant as to_variant,
+)
 from penstock.data._node import INFINITE, UNKNOWN
 from penstock.data._options import (
     AutoShardPolicy as AutoShardPolicy,
@@ -21,7 +43,6 @@ from penstock.data._options import (
     OptimizationOptions as OptimizationOptions,
     ThreadingOptions as ThreadingOptions,
 )
-from penstock.data._records import COMPRESSIONS, Sink, framed
 from penstock.data._specs import DatasetSpec
 
 if TYPE_CHECKING:
@@ -32,12 +53,17 @@ __all__ = [
     "INFINITE_CARDINALITY",
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
+    "AutotuneAlgorithm",
     "AutotuneOptions",
     "Counter",
+    "DatasetInitializer",
     "DatasetStructure",
     "DistributeOptions",
+    "ExternalStatePolicy",
     "OptimizationOptions",
+    "Optional",
     "RandomDataset",
+    "Reducer",
     "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
@@ -45,19 +71,33 @@ __all__ = [
     "bucket_by_sequence_length",
     "cardinality",
     "choose_from_datasets",
+    "copy_to_device",
     "dense_to_ragged_batch",
+    "dense_to_sparse_batch",
     "enumerate_dataset",
+    "from_list",
+    "from_variant",
+    "get_next_as_optional",
     "get_single_element",
+    "get_structure",
+    "group_by_reducer",
     "group_by_window",
     "ignore_errors",
+    "index_table_from_dataset",
+    "load",
     "map_and_batch",
+    "pad_to_cardinality",
     "parallel_interleave",
     "prefetch_to_device",
     "rejection_resample",
     "sample_from_datasets",
+    "save",
     "scan",
     "shuffle_and_repeat",
+    "snapshot",
+    "table_from_dataset",
     "take_while",
+    "to_variant",
     "unbatch",
     "unique",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import glob as _glob
 import os
 import shutil
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from penstock import errors as _errors
+from penstock._runtime.os_errors import engine_errors
 
 __all__ = [
     "GFile",
@@ -31,21 +31,6 @@ __all__ = [
 ]
 
 Name: TypeAlias = str | bytes | os.PathLike[str]
-
-
-@contextlib.contextmanager
-def _engine_errors() -> Iterator[None]:
-    """Turn errors of the operating system into those that programs for TensorFlow expect."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise _errors.NotFoundError(None, None, str(error)) from error
-    except FileExistsError as error:
-        raise _errors.AlreadyExistsError(None, None, str(error)) from error
-    except PermissionError as error:
-        raise _errors.PermissionDeniedError(None, None, str(error)) from error
-    except OSError as error:
-        raise _errors.FailedPreconditionError(None, None, str(error)) from error
 
 
 def _path(name: Name) -> Path:
@@ -118,7 +103,7 @@ def listdir(path: Name) -> list[str]:
     >>> tf.io.gfile.listdir(tempfile.mkdtemp())
     []
     """
-    with _engine_errors():
+    with engine_errors():
         return sorted(entry.name for entry in _path(path).iterdir())
 
 
@@ -153,7 +138,7 @@ def mkdir(path: Name) -> None:
     >>> import penstock as tf
     >>> tf.io.gfile.mkdir(os.path.join(tempfile.mkdtemp(), "new"))
     """
-    with _engine_errors():
+    with engine_errors():
         _path(path).mkdir()
 
 
@@ -167,7 +152,7 @@ def makedirs(path: Name) -> None:
     >>> import penstock as tf
     >>> tf.io.gfile.makedirs(os.path.join(tempfile.mkdtemp(), "a", "b"))
     """
-    with _engine_errors():
+    with engine_errors():
         _path(path).mkdir(parents=True, exist_ok=True)
 
 
@@ -184,7 +169,7 @@ def remove(path: Name) -> None:
     >>> import penstock as tf
     >>> tf.io.gfile.remove(tempfile.mkstemp()[1])
     """
-    with _engine_errors():
+    with engine_errors():
         _path(path).unlink()
 
 
@@ -201,7 +186,7 @@ def rmtree(path: Name) -> None:
     >>> import penstock as tf
     >>> tf.io.gfile.rmtree(tempfile.mkdtemp())
     """
-    with _engine_errors():
+    with engine_errors():
         shutil.rmtree(_path(path))
 
 
@@ -228,7 +213,7 @@ def copy(src: Name, dst: Name, overwrite: bool = False) -> None:
     >>> tf.io.gfile.copy(path, path + ".copy")
     """
     _check_free(_path(dst), overwrite)
-    with _engine_errors():
+    with engine_errors():
         shutil.copyfile(_path(src), _path(dst))
 
 
@@ -250,7 +235,7 @@ def rename(src: Name, dst: Name, overwrite: bool = False) -> None:
     >>> tf.io.gfile.rename(path, path + ".new")
     """
     _check_free(_path(dst), overwrite)
-    with _engine_errors():
+    with engine_errors():
         _path(src).replace(_path(dst))
 
 
@@ -279,7 +264,7 @@ def stat(path: Name) -> FileStatistics:
     >>> tf.io.gfile.stat(tempfile.mkstemp()[1]).length
     0
     """
-    with _engine_errors():
+    with engine_errors():
         found = _path(path).stat()
     return FileStatistics(found.st_size, found.st_mtime_ns, isdir(path))
 
@@ -352,7 +337,7 @@ class GFile:
 
     def _opened(self) -> IO[Any]:
         if self._file is None:
-            with _engine_errors():
+            with engine_errors():
                 encoding = None if "b" in self._mode else "utf-8"
                 self._file = Path(self._name).open(self._mode, encoding=encoding)  # noqa: SIM115
         return self._file

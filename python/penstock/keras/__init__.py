@@ -1,9 +1,9 @@
 """Keras 3 from PyPI on this engine.
 
 The module has the names of `keras`, with the additions that `tf.keras` has in TensorFlow. Keras is not part
-of this package: `pip install penstock[keras]`. It chooses its backend once, when it is first imported in a
-process. So this module, or `penstock` with `KERAS_BACKEND=penstock` in the environment, is to be imported
-before `keras`.
+of this package: `pip install penstock-engine[keras]`. It chooses its backend once, when it is first imported
+in a process. So this module is to be imported before `keras`, or Python started with `KERAS_BACKEND=penstock`
+in the environment.
 
 >>> import penstock as tf
 >>> model = tf.keras.Sequential([tf.keras.Input([3]), tf.keras.layers.Dense(2)])
@@ -27,7 +27,8 @@ except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "keras":
         raise
     raise ModuleNotFoundError(
-        "penstock.keras is Keras from PyPI, which is not installed: pip install penstock[keras]", name="keras"
+        "penstock.keras is Keras from PyPI, which is not installed: pip install penstock-engine[keras]",
+        name="keras",
     ) from None
 
 __all__ = [name for name in dir(_keras) if not name.startswith("_")]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from penstock import _core
 from penstock._control.flow import init_scope
 from penstock._runtime.conversion import constant, convert_to_tensor
+from penstock._runtime.os_errors import engine_errors
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -51,7 +52,7 @@ class KeyValueTensorInitializer:
             values: as many values, of any dtype.
             key_dtype: the dtype of the keys; by default that which they have.
             value_dtype: the dtype of the values; by default that which they have.
-            name: accepted and ignored.
+            name: of no effect: it is no operation of a graph.
 
         Raises:
             ValueError: where there are not as many values as keys.
@@ -125,14 +126,16 @@ class TextFileInitializer(KeyValueTensorInitializer):
             value_index: the column of the values, or a constant of `TextFileIndex`.
             vocab_size: how many lines to read; by default, and for -1, all.
             delimiter: what is between columns.
-            name: accepted and ignored.
+            name: of no effect: it is no operation of a graph.
             value_index_offset: what is added to the number of a line where that is the value.
 
         Raises:
-            FileNotFoundError: where there is no such file.
+            NotFoundError: where there is no such file.
+            FailedPreconditionError: for a directory.
             ValueError: for a line that lacks the column, or is no number where one is expected.
         """
-        lines = Path(os.fsdecode(filename)).read_bytes().splitlines()
+        with engine_errors():
+            lines = Path(os.fsdecode(filename)).read_bytes().splitlines()
         if vocab_size is not None and vocab_size != -1:
             if not 0 < vocab_size <= len(lines):
                 raise ValueError(

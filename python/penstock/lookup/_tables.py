@@ -1,7 +1,9 @@
 """Tables that give a value for each key.
 
-A table of constants is two vectors, the keys in order: a lookup is a binary search. A table that changes is
-two variables: its operations find what keys have in common by hashing all of them.
+A table is a map of the engine, held by a variable of dtype `resource`: a trace refers to the table and not
+to what is in it, operations on it keep the order of the program, and each is one step for all threads.
+
+Keys are equal where their bits are.
 """
 
 from __future__ import annotations
@@ -11,37 +13,39 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops, strings
 from penstock._control.flow import init_scope
 from penstock._core import DType
-from penstock._ops.arithmetic import equal
 from penstock._ops.casts import cast
-from penstock._ops.creation import fill, range as range_, zeros
-from penstock._ops.elementwise import minimum
-from penstock._ops.indexing import boolean_mask, gather, where
-from penstock._ops.segments import unsorted_segment_max
-from penstock._ops.shapes import concat, expand_dims, identity, reshape, shape, size
-from penstock._ops.sorting import unique
-from penstock._runtime.arguments import integer, results
+from penstock._ops.creation import zeros
+from penstock._runtime.arguments import integer
 from penstock._runtime.conversion import constant, convert_to_tensor
+from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.variable import Variable
-from penstock.errors import FailedPreconditionError, InvalidArgumentError
 from penstock.lookup._initializers import KeyValueTensorInitializer
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
 
-__all__ = ["DenseHashTable", "MutableHashTable", "StaticHashTable", "StaticVocabularyTable"]
+__all__ = [
+    "DenseHashTable",
+    "MutableHashTable",
+    "StaticHashTable",
+    "StaticVocabularyTable",
+    "Table",
+    "restored",
+]
 
 
-class _Table:
+class Table:
     """What all tables have."""
 
-    def __init__(self, key_dtype: DTypeLike, value_dtype: DTypeLike, default_value: Any, name: str | None):
-        self._key_dtype, self._value_dtype = DType(key_dtype), DType(value_dtype)
-        with init_scope():
-            self._default = convert_to_tensor(default_value, dtype=self._value_dtype)
-        self._name = name or "table"
+    # Set by each kind.
+    _key_dtype: DType
+    _value_dtype: DType
+    _name: str
 
     @property
     def key_dtype(self) -> DType:
@@ -58,17 +62,163 @@ class _Table:
         """The name."""
         return self._name
 
-    def _checked(self, keys: TensorLike, argument: str = "keys") -> _core.Tensor:
-        result = convert_to_tensor(keys, dtype_hint=self._key_dtype)
-        if result.dtype != self._key_dtype:
-            raise TypeError(
-                f"argument '{argument}' must be of dtype {self._key_dtype.name}, the table's keys, "
-                f"got {result.dtype.name}"
-            )
-        return result
+    def _trackable_children(self) -> dict[str, Any]:
+        return {}
+
+    def _described(self, variable: Callable[[Any], int], node: Callable[[Any], int]) -> dict[str, Any]:
+        """What is saved of it, with the numbers of variables and of tables that it owns."""
+        raise NotImplementedError
+
+    def _restore(self, saved: dict[str, Any], variables: list[Any], node: Callable[[int], Any]) -> None:
+        """Become what `_described` gave."""
+        raise NotImplementedError
+
+    def _checked(self, keys: TensorLike) -> _core.Tensor:
+        return _of_dtype(keys, self._key_dtype, "keys", "the table's keys")
 
 
-class StaticHashTable(_Table):
+def _of_dtype(value: TensorLike, dtype: DType, argument: str, what: str) -> _core.Tensor:
+    """A tensor of a dtype, which values of Python take."""
+    result = convert_to_tensor(value, dtype_hint=dtype)
+    if result.dtype != dtype:
+        raise TypeError(
+            f"argument '{argument}' must be of dtype {dtype.name}, {what}, got {result.dtype.name}"
+        )
+    return result
+
+
+def _extents(value: _core.Tensor) -> list[int]:
+    """The extents of a tensor that is known."""
+    return [n for n in value.shape.as_list() if n is not None]
+
+
+class _HashTable(Table):
+    """A table whose keys and values the engine holds: each is a row of one shape."""
+
+    _default: _core.Tensor
+    _table: Variable
+    _key_shape: TensorShape
+
+    def _create(
+        self, keys: _core.Tensor, values: _core.Tensor, default: _core.Tensor, name: str, key_rank: int = 0
+    ) -> None:
+        """Hold these keys and values, a row for each."""
+        self._key_dtype, self._value_dtype, self._name = keys.dtype, values.dtype, name
+        self._default, self._key_shape = default, keys.shape[1:]
+        made = raw_ops.table_of(keys, values, key_rank=key_rank)
+        self._table = Variable(made, trainable=False, name=name)
+
+    @property
+    def resource_handle(self) -> Variable:
+        """The variable that holds the table."""
+        return self._table
+
+    @property
+    def default_value(self) -> _core.Tensor:
+        """The value of a key that is not there."""
+        return self._default
+
+    @property
+    def _key_rank(self) -> int:
+        return len(self._key_shape.as_list())
+
+    def _found(self, keys: Any, default: _core.Tensor, each: bool, name: str | None) -> Any:
+        if isinstance(keys, RaggedTensor):
+            return keys.with_flat_values(self._found(keys.flat_values, default, each, name))
+        return raw_ops.table_find(
+            self._table.read_value(),
+            self._checked(keys),
+            default,
+            key_rank=self._key_rank,
+            each=each,
+            name=name,
+        )
+
+    def lookup(self, keys: TensorLike | RaggedTensor, name: str | None = None) -> Any:
+        """Give the value of each key.
+
+        Args:
+            keys: the keys, in a tensor of any shape or a ragged one.
+            name: a name for the result in a graph.
+
+        Returns:
+            The values, in the shape of `keys` and that of a value; of those that are not there the default.
+
+        Raises:
+            TypeError: for keys of another dtype.
+
+        >>> import penstock as tf
+        >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+        >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
+        >>> table.lookup(tf.constant(["b", "c"])).numpy().tolist()
+        [2, -1]
+        """
+        return self._found(keys, self._default, False, name)
+
+    def __getitem__(self, keys: TensorLike | RaggedTensor) -> Any:
+        """The value of each key, as `lookup` gives it."""
+        return self._found(keys, self._default, False, None)
+
+    def size(self, name: str | None = None) -> _core.Tensor:
+        """Give the number of keys.
+
+        Args:
+            name: a name for the result in a graph.
+
+        Returns:
+            A scalar `int64`.
+
+        >>> import penstock as tf
+        >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+        >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
+        >>> int(table.size())
+        2
+        """
+        return raw_ops.table_size(self._table.read_value(), name=name)
+
+    def export(self, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
+        """Give all keys and their values.
+
+        Args:
+            name: a name for the results in a graph.
+
+        Returns:
+            The keys and their values, a row for each: in the order in which they came, but where a key is
+            removed, the last takes its place.
+
+        >>> import penstock as tf
+        >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
+        >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
+        >>> [part.numpy().tolist() for part in table.export()]
+        [[b'a', b'b'], [1, 2]]
+        """
+        return raw_ops.table_export(
+            self._table.read_value(),
+            key_dtype=self._key_dtype,
+            value_dtype=self._value_dtype,
+            key_shape=self._key_shape,
+            value_shape=self._default.shape,
+            name=name,
+        )
+
+    def _described(self, variable: Callable[[Any], int], node: Callable[[Any], int]) -> dict[str, Any]:
+        default = Variable(self._default, trainable=False, name="default")
+        return {
+            "name": self._name,
+            "variable": variable(self._table),
+            "default": variable(default),
+            "key_dtype": self._key_dtype.name,
+            "key_shape": self._key_shape.as_list(),
+        }
+
+    def _restore(self, saved: dict[str, Any], variables: list[Any], node: Callable[[int], Any]) -> None:
+        self._name, self._table = saved["name"], variables[saved["variable"]]
+        self._default = variables[saved["default"]].read_value()
+        self._key_dtype, self._value_dtype = DType(saved["key_dtype"]), self._default.dtype
+        self._key_shape = TensorShape(saved["key_shape"])
+
+
+class StaticHashTable(_HashTable):
     """A table that does not change.
 
     >>> import penstock as tf
@@ -97,104 +247,18 @@ class StaticHashTable(_Table):
             FailedPreconditionError: where a key has two values.
         """
         expect(initializer, KeyValueTensorInitializer, "initializer", "an initializer of tables")
-        super().__init__(initializer.key_dtype, initializer.value_dtype, default_value, name)
         with init_scope():
-            self._keys = zeros([0], self._key_dtype)
-            self._values = zeros([0], self._value_dtype)
+            self._filled = (zeros([0], initializer.key_dtype), zeros([0], initializer.value_dtype))
             initializer.initialize(self)
-
-    @property
-    def default_value(self) -> _core.Tensor:
-        """The value of a key that is not there."""
-        return self._default
+            keys, values = self.__dict__.pop("_filled")
+            default = convert_to_tensor(default_value, dtype=values.dtype)
+            self._create(keys, values, default, name or "table")
 
     def _fill(self, keys: _core.Tensor, values: _core.Tensor) -> None:
-        rows = sorted(enumerate(keys.numpy().tolist()), key=lambda pair: pair[1])
-        of = values.numpy().tolist()
-        kept = []
-        for place, (row, key) in enumerate(rows):
-            if place == 0 or key != rows[place - 1][1]:
-                kept.append(row)
-            elif of[row] != of[kept[-1]]:
-                raise FailedPreconditionError(
-                    None,
-                    None,
-                    f"argument 'initializer' has two values of key {key!r}: {of[kept[-1]]!r} and {of[row]!r}",
-                )
-        chosen = constant(kept, _core.int64, [len(kept)])
-        self._keys, self._values = gather(keys, chosen), gather(values, chosen)
-
-    def lookup(self, keys: TensorLike | RaggedTensor, name: str | None = None) -> Any:
-        """Give the value of each key.
-
-        Args:
-            keys: the keys, in a tensor of any shape or a ragged one.
-            name: a name for the result in a graph.
-
-        Returns:
-            The values, in the shape of `keys`; of those that are not there the default.
-
-        Raises:
-            TypeError: for keys of another dtype.
-
-        >>> import penstock as tf
-        >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-        >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
-        >>> table.lookup(tf.constant(["b", "c"])).numpy().tolist()
-        [2, -1]
-        """
-        if isinstance(keys, RaggedTensor):
-            return keys.with_flat_values(self.lookup(keys.flat_values, name))
-        wanted = self._checked(keys)
-        if self._keys.shape[0] == 0:
-            return fill(shape(wanted), self._default)
-        flat = raw_ops.reshape(wanted, [-1])
-        place = raw_ops.searchsorted(self._keys, flat, dtype=_core.int64)
-        place = raw_ops.minimum(place, size(self._keys, _core.int64) - 1)
-        there = equal(raw_ops.gather(self._keys, place), flat)
-        found = where(there, raw_ops.gather(self._values, place), self._default)
-        result = raw_ops.reshape(found, raw_ops.shape(wanted))
-        result.set_shape(wanted.shape)
-        return result
-
-    __getitem__ = lookup
-
-    def size(self, name: str | None = None) -> _core.Tensor:
-        """Give the number of keys.
-
-        Args:
-            name: accepted and ignored.
-
-        Returns:
-            A scalar `int64`.
-
-        >>> import penstock as tf
-        >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-        >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
-        >>> int(table.size())
-        2
-        """
-        return size(self._keys, _core.int64)
-
-    def export(self, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
-        """Give all keys and their values.
-
-        Args:
-            name: accepted and ignored.
-
-        Returns:
-            The keys in ascending order, and the values.
-
-        >>> import penstock as tf
-        >>> pairs = tf.lookup.KeyValueTensorInitializer(["a", "b"], [1, 2])
-        >>> table = tf.lookup.StaticHashTable(pairs, default_value=-1)
-        >>> [part.numpy().tolist() for part in table.export()]
-        [[b'a', b'b'], [1, 2]]
-        """
-        return self._keys, self._values
+        self._filled = (keys, values)
 
 
-class StaticVocabularyTable(_Table):
+class StaticVocabularyTable(Table):
     """A table of numbers whose other keys get one of some further numbers, by their hash.
 
     >>> import penstock as tf
@@ -235,7 +299,8 @@ class StaticVocabularyTable(_Table):
                 f"argument 'initializer' must have values of int64, got {initializer.value_dtype.name}"
             )
         own = _core.string if initializer is None else initializer.key_dtype
-        super().__init__(lookup_key_dtype or own, _core.int64, -1, name)
+        self._key_dtype, self._value_dtype = DType(lookup_key_dtype or own), _core.int64
+        self._name = name or "table"
         self._table = None if initializer is None else StaticHashTable(initializer, -1)
         self._buckets = num_oov_buckets
 
@@ -244,7 +309,7 @@ class StaticVocabularyTable(_Table):
 
         Args:
             keys: the keys, in a tensor of any shape or a ragged one.
-            name: accepted and ignored.
+            name: a name for the result in a graph.
 
         Returns:
             The numbers, `int64`, in the shape of `keys`.
@@ -264,16 +329,17 @@ class StaticVocabularyTable(_Table):
         bucket = strings.to_hash_bucket_fast(texts, self._buckets)
         if self._table is None:
             return bucket
-        found = self._table.lookup(cast(wanted, self._table.key_dtype) if wanted.dtype.is_integer else wanted)
-        return where(found < 0, bucket + self._table.size(), found)
+        known = cast(wanted, self._table.key_dtype) if wanted.dtype.is_integer else wanted
+        return self._table._found(known, bucket + self._table.size(), True, name)
 
     __getitem__ = lookup
 
+    @scoped
     def size(self, name: str | None = None) -> _core.Tensor:
         """Give how many numbers there are.
 
         Args:
-            name: accepted and ignored.
+            name: a scope for the names of its operations in a graph.
 
         Returns:
             A scalar `int64`.
@@ -286,9 +352,22 @@ class StaticVocabularyTable(_Table):
         known = constant(0, _core.int64) if self._table is None else self._table.size()
         return known + self._buckets
 
+    def _described(self, variable: Callable[[Any], int], node: Callable[[Any], int]) -> dict[str, Any]:
+        return {
+            "name": self._name,
+            "key_dtype": self._key_dtype.name,
+            "buckets": self._buckets,
+            "table": None if self._table is None else node(self._table),
+        }
 
-class MutableHashTable(_Table):
-    """A table that changes. Each operation goes over all of its keys.
+    def _restore(self, saved: dict[str, Any], variables: list[Any], node: Callable[[int], Any]) -> None:
+        self._name, self._buckets = saved["name"], saved["buckets"]
+        self._key_dtype, self._value_dtype = DType(saved["key_dtype"]), _core.int64
+        self._table = None if saved["table"] is None else node(saved["table"])
+
+
+class MutableHashTable(_HashTable):
+    """A table that changes.
 
     >>> import penstock as tf
     >>> table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int64, default_value=-1)
@@ -316,30 +395,16 @@ class MutableHashTable(_Table):
             checkpoint: accepted and ignored.
             experimental_is_anonymous: accepted and ignored.
         """
-        super().__init__(key_dtype, value_dtype, default_value, name)
-        # Of one value.
-        self._extents = list(self._default.numpy().shape)
+        self._empty(DType(key_dtype), [], DType(value_dtype), default_value, name)
+
+    def _empty(
+        self, key_dtype: DType, key_extents: list[int], value_dtype: DType, default_value: Any, name: str
+    ) -> None:
         with init_scope():
-            self._keys = Variable(zeros([0], self._key_dtype), trainable=False, shape=TensorShape([None]))
-            self._values = Variable(
-                zeros([0, *self._extents], self._value_dtype),
-                trainable=False,
-                shape=TensorShape([None, *self._extents]),
-            )
-
-    def _values_of(self, values: TensorLike) -> _core.Tensor:
-        result = convert_to_tensor(values, dtype_hint=self._value_dtype)
-        if result.dtype != self._value_dtype:
-            raise TypeError(
-                f"argument 'values' must be of dtype {self._value_dtype.name}, the table's values, "
-                f"got {result.dtype.name}"
-            )
-        return reshape(result, [-1, *self._extents])
-
-    def _union(self, first: _core.Tensor, second: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
-        """The distinct keys of both, those of the first in front, and the place of each key among them."""
-        distinct, place, _ = results(raw_ops.unique(concat([first, second], 0), dtype=_core.int64))
-        return distinct, place
+            default = convert_to_tensor(default_value, dtype=value_dtype)
+            keys = zeros([0, *key_extents], key_dtype)
+            values = zeros([0, *_extents(default)], value_dtype)
+            self._create(keys, values, default, name, len(key_extents))
 
     def insert(self, keys: TensorLike, values: TensorLike, name: str | None = None) -> None:
         """Put values in, also in the place of those that keys have; the last of one key counts.
@@ -347,7 +412,7 @@ class MutableHashTable(_Table):
         Args:
             keys: the keys.
             values: a value for each.
-            name: accepted and ignored.
+            name: a name for the operation in a graph.
 
         Raises:
             TypeError: for keys or values of another dtype.
@@ -359,36 +424,24 @@ class MutableHashTable(_Table):
         >>> int(table.size())
         2
         """
-        wanted = self._checked(keys)
-        due = wanted.shape.concatenate(self._extents)
-        given = convert_to_tensor(values, dtype_hint=self._value_dtype)
-        if not given.shape.is_compatible_with(due):
-            raise InvalidArgumentError(
-                None,
-                None,
-                f"argument 'values' must be a value for each key, of shape {due}, got {given.shape}",
-            )
-        added = raw_ops.reshape(wanted, [-1])
-        given = concat([self._values, self._values_of(given)], 0)
-        distinct, place = self._union(convert_to_tensor(self._keys), added)
-        last = unsorted_segment_max(range_(size(place, _core.int64)), place, size(distinct, _core.int64))
-        # Both are read before either is written.
-        kept = gather(given, last)
-        self._keys.assign(distinct)
-        self._values.assign(kept)
+        given = _of_dtype(values, self._value_dtype, "values", "the table's values")
+        raw_ops.table_insert(self._table, self._checked(keys), given, key_rank=self._key_rank, name=name)
 
     insert_or_assign = insert
 
-    def lookup(
-        self, keys: TensorLike, dynamic_default_values: TensorLike | None = None, name: str | None = None
-    ) -> _core.Tensor:
+    def lookup(  # type: ignore[override]  # as in TensorFlow, `name` is the third
+        self,
+        keys: TensorLike | RaggedTensor,
+        dynamic_default_values: TensorLike | None = None,
+        name: str | None = None,
+    ) -> Any:
         """Give the value of each key.
 
         Args:
-            keys: the keys, in a tensor of any shape.
-            dynamic_default_values: the values of keys that are not there, for each key, in the place of the
-                default.
-            name: accepted and ignored.
+            keys: the keys, in a tensor of any shape or a ragged one.
+            dynamic_default_values: what stands for keys that are not there, in the place of the default: a
+                value, or one for each key.
+            name: a name for the operation in a graph.
 
         Returns:
             The values, in the shape of `keys` and that of a value.
@@ -402,27 +455,19 @@ class MutableHashTable(_Table):
         >>> table.lookup([5, 7]).numpy().tolist()
         [50, -1]
         """
-        wanted = self._checked(keys)
-        count = size(self._keys, _core.int64)
-        _, place = self._union(convert_to_tensor(self._keys), raw_ops.reshape(wanted, [-1]))
-        place = minimum(place[count:], count)
-        values = concat([self._values, expand_dims(self._default, 0)], 0)
-        found = gather(values, place)
-        if dynamic_default_values is not None:
-            there = reshape(place < count, [-1, *[1] * len(self._extents)])
-            found = where(there, found, self._values_of(dynamic_default_values))
-        return reshape(
-            found, concat([shape(wanted), constant(self._extents, _core.int32, [len(self._extents)])], 0)
+        if dynamic_default_values is None:
+            return self._found(keys, self._default, False, name)
+        default = _of_dtype(
+            dynamic_default_values, self._value_dtype, "dynamic_default_values", "the table's values"
         )
-
-    __getitem__ = lookup
+        return self._found(keys, default, default.shape.rank != self._default.shape.rank, name)
 
     def remove(self, keys: TensorLike, name: str | None = None) -> None:
         """Take keys out; those that are not there are ignored.
 
         Args:
             keys: the keys.
-            name: accepted and ignored.
+            name: a name for the operation in a graph.
 
         Raises:
             TypeError: for keys of another dtype.
@@ -434,53 +479,28 @@ class MutableHashTable(_Table):
         >>> int(table.size())
         1
         """
-        unwanted = raw_ops.reshape(self._checked(keys), [-1])
-        count = size(unique(unwanted)[0], _core.int64)
-        _, place = self._union(unwanted, convert_to_tensor(self._keys))
-        stays = place[size(unwanted, _core.int64) :] >= count
-        keys_left, values_left = boolean_mask(self._keys, stays), boolean_mask(self._values, stays)
-        self._keys.assign(keys_left)
-        self._values.assign(values_left)
+        raw_ops.table_remove(self._table, self._checked(keys), key_rank=self._key_rank, name=name)
 
     erase = remove
 
-    def size(self, name: str | None = None) -> _core.Tensor:
-        """Give the number of keys.
+    # What a checkpoint calls its state, and how the keys of its tensors end, as in TensorFlow.
+    _checkpoint_part = ("table", ("-keys", "-values"))
 
-        Args:
-            name: accepted and ignored.
+    def _save_state(self) -> tuple[_core.Tensor, _core.Tensor]:
+        return self.export()
 
-        Returns:
-            A scalar `int64`.
-
-        >>> import penstock as tf
-        >>> table = tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, -1)
-        >>> table.insert([3, 5], [30, 50])
-        >>> int(table.size())
-        2
-        """
-        return size(self._keys, _core.int64)
-
-    def export(self, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
-        """Give all keys and their values.
-
-        Args:
-            name: accepted and ignored.
-
-        Returns:
-            The keys in the order in which they came, and the values.
-
-        >>> import penstock as tf
-        >>> table = tf.lookup.experimental.MutableHashTable(tf.int32, tf.int32, -1)
-        >>> table.insert([3, 5], [30, 50])
-        >>> [part.numpy().tolist() for part in table.export()]
-        [[3, 5], [30, 50]]
-        """
-        return identity(self._keys), identity(self._values)
+    def _restore_state(self, keys: _core.Tensor, values: _core.Tensor) -> None:
+        extents = self._key_shape.as_list()
+        rows = raw_ops.reshape(keys, [-1, *extents])
+        of = raw_ops.reshape(values, [-1, *self._default.shape.as_list()])
+        self.remove(self.export()[0])
+        self.insert(rows, of)
 
 
 class DenseHashTable(MutableHashTable):
-    """A table that changes, and has two keys that it does not take.
+    """A table that changes, whose keys may be vectors or larger.
+
+    TensorFlow's needs two keys that are never inserted. This one does not: they say what shape a key has.
 
     >>> import penstock as tf
     >>> table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=-1, deleted_key=-2)
@@ -513,5 +533,50 @@ class DenseHashTable(MutableHashTable):
             name: a name of the table.
             checkpoint: accepted and ignored.
             experimental_is_anonymous: accepted and ignored.
+
+        Raises:
+            ValueError: where the two keys are equal, or of different shapes.
         """
-        super().__init__(key_dtype, value_dtype, default_value, name)
+        dtype = DType(key_dtype)
+        with init_scope():
+            empty = convert_to_tensor(empty_key, dtype=dtype)
+            deleted = convert_to_tensor(deleted_key, dtype=dtype)
+        if empty.shape != deleted.shape:
+            raise ValueError(
+                f"argument 'deleted_key' must be of shape {empty.shape}, as 'empty_key', got {deleted.shape}"
+            )
+        if empty.numpy().tolist() == deleted.numpy().tolist():
+            raise ValueError("arguments 'empty_key' and 'deleted_key' must differ")
+        self._empty(dtype, _extents(empty), DType(value_dtype), default_value, name)
+        self._unused = constant([empty.numpy(), deleted.numpy()], dtype)
+
+    def _restore_state(self, keys: _core.Tensor, values: _core.Tensor) -> None:
+        """Take what is in use: TensorFlow writes all of its buckets, the others with one of the two keys."""
+        super()._restore_state(keys, values)
+        self.remove(self._unused)
+
+    def _described(self, variable: Callable[[Any], int], node: Callable[[Any], int]) -> dict[str, Any]:
+        unused = Variable(self._unused, trainable=False, name="unused")
+        return {**super()._described(variable, node), "unused": variable(unused)}
+
+    def _restore(self, saved: dict[str, Any], variables: list[Any], node: Callable[[int], Any]) -> None:
+        super()._restore(saved, variables, node)
+        self._unused = variables[saved["unused"]].read_value()
+
+
+_KINDS: dict[str, type[Table]] = {
+    cls.__name__: cls for cls in (StaticHashTable, StaticVocabularyTable, MutableHashTable, DenseHashTable)
+}
+
+
+def restored(saved: dict[str, Any], variables: list[Any], node: Callable[[int], Any]) -> Any:
+    """The table of what `_described` gave; its class is one of these.
+
+    Args:
+        saved: the description, with the name of the class as `type`.
+        variables: the variables by their numbers.
+        node: gives the object of a number.
+    """
+    table = object.__new__(_KINDS[saved["type"]])
+    table._restore(saved, variables, node)
+    return table

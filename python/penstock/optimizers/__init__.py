@@ -296,7 +296,7 @@ class Optimizer(abc.ABC):
         if self.global_clipnorm is not None:
             return clip_by_global_norm(gradients, self.global_clipnorm)[0]
         if self.clipvalue is not None:
-            from penstock.math import clip_by_value
+            from penstock.math import clip_by_value  # no name of this module
 
             return [clip_by_value(g, -self.clipvalue, self.clipvalue) for g in gradients]
         return gradients

@@ -69,10 +69,10 @@ def promotes(a: str, b: str) -> bool:
     return tf._core._promote(tf.as_dtype(a), tf.as_dtype(b)) is not None
 
 
-def plain(value: Any) -> Any:
+def as_arrays(value: Any) -> Any:
     """The arrays of a result."""
     if isinstance(value, tuple):
-        return [plain(v) for v in value]
+        return [as_arrays(v) for v in value]
     return np.asarray(value)
 
 
@@ -119,8 +119,8 @@ def check(name: str, *args: Any, exact: bool = False, **kwargs: Any) -> None:
 
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        expected = plain(call(strict, of(strict)))
-        compare(plain(call(xp, of(xp))), expected, exact)
+        expected = as_arrays(call(strict, of(strict)))
+        compare(as_arrays(call(xp, of(xp))), expected, exact)
         # All arrays as parameters, which the trace knows by their types alone.
         flat = [a for a in args if isinstance(a, np.ndarray)]
         if flat:
@@ -130,7 +130,7 @@ def check(name: str, *args: Any, exact: bool = False, **kwargs: Any) -> None:
                 return call(xp, lambda v: xp.asarray(next(left)) if isinstance(v, np.ndarray) else of(xp)(v))
 
             if not any(isinstance(v, np.ndarray) for v in kwargs.values()):
-                compare(plain(tf.function(f)(*map(tf.constant, flat))), expected, exact)
+                compare(as_arrays(tf.function(f)(*map(tf.constant, flat))), expected, exact)
 
 
 # --- elementwise ---

@@ -224,3 +224,52 @@ def test_a_recomputed_function_takes_masks_and_integers_without_a_warning(recwar
         y = picked(x, tf.constant([True, False, True]), tf.constant([0, 1, 2]))
     assert tape.gradient(y, x).numpy().tolist() == [2.0, 1.0, 6.0]
     assert not recwarn.list
+
+
+class NoGradient(Exception):
+    """What the gradient function below raises."""
+
+
+@tf.custom_gradient
+def without(x):
+    def grad(dy):
+        raise NoGradient("on purpose")
+
+    return 2.0 * x, grad
+
+
+@both
+def test_a_gradient_that_nobody_asks_for_does_not_fail(traced):
+    def behind_a_stop(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.stop_gradient(without(x)) * x
+        return tape.gradient(y, x)
+
+    x = tf.constant(3.0)
+    assert wrapped(traced)(without)(x).numpy() == 6.0
+    assert wrapped(traced)(behind_a_stop)(x).numpy() == 6.0
+    f = wrapped(traced)(lambda x: tf.stop_gradient(without(x)) * x)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    assert tape.gradient(y, x).numpy() == 6.0
+
+
+@both
+def test_a_gradient_that_fails_does_so_where_it_is_asked_for(traced):
+    def differentiated(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = without(x)
+        return tape.gradient(y, x)
+
+    x = tf.constant(3.0)
+    with pytest.raises(NoGradient, match="on purpose"):
+        wrapped(traced)(differentiated)(x)
+    f = wrapped(traced)(without)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    with pytest.raises(NoGradient, match="on purpose"):
+        tape.gradient(y, x)

@@ -27,7 +27,7 @@ EXPECTED = {
 }
 
 
-def slope(f):
+def derivative(f):
     """The derivative of a function of a scalar by a tape."""
 
     def g(x):
@@ -51,9 +51,9 @@ def tangent(f):
 
 
 MODES = {
-    "reverse over reverse": (slope, slope),
-    "forward over reverse": (slope, tangent),
-    "reverse over forward": (tangent, slope),
+    "reverse over reverse": (derivative, derivative),
+    "forward over reverse": (derivative, tangent),
+    "reverse over forward": (tangent, derivative),
     "forward over forward": (tangent, tangent),
 }
 BORDERS = {
@@ -75,7 +75,7 @@ def test_second_derivatives_of_log_huber(modes, border, x):
     np.testing.assert_allclose(second(tf.constant(x, tf.float64)), EXPECTED[x][2], rtol=1e-12)
 
 
-@pytest.mark.parametrize("mode", [slope, tangent])
+@pytest.mark.parametrize("mode", [derivative, tangent])
 @pytest.mark.parametrize("x", EXPECTED)
 def test_first_derivatives_of_log_huber(mode, x):
     for f in (mode(by_callback), tf.function(mode(by_callback)), mode(tf.function(by_callback))):
@@ -88,7 +88,7 @@ def test_derivatives_of_any_order(order):
         return tf.py_function(lambda v: tf.exp(2.0 * v), [x], tf.TensorSpec([], tf.float64))
 
     for derived in range(order):
-        f = (slope, tangent)[derived % 2](f)
+        f = (derivative, tangent)[derived % 2](f)
     x = tf.constant(0.3, tf.float64)
     expected = 2.0**order * math.exp(0.6)
     np.testing.assert_allclose(tf.function(f)(x), expected, rtol=1e-12)
@@ -135,20 +135,20 @@ def test_hessians():
     def by_jacobian(v):
         with tf.GradientTape() as outer:
             outer.watch(v)
-            g = slope(call)(v)
+            g = derivative(call)(v)
         return outer.jacobian(g, v)
 
     def by_rows(v):
         with tf.GradientTape(persistent=True) as outer:
             outer.watch(v)
-            g = slope(call)(v)
+            g = derivative(call)(v)
         return outer.jacobian(g, v, experimental_use_pfor=False)
 
     def forward_over_reverse(v):
         columns = []
         for direction in np.eye(2):
             with tf.autodiff.ForwardAccumulator(v, tf.constant(direction)) as acc:
-                g = slope(call)(v)
+                g = derivative(call)(v)
             columns.append(acc.jvp(g))
         return tf.stack(columns, axis=1)
 
@@ -159,7 +159,7 @@ def test_hessians():
         np.testing.assert_allclose(f(x), expected, rtol=1e-10)
 
 
-@pytest.mark.parametrize("mode", [slope, tangent])
+@pytest.mark.parametrize("mode", [derivative, tangent])
 def test_callbacks_in_loops_and_branches(mode):
     def f(x):
         for i in tf.range(4):
@@ -174,7 +174,7 @@ def test_callbacks_in_loops_and_branches(mode):
 
     x = tf.constant(0.8, tf.float64)
     converted = tf.function(f)
-    for outer in (slope, tangent):
+    for outer in (derivative, tangent):
         np.testing.assert_allclose(
             tf.function(outer(mode(converted)))(x), outer(mode(by_hand))(x), rtol=1e-10
         )
@@ -187,7 +187,7 @@ def test_vectorised_jacobians_run_a_callback_for_each_row():
         tape.watch(x)
         y = f(x)
     np.testing.assert_allclose(tape.jacobian(y, x), np.diag([3.0, 12.0, 27.0]))
-    each = tf.function(lambda x: tf.vectorized_map(lambda v: slope(f.python_function)(v), x))
+    each = tf.function(lambda x: tf.vectorized_map(lambda v: derivative(f.python_function)(v), x))
     np.testing.assert_allclose(each(tf.stack([x, 2 * x])), [[3.0, 12.0, 27.0], [12.0, 48.0, 108.0]])
 
 
@@ -213,7 +213,7 @@ def test_what_the_callback_does_not_follow_has_zero_gradient():
         return tf.py_function(lambda v: v.numpy() * 2.0, [x], tf.TensorSpec([2], tf.float32))
 
     x = tf.constant([1.0, 2.0])
-    assert tf.function(slope(f))(x).numpy().tolist() == [0.0, 0.0]
+    assert tf.function(derivative(f))(x).numpy().tolist() == [0.0, 0.0]
     assert tf.function(tangent(f))(x).numpy().tolist() == [0.0, 0.0]
 
 
@@ -226,9 +226,9 @@ def test_complex_callbacks():
     def direct(v):
         return v * v * v
 
-    for mode in (slope, tangent):
+    for mode in (derivative, tangent):
         np.testing.assert_allclose(tf.function(mode(f))(z), mode(direct)(z))
-        np.testing.assert_allclose(tf.function(slope(mode(f)))(z), slope(mode(direct))(z))
+        np.testing.assert_allclose(tf.function(derivative(mode(f)))(z), derivative(mode(direct))(z))
 
 
 def test_errors_of_the_callback_in_a_second_derivative_are_the_same_object():
@@ -250,7 +250,7 @@ def test_errors_of_the_callback_in_a_second_derivative_are_the_same_object():
         return tf.py_function(body, [x], tf.TensorSpec([], tf.float32))
 
     with pytest.raises(Odd) as caught:
-        tf.function(slope(slope(f)))(tf.constant(1.0))
+        tf.function(derivative(derivative(f)))(tf.constant(1.0))
     assert caught.value is raised[0]
 
 
@@ -258,7 +258,7 @@ def test_numpy_functions_have_no_derivative_in_either_mode():
     def f(x):
         return tf.numpy_function(np.sinh, [x], tf.float32)
 
-    for mode in (slope, tangent):
+    for mode in (derivative, tangent):
         with pytest.raises(LookupError, match="sinh does not say what its derivative is"):
             tf.function(mode(f))(tf.constant(1.0))
 

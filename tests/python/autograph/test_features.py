@@ -649,7 +649,7 @@ def test_interface() -> None:
 
     graph = tf.autograph.to_graph(f)
     assert tf.function(graph, autograph=False)(tf.constant(-3)).numpy() == 3
-    assert "if_stmt" in tf.autograph.to_code(f)
+    assert "# sets: result" in tf.autograph.to_code(f)
     assert tf.function(tf.autograph.convert()(f), autograph=False)(tf.constant(-4)).numpy() == 4
     features = tf.autograph.experimental.Feature
     options = tf.function(f, experimental_autograph_options=(features.EQUALITY_OPERATORS, features.ALL))

@@ -6,11 +6,19 @@ import linecache
 import resource
 import signal
 import threading
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
+
+
+def after_alarm(function: Callable[..., Any], *args: Any) -> Any:
+    """Calls a function, in which an alarm goes off."""
+    signal.setitimer(signal.ITIMER_REAL, 0.02)
+    return function(*args)
 
 
 def test_an_endless_loop_can_be_interrupted() -> None:
@@ -60,9 +68,8 @@ def test_an_endless_loop_of_numbers_can_be_interrupted() -> None:
     before = signal.signal(signal.SIGALRM, interrupted)
     try:
         for _ in range(3):
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
             with pytest.raises(KeyboardInterrupt):
-                forever(tf.constant(1))
+                after_alarm(forever, tf.constant(1))
     finally:
         signal.signal(signal.SIGALRM, before)
     assert forever(tf.constant(-5)).numpy() == -5
@@ -122,6 +129,36 @@ def test_memory_is_flat() -> None:
     assert peak() - before < 40_000
 
 
+def test_a_large_graph_that_is_made_ready_can_be_interrupted() -> None:
+    def body(x: Any) -> Any:
+        for _ in range(50_000):
+            x = tf.sin(x * 2.0)
+        return x
+
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    x = tf.ones([4])
+    before = signal.signal(signal.SIGALRM, interrupted)
+    try:
+        plain = tf.function(body, autograph=False).get_concrete_function(x)
+        with pytest.raises(KeyboardInterrupt):
+            after_alarm(plain, x)
+        taped = tf.function(body, autograph=False).get_concrete_function(x)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            with pytest.raises(KeyboardInterrupt):
+                after_alarm(taped, x)
+            y = taped(x)
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        with pytest.raises(KeyboardInterrupt):
+            tape.gradient(y, x)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert np.isfinite(plain(x).numpy()).all()
+
+
 def nested(kind: str, depth: int, x: Any) -> Any:
     """`x + depth`, doubled, inside of so many conditionals, loops, or both in turn."""
     if depth == 0:
@@ -134,26 +171,34 @@ def nested(kind: str, depth: int, x: Any) -> Any:
 
 @pytest.mark.parametrize("kind", ["cond", "while", "mixed"])
 @pytest.mark.parametrize("depth", [10, 60, 100])
-def test_deep_nests_end_in_a_result_or_an_error_in_threads_with_a_small_stack(kind: str, depth: int) -> None:
+@pytest.mark.parametrize("kib", [128, 256, 400])
+@pytest.mark.parametrize("autograph", [True, False])
+def test_deep_nests_end_in_a_result_or_an_error_in_threads_with_a_small_stack(
+    kind: str, depth: int, kib: int, autograph: bool
+) -> None:
     found: list[Any] = []
 
     def work() -> None:
         try:
-            run = tf.function(lambda x: nested(kind, depth, x))
+            run = tf.function(lambda x: nested(kind, depth, x), autograph=autograph)
             found.append(float(run(tf.constant(1.0))))
             str(run.get_concrete_function(tf.constant(1.0)).graph)
-            slope = tf.function(lambda x: tf.gradients(nested(kind, depth, x), x)[0])
+            slope = tf.function(lambda x: tf.gradients(nested(kind, depth, x), x)[0], autograph=autograph)
             found.append(float(slope(tf.constant(1.0))))
+            with tf.autodiff.ForwardAccumulator(x := tf.constant(1.0), tf.constant(1.0)) as accumulator:
+                y = run(x)
+            found.append(float(accumulator.jvp(y)))
+            found.append(float(tf.vectorized_map(run, tf.ones([3]))[2]))
         except (tf.errors.ResourceExhaustedError, RecursionError) as error:
             found.append(error)
 
-    before = threading.stack_size(256 << 10)
+    before = threading.stack_size(kib << 10)
     try:
         thread = threading.Thread(target=work)
         thread.start()
         thread.join()
     finally:
         threading.stack_size(before)
-    results = [2.0 * (1.0 + depth), 2.0]
+    results = [2.0 * (1.0 + depth), 2.0, 2.0, 2.0 * (1.0 + depth)]
     assert found == results or isinstance(found[-1], Exception), found
-    assert depth > 10 or found == results
+    assert depth > 10 or kib < 256 or found == results

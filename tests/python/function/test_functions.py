@@ -1,7 +1,6 @@
 """Traced functions: when they trace, what they bind, what they keep, what they print, what they refuse."""
 
 import collections
-import functools
 import gc
 import pickle
 import threading
@@ -9,62 +8,40 @@ import weakref
 
 import numpy as np
 import pytest
-from support import assert_same
+from support import assert_same, counted
 
 import penstock as tf
 
 
-class Counted:
-    """A function that counts how often Python runs it."""
-
-    def __init__(self, body):
-        self.traces = 0
-        self.body = body
-
-    def __call__(self, *args, **kwargs):
-        self.traces += 1
-        return self.body(*args, **kwargs)
-
-
-def counted(body, **options):
-    inner = Counted(body)
-
-    @functools.wraps(body)
-    def run(*args, **kwargs):
-        return inner(*args, **kwargs)
-
-    return inner, tf.function(run, **options)
-
-
 def test_one_trace_for_each_dtype_and_shape():
-    count, f = counted(lambda x: x + x)
+    seen, f = counted(lambda x: x + x)
     for value in ([1.0, 2.0], [3.0, 4.0], [5.0, 6.0]):
         assert f(tf.constant(value)).numpy().tolist() == [2 * v for v in value]
-    assert count.traces == 1
+    assert len(seen) == 1
     f(tf.constant([1, 2]))
-    assert count.traces == 2
+    assert len(seen) == 2
     f(tf.constant([1.0]))
-    assert count.traces == 3
+    assert len(seen) == 3
     f(tf.constant([7.0, 8.0]))
-    assert count.traces == 3
+    assert len(seen) == 3
 
 
 def test_python_values_are_part_of_the_signature():
-    count, f = counted(lambda x, n: x * float(n))
+    seen, f = counted(lambda x, n: x * float(n))
     x = tf.constant(2.0)
     assert f(x, 3).numpy() == 6
     assert f(x, 3).numpy() == 6
-    assert count.traces == 1
+    assert len(seen) == 1
     assert f(x, 4).numpy() == 8
     assert f(x, True).numpy() == 2
-    assert count.traces == 3
+    assert len(seen) == 3
 
 
 def test_arrays_are_tensors():
-    count, f = counted(lambda x: x + 1)
+    seen, f = counted(lambda x: x + 1)
     f(np.zeros([2], "float32"))
     f(np.ones([2], "float32"))
-    assert count.traces == 1
+    assert len(seen) == 1
 
 
 def test_python_side_effects_happen_once_for_each_trace():
@@ -116,7 +93,7 @@ Point = collections.namedtuple("Point", "x y")
 
 
 def test_nests_of_arguments_and_results():
-    count, f = counted(lambda p, d, seq: {"sum": p.x + d["k"], "rest": [Point(seq[0], p.y), None], "n": ()})
+    seen, f = counted(lambda p, d, seq: {"sum": p.x + d["k"], "rest": [Point(seq[0], p.y), None], "n": ()})
     result = f(Point(tf.constant(1), tf.constant(2)), {"k": tf.constant(3)}, (tf.constant(4),))
     assert result["sum"].numpy() == 4
     assert isinstance(result["rest"][0], Point)
@@ -124,16 +101,16 @@ def test_nests_of_arguments_and_results():
     assert result["rest"][1] is None
     assert result["n"] == ()
     f(Point(tf.constant(5), tf.constant(6)), {"k": tf.constant(7)}, (tf.constant(8),))
-    assert count.traces == 1
+    assert len(seen) == 1
     f(Point(tf.constant(5), tf.constant(6)), {"k": tf.constant(7), "l": 1}, (tf.constant(8),))
-    assert count.traces == 2
+    assert len(seen) == 2
 
 
 def test_lists_and_tuples_are_told_apart():
-    count, f = counted(lambda xs: xs[0])
+    seen, f = counted(lambda xs: xs[0])
     f([tf.constant(1)])
     f((tf.constant(1),))
-    assert count.traces == 2
+    assert len(seen) == 2
 
 
 def test_methods_trace_once_for_each_object():
@@ -466,13 +443,13 @@ def test_an_error_at_run_time_names_the_line():
 
 
 def test_functions_can_run_eagerly():
-    count, f = counted(lambda x: x + 1)
+    seen, f = counted(lambda x: x + 1)
     tf.config.run_functions_eagerly(True)
     try:
         assert tf.config.functions_run_eagerly()
         f(tf.constant(1))
         f(tf.constant(2))
-        assert count.traces == 2
+        assert len(seen) == 2
     finally:
         tf.config.run_functions_eagerly(False)
     assert not tf.config.functions_run_eagerly()

@@ -167,7 +167,7 @@ def test_sizes_that_differ_become_unknown_in_the_second_trace():
     for n in (1, 2, 3, 4):
         assert f(tf.zeros([n, 5])).shape == [n, 5]
     assert shapes(seen) == [[1, 5], [None, 5]]
-    assert f.explain_cache().misses[1].outcome == "traced with args[0].shape[0] unknown"
+    assert f.explain_cache().misses[1].outcome == "traced with x.shape[0] unknown"
     f(tf.zeros([7, 8]))
     f(tf.zeros([7, 9]))
     assert shapes(seen) == [[1, 5], [None, 5], [None, None]]

@@ -184,7 +184,8 @@ def test_strings_take_part_in_every_structural_operator(x: np.ndarray) -> None:
 
     def check(got: tf.Tensor, expected: np.ndarray) -> None:
         assert got.dtype == tf.string
-        assert np.array_equal(np.asarray(got.numpy(), object), expected)
+        # As lists: NumPy's own arrays of bytes drop zeros at the end.
+        assert np.asarray(got.numpy(), object).tolist() == np.asarray(expected, object).tolist()
 
     check(tf.reshape(t, [-1]), x.reshape(-1))
     check(tf.transpose(t), x.T)
@@ -206,7 +207,7 @@ def test_strings_take_part_in_every_structural_operator(x: np.ndarray) -> None:
     check(tf.where(tf.equal(t, t), t, "no"), x)
     check(tf.identity(t), x)
     padded = tf.pad(t, [[1, 0]] * x.ndim, constant_values="p").numpy()
-    assert np.array_equal(padded[(slice(1, None),) * x.ndim], x)
+    assert padded[(slice(1, None),) * x.ndim].tolist() == x.tolist()
     check(tf.tensor_scatter_nd_update(t, [[0]], t[:1]), x)
     check(tf.dynamic_stitch([list(range(len(x)))], [t]), x)
     assert [s.numpy() for s in tf.unique(tf.reshape(t, [-1])).y] == list(dict.fromkeys(x.reshape(-1)))

@@ -54,3 +54,8 @@ def test_hashes_under_a_key_are_those_of_siphash():
     assert found.numpy().tolist() == [0xA129CA6149BE45E5 % 2**62, 0x726FDB47DD0E0E31 % 2**62]
     with pytest.raises(ValueError, match="argument 'key' must be two integers"):
         tf.strings.to_hash_bucket_strong(["a"], 3, [1])
+
+
+def test_a_width_beyond_all_rows_costs_nothing() -> None:
+    assert tf.strings.ngrams(["a", "b"], 2**31).shape == (0,)
+    assert tf.strings.ngrams(["a", "b"], 2**31, preserve_short_sequences=True).numpy().tolist() == [b"a b"]

@@ -36,8 +36,8 @@ def samples(name: str) -> list[tuple[list[tf.Tensor], dict[str, Any]]]:
 
 
 def array(tensor: tf.Tensor) -> np.ndarray:
-    """Strings as an array of `bytes` objects, of rank 0 too; a list as what it says of itself."""
-    if tensor.dtype == tf.variant:
+    """Strings as an array of `bytes` objects, of rank 0 too; a list or a table as what it says of itself."""
+    if tensor.dtype in (tf.variant, tf.resource):
         return np.array(repr(tensor))
     value = tensor.numpy()
     if tensor.dtype != tf.string:
@@ -125,10 +125,10 @@ def test_operator_agrees_with_its_reference(name: str) -> None:
 
 
 def traced(operator: Callable[..., Any], operands: list[tf.Tensor], attributes: dict[str, Any]) -> list[Any]:
-    """The results in a function of the operands, and in one where all of them but lists are constants."""
+    """The results in a function of the operands, and in one where all but lists and tables are constants."""
 
     def constant(x: tf.Tensor) -> tf.Tensor:
-        return x if x.dtype == tf.variant else tf.constant(array(x), x.dtype)
+        return x if x.dtype in (tf.variant, tf.resource) else tf.constant(array(x), x.dtype)
 
     of_constants = tf.function(lambda: operator(*map(constant, operands), **attributes))
     return [tf.function(lambda *tensors: operator(*tensors, **attributes))(*operands), of_constants()]

@@ -6,6 +6,7 @@ import pytest
 
 import check_signatures
 from check_signatures import Public, missing
+from penstock._api_names import Symbol
 
 
 def complete(x: int, name: str | None = None) -> int:
@@ -73,7 +74,8 @@ def test_each_thing_that_is_missing_is_named():
     ],
 )
 def test_parameters_stand_where_tensorflow_has_them(monkeypatch, theirs, found):
-    monkeypatch.setattr(check_signatures, "tensorflow", lambda: {"complete": theirs})
+    symbol = Symbol("complete", "function", tuple(theirs), counted=True)
+    monkeypatch.setattr(check_signatures, "symbols", lambda: {"complete": symbol})
     assert check_signatures.misplaced("complete", complete) == found
 
 

@@ -28,6 +28,13 @@ import penstock as tf
         (lambda: tf.optimizers.SGD(0.1).build([3]), "variables"),
         (lambda: tf.optimizers.SGD(0.1).exclude_from_weight_decay([3]), "var_list"),
         (lambda: tf.optimizers.Adam().apply([tf.ones([2])], [tf.ones([2])]), "grads_and_vars"),
+        (lambda: tf.Variable(1.0, name=1), "name"),
+        (lambda: tf.summary.write("a", 1.0, step=1, metadata=3), "metadata"),
+        (lambda: tf.array_api.arange(0, range(3)), "stop"),
+        (lambda: tf.TensorArray(tf.float32, 2).read(1.5), "index"),
+        (lambda: tf.RaggedTensor.from_uniform_row_length([1.0, 2.0], 1e308), "uniform_row_length"),
+        (lambda: tf.test.is_cpu_target_available([1]), "target"),
+        (lambda: tf.test.compute_gradient(lambda *a: a, [1.0, 2.0]), "f"),
     ],
 )
 def test_an_argument_of_a_wrong_class_is_named(call, argument):
@@ -58,3 +65,40 @@ def test_a_symbolic_ragged_tensor_has_no_rows_to_give():
 
 def test_no_shape_is_a_subtype_of_what_is_no_shape():
     assert not tf.TensorShape([2]).is_subtype_of(np.ones(2))
+
+
+def test_more_items_than_there_is_memory_for_are_an_error():
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="argument 'size'"):
+        tf.slice([1, 2, 3], [1], range(2**50))
+    with pytest.raises(tf.errors.ResourceExhaustedError, match="TensorArray"):
+        tf.TensorArray(tf.float32, 2, dynamic_size=True).write(tf.constant(2**60, tf.int64), 1.0)
+
+
+def test_the_number_of_strides_is_checked_before_they_are_read():
+    with pytest.raises(ValueError, match="argument 'strides' must have 1, 2 or 4 values"):
+        tf.nn.conv2d(tf.ones([1, 4, 4, 1]), tf.ones([1, 1, 1, 1]), range(2**40), "SAME")
+
+
+def test_a_shape_has_no_more_dimensions_than_a_tensor_may_have():
+    with pytest.raises(ValueError, match="at most 254 dimensions"):
+        tf.TensorSpec(range(2**40))
+    assert tf.TensorShape(range(254)).rank == 254
+
+
+def test_transforms_of_more_axes_than_there_are_are_errors():
+    xp = tf.array_api
+    with pytest.raises(ValueError, match="argument 's'"):
+        xp.fft.fftn(xp.ones((2, 3)), s=(2, 2, 2))
+    assert xp.fft.fftn(xp.ones((2, 3)), s=(2,)).shape == (2, 2)
+
+
+def test_a_table_from_a_file_that_is_not_there_is_an_error_of_the_engine(tmp_path):
+    with pytest.raises(tf.errors.NotFoundError):
+        tf.lookup.TextFileInitializer(tmp_path / "none", tf.string, 0, tf.int64, 1)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        tf.lookup.TextFileInitializer(tmp_path, tf.string, 0, tf.int64, 1)
+
+
+def test_what_is_no_tensor_is_not_serialized():
+    with pytest.raises(TypeError, match="Dataset"):
+        tf.io.serialize_tensor(tf.data.Dataset.range(2))

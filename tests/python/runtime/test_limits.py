@@ -278,6 +278,25 @@ LIMITED = {
     "repeated strings": """
         tf.tile(tf.constant(["a"] * 1000), [60_000])
     """,
+    "a trace without end": """
+        def body(x):
+            while True:
+                x = x + 1.0
+            return x
+        tf.function(body, autograph=False)(tf.constant(1.0))
+    """,
+    "the gradient of a long trace": """
+        def body(x):
+            for _ in range(400_000):
+                x = tf.sin(x)
+            return x
+        f = tf.function(body, autograph=False)
+        with tf.GradientTape() as tape:
+            x = tf.constant(1.0)
+            tape.watch(x)
+            y = f(x)
+        tape.gradient(y, x)
+    """,
     "long rows": """
         tf.sort(tf.fill([1, 220_000_000], 1.0))
     """,
@@ -300,3 +319,89 @@ def test_memory_that_cannot_be_had_is_an_error(name: str) -> None:
         [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
     )
     assert done.stdout.strip() == "refused", done.stderr[-500:]
+
+
+SCRATCH = [
+    "tf.linalg.cholesky(definite)",
+    "tf.linalg.qr(a)",
+    "tf.linalg.svd(a)",
+    "tf.linalg.svd(a, compute_uv=False)",
+    "tf.linalg.eigh(definite)",
+    "tf.linalg.eigvalsh(definite)",
+    "tf.linalg.eig(a)",
+    "tf.linalg.eigvals(tf.cast(a, tf.complex64))",
+    "tf.linalg.lu(a)",
+    "tf.linalg.det(a)",
+    "tf.linalg.solve(a, a)",
+    "tf.matmul(a, a)",
+    "tf.matmul(tf.cast(a, tf.complex64), tf.cast(a, tf.complex64))",
+    "tf.signal.fft(tf.cast(row, tf.complex64))",
+    "tf.signal.rfft(row)",
+    "tf.signal.irfft(tf.cast(row, tf.complex64))",
+]
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the memory of a process")
+@pytest.mark.parametrize("expression", SCRATCH)
+def test_scratch_memory_that_cannot_be_had_is_an_error(expression: str) -> None:
+    program = f"""
+        import resource
+        import numpy as np
+        import penstock as tf
+        n = 150
+        a = tf.constant(np.random.default_rng(0).standard_normal((n, n)), tf.float32)
+        definite = tf.matmul(a, a, transpose_b=True) + n * tf.eye(n)
+        # A prime number of elements.
+        row = tf.ones([99_991])
+        unlimited = resource.getrlimit(resource.RLIMIT_AS)
+        for spare in [0, *(2**k for k in range(15, 27))]:
+            with open("/proc/self/statm") as file:
+                limit = int(file.read().split()[0]) * resource.getpagesize() + spare
+            resource.setrlimit(resource.RLIMIT_AS, (limit, unlimited[1]))
+            try:
+                {expression}
+            except (tf.errors.ResourceExhaustedError, MemoryError):
+                pass
+            finally:
+                resource.setrlimit(resource.RLIMIT_AS, unlimited)
+        {expression}
+        print("alive")
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
+    )
+    assert done.stdout.strip() == "alive", done.stderr[-500:]
+
+
+EMPTY: dict[str, Callable[[], Any]] = {
+    "cholesky": lambda: tf.linalg.cholesky(tf.zeros([2**40, 0, 0])),
+    "svd": lambda: tf.linalg.svd(tf.zeros([2**40, 0, 5]), compute_uv=False),
+    "qr": lambda: tf.linalg.qr(tf.zeros([2**40, 0, 0])),
+    "eigh": lambda: tf.linalg.eigh(tf.zeros([2**40, 0, 0])),
+    "eig": lambda: tf.linalg.eig(tf.zeros([2**40, 0, 0])),
+    "lu": lambda: tf.linalg.lu(tf.zeros([2**40, 0, 0])),
+    "inv": lambda: tf.linalg.inv(tf.zeros([2**40, 0, 0])),
+    "solve": lambda: tf.linalg.solve(tf.zeros([2**40, 0, 0]), tf.zeros([2**40, 0, 0])),
+    "triangular_solve": lambda: tf.linalg.triangular_solve(tf.zeros([2**40, 0, 0]), tf.zeros([2**40, 0, 0])),
+    "fft": lambda: tf.signal.fft(tf.zeros([2**40, 0], tf.complex64)),
+    "matmul": lambda: tf.matmul(tf.zeros([2**40, 0, 3]), tf.zeros([2**40, 3, 0])),
+    "cumsum": lambda: tf.cumsum(tf.zeros([2**40, 0]), 1),
+    "softmax": lambda: tf.nn.softmax(tf.zeros([2**40, 0])),
+    "reduce_sum": lambda: tf.reduce_sum(tf.zeros([2**20, 2**20, 0]), [0, 2])[:0],
+    "sort": lambda: tf.sort(tf.zeros([2**40, 0])),
+    "conv1d": lambda: tf.nn.conv1d(tf.zeros([1, 4, 0]), tf.zeros([2**40, 0, 1]), 1, "SAME"),
+    "max_pool": lambda: tf.nn.max_pool(tf.zeros([1, 4, 4, 0]), 2**31, 1, "SAME"),
+    "a wide max_pool": lambda: tf.nn.max_pool(tf.zeros([1, 4, 4, 1]), 2**31, 1, "SAME"),
+    "a wide avg_pool": lambda: tf.nn.avg_pool(tf.zeros([1, 4, 4, 1]), 2**31, 1, "SAME"),
+    "a dilated conv2d": lambda: tf.nn.conv2d(
+        tf.zeros([1, 4, 4, 1]), tf.zeros([3, 3, 1, 1]), 1, "SAME", dilations=2**31
+    ),
+    "a repeated data set": lambda: list(tf.data.Dataset.range(0).repeat(2**60)),
+}
+
+
+@pytest.mark.parametrize("name", EMPTY)
+def test_what_has_no_elements_takes_no_time_whatever_its_extents(name: str) -> None:
+    # One that followed the extents would not end.
+    leaves = tf.nest.flatten(EMPTY[name]())
+    assert not any(np.any(leaf) for leaf in leaves)

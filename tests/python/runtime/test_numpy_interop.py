@@ -206,3 +206,17 @@ def test_numbers_of_several_kinds_meet_in_the_one_that_holds_them(values, dtype)
     for made in (tf.constant(values), tf.stack(values), tf.convert_to_tensor(values)):
         assert made.dtype == dtype
         np.testing.assert_array_equal(made.numpy(), np.array(values))
+
+
+def test_the_number_of_a_dtype_is_tensorflows() -> None:
+    numbers = {
+        tf.float32: 1,
+        tf.float64: 2,
+        tf.int32: 3,
+        tf.string: 7,
+        tf.bool: 10,
+        tf.bfloat16: 14,
+        tf.float16: 19,
+    }
+    assert {dtype: dtype.as_datatype_enum for dtype in numbers} == numbers
+    assert tf.variant.as_datatype_enum == 21

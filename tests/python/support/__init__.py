@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import subprocess
 import sys
 from collections.abc import Callable
@@ -139,6 +140,7 @@ def counted(body: Callable[..., Any] = lambda *args, **kwargs: 0, **options: Any
     """A traced function that notes what it was traced with."""
     seen = []
 
+    @functools.wraps(body)
     def run(*args, **kwargs):
         seen.append((args, kwargs))
         return body(*args, **kwargs)

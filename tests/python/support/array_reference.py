@@ -187,6 +187,7 @@ ARRAY: dict[str, Model] = {
     "barrier": lambda *values: values,
     "stop_gradient": unchanged,
     "ensure_shape": unchanged,
+    "placeholder_with_default": unchanged,
     "check_numerics": unchanged,
     "shape": lambda x, dtype=None: np.array(x.shape, index_dtype(dtype)),
     "size": lambda x, dtype=None: np.array(x.size, index_dtype(dtype)),

@@ -176,6 +176,15 @@ BEHAVIOUR = {
     ),
     "unique": (Dataset.from_tensor_slices([3, 1, 3, 2, 1]).unique(), [3, 1, 2]),
     "unique strings": (Dataset.from_tensor_slices(["a", "b", "a"]).unique(), [b"a", b"b"]),
+    "unique strings with zeros": (
+        Dataset.from_tensor_slices([b"a", b"a\0", b"a", b""]).unique(),
+        [b"a", b"a\0", b""],
+    ),
+    "unique pairs": (
+        Dataset.from_tensor_slices(([1, 1, 2, 1], [["a", "b"], ["a", "b"], ["a", "b"], ["a", ""]])).unique(),
+        [(1, [b"a", b"b"]), (2, [b"a", b"b"]), (1, [b"a", b""])],
+    ),
+    "unique rows": (Dataset.range(4).map(lambda n: tf.range(n % 2)).unique(), [[], [0]]),
     "cache": (numbers(3).cache(), [0, 1, 2]),
     "prefetch": (numbers(3).prefetch(2), [0, 1, 2]),
     "choose": (

@@ -623,6 +623,7 @@ FACTORS = "its factors are unique only up to signs: test_linalg checks what defi
 DRAWN = "random numbers: their distribution is what is tested"
 STATELESS = "random numbers, the same for a seed: their distribution is what is tested"
 LISTS = "takes or gives a list of tensors, which NumPy has not"
+TABLES = "takes or gives a hash table, which NumPy has not: the tests of tables compare them with maps"
 REGIONS = "runs regions: it has no result of its own, and no samples"
 VARIABLES = "works on a variable, which no sample can be"
 
@@ -686,6 +687,12 @@ EXEMPT: dict[str, str] = {
     "list_concat": LISTS,
     "list_split": LISTS,
     "list_add": LISTS,
+    "table_of": TABLES,
+    "table_find": TABLES,
+    "table_size": TABLES,
+    "table_export": TABLES,
+    "table_insert": VARIABLES,
+    "table_remove": VARIABLES,
     "read_variable": VARIABLES,
     "assign": VARIABLES,
     "assign_add": VARIABLES,

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import ast
 import copy
+import linecache
 import random
 from collections.abc import Callable, Iterator
 from typing import Any
 
-__all__ = ["STATE", "StateWriter", "Writer", "shrunk"]
+__all__ = ["ARGUMENTS", "Number", "StateWriter", "Writer", "compiled", "named", "numbers", "shrunk"]
 
 NAMES = ["p", "q", "r", "s"]
 
@@ -299,8 +300,22 @@ class Sum:
 
     def __init__(self, start):
         self.total, self.parts, self.pair, self.last = start, {"x": start, "y": 1}, (start, 2), None
+        self.seen = [start * 0]
         if start > 2:
             self.total = start - 1
+
+    @property
+    def double(self):
+        return self.total * 2 % 31
+
+    @double.setter
+    def double(self, x):
+        self.total = x // 2
+
+    def note(self, x):
+        if x > self.limit:
+            self.seen.append(x % 17)
+        return len(self.seen)
 
     def add(self, x):
         self.total = (self.total + x) % 47
@@ -359,6 +374,37 @@ def swap(items, i):
     return items
 
 
+def fill(items, x, times=1):
+    for k in range(times):
+        items[k] = (items[k] * 2 + x) % 31
+        if items[k] > 9:
+            items[-1] = k
+    return items
+
+
+def most(objects, x):
+    found = x * 0
+    for key in objects:
+        if objects[key].total > found:
+            found = objects[key].total
+    return found
+
+
+class Tree:
+    def __init__(self, left, right):
+        self.left, self.right, self.by_name = left, right, {"l": left, "r": right}
+
+    def add(self, x):
+        if x > self.left.total:
+            self.right.add(x)
+        else:
+            self.left.add(x + 1)
+        return self.by_name["r"]
+
+    def turn(self):
+        self.left.total, self.right.total = self.right.total, self.left.total
+
+
 def apply(function, x, times=2):
     for _ in range(times):
         x = function(x) % 17
@@ -390,15 +436,19 @@ class StateWriter(Writer):
         super().emit(1, f"table_of = {{'m': Sum(a), 'n': Sum({self.constant()})}}")
         super().emit(1, "box, pairs = [Sum(b), Sum(a + b)], [a, b, 3]")
         super().emit(1, f"shift = lambda x: x * 2 + {self.constant()}")
+        super().emit(1, f"tree = Tree(Sum(a - b), {self.pick('other', f'Sum({self.constant()})')})")
+        super().emit(1, "of = lambda o, x: (o.total + o.parts['x'] * x) % 43")
         if self.has_held:
             super().emit(1, "held.begin()")
 
     def name(self) -> str:
         more = ["acc.total", "other.total", "table_of['m'].total", "box[1].total", "pairs[0]", "acc.pair[1]"]
+        more += ["tree.left.total", "tree.by_name['r'].double", "of(box[0], a)", "len(acc.seen)"]
         return self.pick(*more) if self.random.random() < 0.3 else super().name()
 
     def result(self) -> str:
-        every = "(acc.total * 3 + table_of['n'].total + box[0].total + other.parts['y'] + pairs[2]) % 61"
+        every = "acc.total * 3 + table_of['n'].total + box[0].total + other.parts['y'] + pairs[2]"
+        every = f"({every} + tree.left.total * 5 + tree.right.total + sum(acc.seen) + len(acc.seen)) % 61"
         if self.pair:
             return f"(a * 0 + b * 0 + {self.name()} + {every}, f * 0.0 + {self.number(1)})"
         state = f"{every} + held.read()" if self.has_held else every
@@ -413,6 +463,9 @@ class StateWriter(Writer):
     def effect(self, indent: int, target: str) -> None:
         """A statement that calls what changes something."""
         whose = self.pick("acc", "other", "table_of['m']", "table_of['n']", "box[0]", "box[(1 + 1) // 2]")
+        if self.random.random() < 0.35:
+            self.object(indent, target, whose)
+            return
         kind = self.random.randrange(16)
         self.counter += 1
         k = f"o{self.counter}"
@@ -423,7 +476,7 @@ class StateWriter(Writer):
         elif kind == 4:
             self.emit(
                 indent,
-                f"{whose}.store({self.pick(chr(39) + 'x' + chr(39), repr('y'))}, {self.expression(1)})",
+                f"{whose}.store({self.pick(repr('x'), repr('y'))}, {self.expression(1)})",
             )
         elif kind == 5:
             self.emit(indent, f"{whose}.total = {self.expression(1)}")
@@ -457,6 +510,47 @@ class StateWriter(Writer):
             self.emit(indent, f"for {k}x in {k}:")
             self.emit(indent + 1, f"{k}x.add({self.expression(1)})")
             self.emit(indent, f"{target} = ({k}[0].total * 2 + {k}[1].total) % 27")
+
+    def object(self, indent: int, target: str, whose: str) -> None:
+        """A statement about objects in containers, in each other, in loops and in lambdas."""
+        kind = self.random.randrange(13)
+        self.counter += 1
+        k = f"j{self.counter}"
+        if kind == 0:
+            self.emit(indent, f"for {k}, {k}o in table_of.items():")
+            self.emit(indent + 1, f"{k}o.store({self.pick(repr('x'), repr('y'))}, {self.expression(1)})")
+        elif kind == 1:
+            self.emit(indent, f"for {k} in {self.pick('box', 'table_of.values()', '(acc, other, acc)')}:")
+            self.emit(indent + 1, f"if {k}.total {self.pick('>', '<')} {self.expression(1)}:")
+            self.emit(indent + 2, f"{k}.{self.pick('add', 'choose')}({self.expression(1)})")
+        elif kind == 2:
+            every = self.pick(f"range({self.random.randint(1, 3)})", f"tensor_range(({self.name()}) % 3)")
+            self.emit(indent, f"for {k} in {every}:")
+            self.emit(indent + 1, f"fill(pairs, {k} + {self.expression(1)}, {self.random.randint(1, 3)})")
+        elif kind == 3:
+            self.emit(indent, f"{k} = fill([{self.name()}, {self.name()}, 1], {self.expression(1)}, 2)")
+            self.emit(indent, f"{target} = ({k}[0] + fill({k}, {self.name()})[2]) % 37")
+        elif kind == 4:
+            self.emit(indent, f"{target} = of({whose}, {self.expression(1)})")
+        elif kind == 5:
+            self.emit(indent, f"{target} = (lambda o, x: o.choose(x) % 41)({whose}, {self.expression(1)})")
+        elif kind == 6:
+            self.emit(indent, f"tree.{self.pick('turn()', f'add({self.expression(1)})')}")
+        elif kind == 7:
+            self.emit(indent, f"{target} = tree.add({self.expression(1)}).total % 23")
+        elif kind == 8:
+            self.emit(indent, f"{whose}.double {self.pick('=', '+=')} {self.expression(1)}")
+        elif kind == 9:
+            self.emit(indent, f"{target} = {whose}.note({self.expression(1)})")
+        elif kind == 10:
+            self.emit(indent, f"{target} = most(table_of, {self.expression(1)})")
+        elif kind == 11:
+            self.emit(indent, f"setattr({whose}, 'total', getattr({whose}, 'double') + {self.expression(1)})")
+        else:
+            self.emit(indent, f"{k} = {{0: [Sum({self.name()})], 1: [acc, other]}}")
+            self.emit(indent, f"for {k}o in {k}[{self.pick('0', '1')}]:")
+            self.emit(indent + 1, f"{k}o.total = ({k}o.total + {self.expression(1)}) % 43")
+            self.emit(indent, f"{target} = {k}[0][0].total % 19")
 
 
 def _smaller(tree: ast.Module) -> Iterator[ast.Module]:
@@ -513,3 +607,56 @@ def shrunk(source: str, fails: Callable[[str], bool], tries: int) -> str:
                 break
         else:
             return ast.unparse(tree)
+
+
+class Context:
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+
+def wrap(x: Any) -> Any:
+    """A float brought near to zero, in steps of a whole number."""
+    if x > 40:
+        return x - 60
+    return x + 60 if x < -40 else x
+
+
+class Number:
+    """What stands for a variable where all is Python's."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+    def assign(self, value: int) -> None:
+        self.value = value
+
+    def __add__(self, other: int) -> int:
+        return self.value + other
+
+
+def compiled(source: str, name: str, **names: Any) -> Callable[..., Any]:
+    """The function `program` of a source, which `linecache` knows."""
+    source = named(source)
+    file = f"<program {name}>"
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    namespace: dict[str, Any] = {"context": Context, "wrap": wrap, **names}
+    exec(compile(source, file, "exec"), namespace)
+    return namespace["program"]  # type: ignore[no-any-return]
+
+
+def named(source: str) -> str:
+    """A source with the classes and functions that it uses."""
+    return STATE + source if "acc" in source else source
+
+
+def numbers(result: Any) -> Any:
+    """A result as Python numbers."""
+    if isinstance(result, tuple | list):
+        return tuple(map(numbers, result))
+    return float(result.numpy()) if hasattr(result, "numpy") else float(result)
+
+
+ARGUMENTS = [(0, 0, 0.5), (1, 2, -1.25), (5, -3, 3.0), (-2, 7, 0.0), (9, 4, -8.75)]

@@ -1,5 +1,7 @@
 """Parts of variables: reads and writes of entries and slices, in place."""
 
+import gc
+import weakref
 from types import SimpleNamespace
 
 import numpy as np
@@ -254,3 +256,17 @@ def test_a_part_of_a_larger_variable_is_told_as_checkpoints_tell_it():
     part = tf.Variable.SaveSliceInfo(full_name="w", full_shape=[4, 6], var_offset=[2, 0], var_shape=[2, 6])
     assert (part.full_name, part.spec) == ("w", "4 6 2,2:0,6")
     assert tf.Variable.SaveSliceInfo().spec == ""
+
+
+def test_a_part_of_a_variable_is_collected_with_what_holds_it_in_a_cycle():
+    class Holder:
+        pass
+
+    holder = Holder()
+    holder.variable = tf.Variable([1.0, 2.0])
+    holder.parts = [holder.variable[:1] for _ in range(3)]
+    holder.itself = holder
+    gone = weakref.ref(holder)
+    del holder
+    gc.collect()
+    assert gone() is None

@@ -6,13 +6,14 @@
 
 use penstock_data::{DType, Dim, Result};
 use penstock_ir::{
-    Attr, Attrs, FuncRef, Graph, Inst, OpDef, Region, Type, Value, effects_of, effects_of_region, stack,
+    Attr, Attrs, Batch, Fails, FuncRef, Graph, Inst, OpDef, Region, Type, Value, effects_of, effects_of_region, stack,
+    with_lead,
 };
 use penstock_ops::{compare, control, reduce};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use super::{Batcher, Outs, batch_function, is_list, with_lead};
+use super::{Batcher, Outs, batch_function, is_list};
 
 impl Batcher<'_> {
     /// Batches an instruction with regions or a callee; gives whether it was one.
@@ -39,7 +40,7 @@ impl Batcher<'_> {
             // It draws random numbers, others for each example.
             return self.repeat(inst);
         }
-        let callee = batch_function(&data.attrs.func(0).get(), &mapped)?;
+        let callee = batch_function(&data.attrs.func(0).get()?, &mapped)?;
         let operands: Vec<Value> = data.operands.iter().map(|v| self.map[v]).collect();
         let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(&callee.function))]));
         let made = self.b.inst(&control::CALL, &operands, attrs, &[])?;
@@ -62,7 +63,7 @@ impl Batcher<'_> {
         let seeds = data.operands[..outputs].iter().filter(|&&v| crate::rules::carries(self.source.ty(v))).count();
         let mapped: Vec<bool> =
             vec![true; seeds].into_iter().chain(data.operands[rest..].iter().map(|v| !is_variable(v))).collect();
-        let callee = batch_function(&data.attrs.func(0).get(), &mapped)?;
+        let callee = batch_function(&data.attrs.func(0).get()?, &mapped)?;
         if callee.outputs.contains(&false) {
             return self.repeat(inst);
         }
@@ -96,7 +97,7 @@ impl Batcher<'_> {
             .collect();
         let mut regions: SmallVec<[Region; 2]> = SmallVec::new();
         for (region, copy) in made {
-            self.b.reopen_region(copy);
+            self.b.reopen_region(copy)?;
             let results = self.closed(&source.regions[region].results, &mapped);
             self.b.abandon_region();
             self.b.graph_mut().regions[copy].results = results?;
@@ -299,60 +300,24 @@ fn has_sizes(ty: &Type) -> bool {
     !is_list(ty) && ty.shape().dims().is_some_and(|dims| !dims.contains(&Dim::Unknown))
 }
 
-/// Operators that fail for some values: indices that are not there, matrices without what is asked for, malformed text.
-const FAILING: &[&str] = &[
-    "bincount",
-    "check_numerics",
-    "cholesky",
-    "eig",
-    "eigvals",
-    "gather",
-    "gather_accumulate",
-    "gather_grad",
-    "gather_nd",
-    "lu",
-    "matrix_inverse",
-    "matrix_solve",
-    "part",
-    "scatter_along_axis",
-    "scatter_nd",
-    "self_adjoint_eig",
-    "self_adjoint_eigvals",
-    "singular_values",
-    "string_to_number",
-    "strided_slice_accumulate",
-    "substr",
-    "svd",
-    "svd_full",
-    "take_along_axis",
-    "triangular_solve",
-    "unicode_decode",
-    "unicode_encode",
-    "while",
-];
-
 /// Whether a region may run for an example that did not choose it: it does nothing but compute, and
 /// fails for no value.
 fn is_quiet(graph: &Graph, region: Region) -> bool {
     if effects_of_region(graph, region).acts() {
         return false;
     }
-    let constant = |values: &[Value]| values.iter().all(|&v| graph.constant(v).is_some());
     let mut quiet = true;
     graph.visit_region(region, &mut |_, _, data| {
-        let whole = data.operands.first().is_some_and(|&v| !graph.ty(v).dtype().is_float());
-        quiet &= match (data.op.name, &data.operands[..]) {
-            ("floordiv" | "floormod" | "truncatediv" | "truncatemod" | "pow", _) => !whole,
-            // Where the places are known, inference has checked them.
-            ("slice" | "strided_slice" | "range", [_, places @ ..]) => constant(places),
-            ("slice_grad" | "strided_slice_grad", [places @ .., _]) => constant(places),
-            ("call", _) => data.attrs.func(0).get().graph().is_some_and(|callee| is_quiet(callee, callee.body())),
-            (name, _) => {
-                !FAILING.contains(&name)
-                    && !["tensor_scatter_nd_", "segment_", "unsorted_segment_", "list_"]
-                        .iter()
-                        .any(|p| name.starts_with(p))
-            }
+        quiet &= match data.op.fails {
+            Fails::Never | Fails::OnShapes => true,
+            Fails::OnIntegers => data.operands.iter().all(|&v| graph.ty(v).dtype().is_float()),
+            Fails::OnOperands(places) => places.iter().all(|&i| graph.constant(data.operands[i]).is_some()),
+            Fails::OnValues => match data.attrs.0.first() {
+                Some(Attr::Func(callee)) if data.op.0.is(&control::CALL) => {
+                    callee.get().is_ok_and(|f| f.graph().is_some_and(|callee| is_quiet(callee, callee.body())))
+                }
+                _ => false,
+            },
         };
     });
     quiet
@@ -364,7 +329,7 @@ fn loop_vars(graph: &Graph, body: Region, start: Vec<bool>, outside: &FxHashSet<
 }
 
 /// The same, where `inside` has what was found so far, of this loop as well: it only grows, so that a loop in loops is not
-/// gone through anew for each of their rounds.
+/// gone through anew for each of their iterations.
 fn spread(graph: &Graph, body: Region, start: Vec<bool>, inside: &mut FxHashSet<Value>) -> Result<Vec<bool>> {
     let params = &graph.regions[body].params;
     let mut mapped: Vec<bool> = start.iter().zip(params).map(|(m, p)| *m || inside.contains(p)).collect();
@@ -385,7 +350,7 @@ fn mark(graph: &Graph, region: Region, mapped: &mut FxHashSet<Value>) -> Result<
     stack::check(0)?;
     for &inst in &graph.regions[region].insts {
         let data = &graph.insts[inst];
-        if matches!(data.op.name, "shape" | "size" | "rank" | "list_length") {
+        if matches!(data.op.batch, Batch::Same(_)) {
             continue;
         }
         let own: Vec<bool> = data.operands.iter().map(|v| mapped.contains(v)).collect();
@@ -410,16 +375,4 @@ fn mark(graph: &Graph, region: Region, mapped: &mut FxHashSet<Value>) -> Result<
         mapped.extend(data.results.iter().zip(found).filter(|(_, m)| *m).map(|(r, _)| *r));
     }
     Ok(())
-}
-
-#[cfg(test)]
-mod tests {
-    use penstock_ir::OpSet;
-
-    #[test]
-    fn the_listed_operators_exist() {
-        for name in super::FAILING {
-            assert!(penstock_ops::Ops.find(name).is_some(), "{name}");
-        }
-    }
 }

@@ -7,19 +7,18 @@
 //! the results of the examples one by one, stacked.
 
 mod control;
-mod lists;
 mod repeat;
 mod rules;
 
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use penstock_data::{Class, DType, Dim, Error, Result, Shape, Symbol, Tensor};
+use penstock_data::{Class, DType, Dim, Error, Result, Symbol, Tensor};
 use penstock_ir::{
-    Attr, Attrs, Builder, Census, Derived, Emitter, FuncRef, Function, Graph, Inst, Kept, OpDef, OpSet, Region, Type,
-    Value, compact, effects_of, stack,
+    Attr, Attrs, Builder, Counter, Derived, Emitter, Example, Examples, FuncRef, Function, Graph, Inst, Kept, OpDef,
+    Region, Type, Value, Verified, effects_of, stack, with_lead,
 };
-use penstock_ops::{Ops, array, cast, joining, shape_ops, slicing};
+use penstock_ops::{array, shape_ops, slicing};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -36,7 +35,7 @@ pub struct Batched {
 type Cache = Kept<(Vec<bool>, bool), Batched>;
 
 impl Derived for Batched {
-    fn count(&self, census: &mut Census) -> bool {
+    fn count(&self, census: &mut dyn Counter) -> bool {
         census.function(&self.function)
     }
 }
@@ -74,7 +73,7 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
         let outputs = vec![false; function.signature().results.len()];
         return Ok(Arc::new(Batched { function: function.clone(), outputs }));
     }
-    stack::check(function.graph().map_or(0, Graph::depth))?;
+    stack::check(function.graph().map_or(0, |graph| graph.depth()))?;
     let cache: Arc<Cache> = function.derive(|_| Ok::<Cache, Error>(Cache::default()))?;
     let key = (mapped.to_vec(), in_turn);
     if let Some(made) = cache.get(&key) {
@@ -104,7 +103,7 @@ fn cached(function: &Arc<Function>, mapped: &[bool], in_turn: bool) -> Result<Ar
 }
 
 /// A graph that calls a function.
-fn call_of(function: &Arc<Function>) -> Result<Graph> {
+fn call_of(function: &Arc<Function>) -> Result<Verified> {
     let mut b = Builder::new(&penstock_ops::control::CONST);
     let inputs: Vec<Value> = function.signature().params.iter().map(|ty| b.input(ty.clone(), None)).collect();
     let attrs = Attrs(SmallVec::from_iter([Attr::Func(FuncRef::called(function))]));
@@ -121,6 +120,9 @@ fn batch(source: &Graph, name: &str, mapped: &[bool], in_turn: bool) -> Result<B
     let mut first = None;
     for (&v, &m) in source.inputs().iter().zip(mapped) {
         let ty = source.ty(v);
+        if m {
+            check_mapped(ty)?;
+        }
         let ty = if m { with_lead(ty, lead) } else { ty.clone() };
         let input = b.input(ty, source.names.get(&v).map(AsRef::as_ref));
         map.insert(v, input);
@@ -145,7 +147,10 @@ fn batch(source: &Graph, name: &str, mapped: &[bool], in_turn: bool) -> Result<B
     let Batcher { b, map, mapped, .. } = batcher;
     let outputs: Vec<Value> = source.outputs().iter().map(|v| map[v]).collect();
     let has = source.outputs().iter().map(|v| mapped.contains(v)).collect();
-    let function = Function::new(name, compact(&b.finish(&outputs)?));
+    #[expect(unsafe_code, reason = "the results of branches are set once it is known which differ")]
+    // SAFETY: all is added by the builder; a branch was opened again and got its results before an instruction took it.
+    let graph = unsafe { b.finish_trusted(&outputs, "batching")? };
+    let function = Function::new(name, graph.compact());
     Ok(Batched { function: Arc::new(function), outputs: has })
 }
 
@@ -160,14 +165,12 @@ fn is_list(ty: &Type) -> bool {
     ty.dtype() == DType::Variant
 }
 
-/// The type of many examples of this type. That of a list is the same: its elements have the axis.
-fn with_lead(ty: &Type, lead: Dim) -> Type {
-    if is_list(ty) {
-        return ty.clone();
+/// Checks that values of this type can differ between the examples: one table for each has no form.
+fn check_mapped(ty: &Type) -> Result<()> {
+    if ty.dtype() == DType::Resource {
+        return Err(Error::unimplemented("a table cannot differ between the examples"));
     }
-    let shape =
-        ty.shape().dims().map_or(Shape::UNRANKED, |dims| Shape::new(std::iter::once(lead).chain(dims.iter().copied())));
-    Type::tensor(ty.dtype(), shape)
+    Ok(())
 }
 
 /// What an instruction became: its results, all mapped.
@@ -257,6 +260,9 @@ impl Batcher<'_> {
     /// Notes what a value became. All that is known of its shape is true of each example's.
     fn set(&mut self, value: Value, out: Value, mapped: bool) -> Result<()> {
         let ty = self.source.ty(value);
+        if mapped {
+            check_mapped(ty)?;
+        }
         let shape = if mapped { with_lead(ty, self.lead).shape().clone() } else { ty.shape().clone() };
         self.b.refine(out, &shape)?;
         self.map.insert(value, out);
@@ -282,95 +288,41 @@ impl Batcher<'_> {
         Ok(self.b.emit(op, operands, named)?[0])
     }
 
-    /// An operator by name, with its attributes complete.
-    fn named(&mut self, name: &str, operands: &[Value], attrs: &[(&str, Attr)]) -> Result<Value> {
-        let op = Ops.find(name).ok_or_else(|| Error::internal(format!("there is no {name}")))?;
-        self.emit(op, operands, attrs)
-    }
-
     fn ints(&mut self, values: &[i64]) -> Value {
         self.b.constant(Tensor::vector(values))
     }
 
-    /// A vector of integers as `i64`.
-    fn wide(&mut self, value: Value) -> Result<Value> {
-        if self.b.graph().ty(value).dtype() == DType::I64 {
-            return Ok(value);
-        }
-        if let Some(known) = self.b.graph().constant(value).cloned() {
-            let ints = known.to_ints()?;
-            return Ok(self.b.constant(Tensor::from_slice(known.dims(), &ints)?));
-        }
-        self.emit(&cast::CAST, &[value], &[("dtype", DType::I64.into())])
+    /// The graph of all examples, for a rule.
+    fn examples(&mut self) -> Examples<'_> {
+        let Batcher { lead, extent, count, .. } = *self;
+        Examples { emit: &mut self.b, ops: &penstock_ops::RULE_OPS, lead, extent, count }
     }
 
-    /// A vector of integers with others before it.
-    fn prepend(&mut self, first: &[i64], rest: Value) -> Result<Value> {
-        let rest = self.wide(rest)?;
-        if let Some(known) = self.b.graph().constant(rest) {
-            let all: Vec<i64> = first.iter().copied().chain(known.to_ints()?).collect();
-            return Ok(self.ints(&all));
-        }
-        let first = self.ints(first);
-        self.emit(&joining::CONCAT, &[first, rest], &[("axis", 0i64.into())])
+    /// What a value became.
+    fn became(&self, value: Value) -> Example {
+        Example { value: self.map[&value], mapped: self.is_mapped(value), ty: self.source.ty(value).clone() }
     }
 
     /// A vector of extents with the number of examples before it.
     fn leading(&mut self, extents: Value) -> Result<Value> {
-        let rest = self.wide(extents)?;
-        if self.b.graph().ty(rest).shape().extents().is_some_and(|n| n[..] == [0]) {
-            return Ok(self.extent);
-        }
-        self.emit(&joining::CONCAT, &[self.extent, rest], &[("axis", 0i64.into())])
+        self.examples().leading(extents)
     }
 
     /// The extents of a value of the new graph as an `i64` vector.
     fn extents(&mut self, value: Value) -> Result<Value> {
-        crate::rules::shape(&mut self.b, value)
-    }
-
-    /// The extents of one example of a value of the source.
-    fn example_extents(&mut self, value: Value) -> Result<Value> {
-        if let Some(dims) = self.source.ty(value).shape().extents() {
-            let dims: SmallVec<[i64; 6]> = dims.iter().map(|&d| d as i64).collect();
-            return Ok(self.ints(&dims));
-        }
-        let all = self.extents(self.map[&value])?;
-        if !self.is_mapped(value) {
-            return Ok(all);
-        }
-        let (begin, size) = (self.ints(&[1]), self.ints(&[-1]));
-        self.emit(&slicing::SLICE, &[all, begin, size], &[])
+        self.examples().extents(value)
     }
 
     /// What a value became, with the leading axis in any case.
     fn full(&mut self, value: Value) -> Result<Value> {
-        let new = self.map[&value];
-        if self.is_mapped(value) {
-            return Ok(new);
-        }
-        if is_list(self.source.ty(value)) {
-            return self.full_list(new);
-        }
-        let shape = self.extents(new)?;
-        let shape = self.leading(shape)?;
-        let wide = self.emit(&shape_ops::BROADCAST_TO, &[new, shape], &[])?;
-        let shape = with_lead(self.b.graph().ty(new), self.lead).shape().clone();
-        self.b.refine(wide, &shape)?;
-        Ok(wide)
+        let example = self.became(value);
+        self.examples().full(&example)
     }
 
     /// What a value became, for broadcasting with values whose examples have rank `rank`: dimensions of
     /// size 1 stand between the leading axis and the others where it has fewer.
     fn aligned(&mut self, value: Value, rank: usize) -> Result<Option<Value>> {
-        let mut new = self.map[&value];
-        if !self.is_mapped(value) {
-            return Ok(Some(new));
-        }
-        let Some(own) = self.rank(value) else { return Ok(None) };
-        for _ in own..rank {
-            new = self.emit(&shape_ops::EXPAND_DIMS, &[new], &[("axis", 1i64.into())])?;
-        }
-        Ok(Some(new))
+        let example = self.became(value);
+        self.examples().aligned(&example, rank)
     }
 }

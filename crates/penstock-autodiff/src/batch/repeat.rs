@@ -1,7 +1,7 @@
 //! What has no rule: the instruction is repeated for each example, by a loop.
 
 use penstock_data::{DType, Error, Result, Tensor};
-use penstock_ir::{Attrs, Inst, Region, Type, Value, effects_of};
+use penstock_ir::{Attrs, Inst, Region, Type, Value, effects_of, with_lead};
 use penstock_ops::{array, binary, compare, control, gather, shape_ops};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -16,6 +16,9 @@ impl Batcher<'_> {
         let mapped = self.used(inst).into_iter().filter(|&v| self.is_mapped(v));
         if results.iter().copied().chain(mapped).any(|v| super::is_list(source.ty(v))) {
             return Err(Error::unimplemented("lists that differ between the examples cannot be made one by one"));
+        }
+        for &result in &results {
+            super::check_mapped(source.ty(result))?;
         }
         let known = results.iter().all(|&r| source.ty(r).shape().is_static());
         let zero = self.b.constant(Tensor::scalar(0i64));
@@ -34,7 +37,7 @@ impl Batcher<'_> {
             start = self.first_results(inst, zero)?;
         }
         for (&r, &buffer) in results.iter().zip(&start) {
-            let shape = super::with_lead(source.ty(r), self.lead).shape().clone();
+            let shape = with_lead(source.ty(r), self.lead).shape().clone();
             self.b.refine(buffer, &shape)?;
         }
         let operands: Vec<Value> = std::iter::once(zero).chain(start).collect();
@@ -70,7 +73,7 @@ impl Batcher<'_> {
         let mut next = vec![self.emit(&binary::ADD, &[i, one], &[])?];
         for (&buffer, &result) in params[1..].iter().zip(&results) {
             let row = self.emit(&shape_ops::EXPAND_DIMS, &[result], &[("axis", 0i64.into())])?;
-            next.push(self.named("tensor_scatter_nd_update", &[buffer, place, row], &[])?);
+            next.push(self.emit(&gather::TENSOR_SCATTER_UPDATE, &[buffer, place, row], &[])?);
         }
         Ok(next)
     }

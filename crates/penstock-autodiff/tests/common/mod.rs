@@ -7,7 +7,7 @@ use std::sync::Arc;
 use penstock_autodiff::{Request, Residual, gradients_in, vjp_function};
 use penstock_data::{DType, Tensor};
 use penstock_exec::{Arg, StdEnv, Variable, reference};
-use penstock_ir::{Builder, Function, Graph, Type, Value, no_hosts, parse_function, verify};
+use penstock_ir::{Builder, Function, Type, Value, Verified, no_hosts, parse_function, verify};
 use penstock_ops::{Ops, control};
 
 pub(crate) fn parse(text: &str) -> Arc<Function> {
@@ -19,7 +19,7 @@ pub(crate) fn f64s(dims: &[usize], values: &[f64]) -> Tensor {
 }
 
 /// Arguments for a run: a variable of its own for each input that is one.
-fn arguments(graph: &Graph, args: &[Tensor]) -> Vec<Arg> {
+fn arguments(graph: &Verified, args: &[Tensor]) -> Vec<Arg> {
     graph
         .inputs()
         .iter()

@@ -10,7 +10,7 @@ extern "C" __global__ void penstock_add_mul(f16* p0, const f16* q0, const f16* q
     penstock_add_mul_body body;
     const penstock_index32 step = penstock_index32(gridDim.x) * blockDim.x;
     penstock_index32 i = penstock_index32(blockIdx.x) * blockDim.x + threadIdx.x;
-    for (; i < n; i += step) {
+    for (const penstock_index32 packs = n / 8; i < packs; i += step) {
         penstock_index32 rest = i;
         penstock_index32 o1 = 0;
         #pragma unroll
@@ -20,6 +20,13 @@ extern "C" __global__ void penstock_add_mul(f16* p0, const f16* q0, const f16* q
             rest = outer;
         }
         o1 += rest * s1.at[0];
-        body(penstock_load(q0[i]), penstock_load(q1[o1]), p0[i]);
+        const penstock_pack<f16, 8> x0 = reinterpret_cast<const penstock_pack<f16, 8>*>(q0)[i];
+        const penstock_pack<f16, 8> x1 = reinterpret_cast<const penstock_pack<f16, 8>*>(q1)[o1];
+        penstock_pack<f16, 8> y0;
+        #pragma unroll
+        for (int k = 0; k < 8; ++k) {
+            body(penstock_load(x0.at[k]), penstock_load(x1.at[k]), y0.at[k]);
+        }
+        reinterpret_cast<penstock_pack<f16, 8>*>(p0)[i] = y0;
     }
 }

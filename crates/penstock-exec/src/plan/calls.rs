@@ -38,7 +38,7 @@ pub(super) fn run(
 ) -> Result<()> {
     let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at }];
     go_on(&mut open, env, outputs)
-        .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.rounds)))
+        .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.iterations)))
 }
 
 /// Runs until the first of the open runs has ended. On an error each stands where it came to.
@@ -57,7 +57,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             return Err(Error::exhausted(format!(
                 "the function '{}' calls itself too deeply: {MAX_OPEN} of its calls, and of those between them, have \
                  not returned",
-                step.function.get().name()
+                step.function.get()?.name()
             )));
         }
         let args: SmallVec<[Arg; 4]> = step
@@ -68,7 +68,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
                 CallArg::Variable(i) => caller.args[*i].clone(),
             })
             .collect();
-        let plan = executable(&step.function.get())?.plan(&args)?;
+        let plan = executable(&step.function.get()?, env)?.plan(&args, env)?;
         let frame = plan.enter(&args)?;
         open.push(Run { plan, frame, args, at: 0 });
         while !walked(last(open)?, env)? {

@@ -9,13 +9,14 @@
 use std::sync::OnceLock;
 
 use penstock_data::{Error, Loc, Result};
-use penstock_ir::{Cpu, Graph, Inst, NoEnv, Type, Value, effects_of};
+use penstock_ir::{Cost, Cpu, Graph, Inst, NoEnv, Type, Value, effects_of};
 use penstock_kernels::pool;
 use penstock_ops::fused::FUSED;
 use penstock_passes::Thresholds;
 use rustc_hash::FxHashSet;
 
-use super::run::{Regs, run_kernel};
+use super::frame::Regs;
+use super::kernel::run_kernel;
 use super::step::KernelStep;
 use crate::work;
 
@@ -89,7 +90,7 @@ pub(super) fn find(
 fn long(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<u64> {
     let data = &graph.insts[inst];
     // Products are shared by all threads at no loss, and what they pack is then packed once.
-    let shares = data.op.name.starts_with("matmul") || data.op.name.starts_with("conv");
+    let shares = matches!(data.op.cost, Cost::Shared(_));
     let runs_anywhere = data.op.effects.is_empty() && data.attrs.hosts().next().is_none();
     if shares || !runs_anywhere || !matches!(data.op.cpu, Cpu::Kernel(_)) {
         return None;

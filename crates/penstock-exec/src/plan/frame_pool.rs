@@ -21,7 +21,7 @@ pub(super) struct FramePool<T> {
 
 // SAFETY: it hands boxes of `T` from thread to thread, each to one at a time.
 unsafe impl<T: Send> Send for FramePool<T> {}
-// SAFETY: as above; no reference to a `T` is ever shared.
+// SAFETY: a thread gets a box by a swap or under a lock, and no reference to a `T` is ever shared.
 unsafe impl<T: Send> Sync for FramePool<T> {}
 
 impl<T> Default for FramePool<T> {

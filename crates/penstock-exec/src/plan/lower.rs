@@ -5,11 +5,10 @@ use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Known, Region, Resol
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
-use penstock_ops::resolve::resolver_of;
 use penstock_ops::shape_ops::{EXPAND_DIMS, RESHAPE, SQUEEZE};
-use penstock_ops::slicing::box_of;
+use penstock_ops::slicing::strided_box;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
-use penstock_ops::updates::{STRIDED_SLICE_ASSIGN, update_of};
+use penstock_ops::updates::STRIDED_SLICE_ASSIGN;
 use penstock_passes::evaluate::resolve;
 use penstock_passes::{Options, Thresholds, rejects_elements};
 use rustc_hash::FxHashMap;
@@ -17,18 +16,18 @@ use smallvec::SmallVec;
 
 use super::Kind;
 use super::concurrent::{self, ConcurrentStep};
+use super::frame::Reg;
 use super::native::NativeStep;
+use super::pipeline;
 use super::row_loop;
-use super::slab;
 use super::small_broadcast::SmallBroadcast;
 use super::step::{
-    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, Reg, ReshapeStep, Step,
+    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, ReshapeStep, Step,
     UpdateStep, WindowStep, WriteStep,
 };
-use super::strip;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
-use crate::work::{Weight, is_heavy, per_element};
+use crate::work::{Weight, is_heavy};
 
 /// Steps over values. A value has a number; those of loop variables and of a branch's results are
 /// written at several places.
@@ -71,7 +70,7 @@ pub(super) fn lower(graph: &Graph, captures: usize, options: &Options) -> Result
         depth: 0,
         captures: &graph.inputs()[graph.inputs().len().saturating_sub(captures)..],
         cost: 0,
-        uses: slab::Uses::default(),
+        pipelines: pipeline::Finder::new(graph, options),
         windows: FxHashMap::default(),
         out: Lowered {
             steps: Vec::new(),
@@ -87,11 +86,11 @@ pub(super) fn lower(graph: &Graph, captures: usize, options: &Options) -> Result
     };
     for (i, &input) in graph.inputs().iter().enumerate() {
         let place = if graph.ty(input).is_variable() {
-            Place::Variable(i)
+            Binding::Variable(i)
         } else {
             let reg = lowerer.fresh(Kind::Argument);
             lowerer.out.arguments.push((reg, i));
-            Place::Reg(reg)
+            Binding::Reg(reg)
         };
         lowerer.places.insert(input, place);
     }
@@ -101,7 +100,7 @@ pub(super) fn lower(graph: &Graph, captures: usize, options: &Options) -> Result
 }
 
 #[derive(Clone, Copy)]
-enum Place {
+enum Binding {
     Reg(Reg),
     Variable(usize),
 }
@@ -109,7 +108,7 @@ enum Place {
 struct Lowerer<'a> {
     graph: &'a Graph,
     options: &'a Options,
-    places: FxHashMap<Value, Place>,
+    places: FxHashMap<Value, Binding>,
     origin: (&'static str, Loc),
     /// The number of loops around the present place.
     depth: usize,
@@ -117,7 +116,7 @@ struct Lowerer<'a> {
     captures: &'a [Value],
     /// Estimated nanoseconds of all steps so far.
     cost: u64,
-    uses: slab::Uses,
+    pipelines: pipeline::Finder<'a>,
     /// What becomes a part of a variable where it is made, by the instruction that assigns it.
     windows: FxHashMap<Inst, WindowStep>,
     out: Lowered,
@@ -150,14 +149,14 @@ impl Lowerer<'_> {
     fn define(&mut self, value: Value) -> Reg {
         let reg = self.fresh(kind_of(self.graph.ty(value)));
         self.out.lists[reg as usize] = self.graph.ty(value).dtype() == DType::Variant;
-        self.places.insert(value, Place::Reg(reg));
+        self.places.insert(value, Binding::Reg(reg));
         reg
     }
 
     fn reg(&self, value: Value) -> Result<Reg> {
         match self.places.get(&value) {
-            Some(Place::Reg(r)) => Ok(*r),
-            Some(Place::Variable(_)) => Err(Error::internal(format!("{value} is a variable, not a tensor"))),
+            Some(Binding::Reg(r)) => Ok(*r),
+            Some(Binding::Variable(_)) => Err(Error::internal(format!("{value} is a variable, not a tensor"))),
             None => Err(Error::internal(format!("{value} is used before it is made"))),
         }
     }
@@ -168,7 +167,7 @@ impl Lowerer<'_> {
 
     fn variable(&self, value: Value) -> Result<usize> {
         match self.places.get(&value) {
-            Some(Place::Variable(i)) => Ok(*i),
+            Some(Binding::Variable(i)) => Ok(*i),
             _ => Err(Error::internal(format!("{value} is not a variable"))),
         }
     }
@@ -201,32 +200,20 @@ impl Lowerer<'_> {
 
     fn list(&mut self, insts: &[Inst]) -> Result<()> {
         let (graph, mut rest) = (self.graph, insts);
-        let (strips, slabs) = (self.allows("strips"), self.allows("slabs"));
-        let together = self.allows("concurrent");
+        let (pipelines, concurrent) = (self.allows("pipelines"), self.allows("concurrent"));
         let options = self.options;
-        // How many are left where slabs may start again.
-        let mut left = insts.len();
         let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
         let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
         while let [inst, after @ ..] = rest {
-            let found = strips.then(|| strip::find(graph, rest, &self.uses, self.depth > 0, options)).flatten();
+            let found = pipelines.then(|| self.pipelines.find(rest, self.depth > 0)).flatten();
             if let Some(found) = found {
-                rest = self.strip(rest, found)?;
+                rest = self.pipeline(rest, found)?;
                 continue;
             }
             let is_kernel = |inst: Inst| self.reshaped(&graph.insts[inst]).is_none();
-            if together && let Some(found) = concurrent::find(graph, rest, &options.thresholds, &is_kernel) {
+            if concurrent && let Some(found) = concurrent::find(graph, rest, &options.thresholds, &is_kernel) {
                 rest = self.concurrent(rest, found)?;
                 continue;
-            }
-            if slabs && rest.len() <= left {
-                match slab::find(graph, rest, &self.uses, options) {
-                    Ok(found) => {
-                        rest = self.slab(rest, found)?;
-                        continue;
-                    }
-                    Err(tried) => left = rest.len() - tried,
-                }
             }
             rest = after;
             if let [result] = graph.insts[*inst].results[..]
@@ -256,26 +243,14 @@ impl Lowerer<'_> {
         self.inst(inst, data).map_err(|e| e.in_op(data.op.name).at(self.graph.locs[inst]))
     }
 
-    /// Lowers the first instructions of `insts` as one step that goes through their rows in strips; gives the rest.
-    fn strip<'i>(&mut self, insts: &'i [Inst], found: strip::Found) -> Result<&'i [Inst]> {
+    /// Lowers the first instructions of `insts` as one step that goes through their rows; gives the rest.
+    fn pipeline<'i>(&mut self, insts: &'i [Inst], found: pipeline::Found) -> Result<&'i [Inst]> {
         self.list(&found.before)?;
         let (inst, mut step) = (insts[0], found.step);
         self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
         step.ins = self.regs(&found.ins)?.into_iter().collect();
         step.outs = found.outs.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Strip(Box::new(step)));
-        self.list(&found.behind)?;
-        Ok(&insts[found.taken..])
-    }
-
-    /// Lowers the first instructions of `insts` as one step that goes through them slab by slab; gives the rest.
-    fn slab<'i>(&mut self, insts: &'i [Inst], found: slab::Found) -> Result<&'i [Inst]> {
-        self.list(&found.before)?;
-        let (inst, mut step) = (insts[0], found.step);
-        self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
-        step.ins = self.regs(&found.ins)?.into_iter().collect();
-        step.outs = found.outs.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Slab(Box::new(step)));
+        self.push(Step::Pipeline(Box::new(step)));
         self.list(&found.behind)?;
         Ok(&insts[found.taken..])
     }
@@ -304,7 +279,7 @@ impl Lowerer<'_> {
     fn window(&self, inst: Inst, assign: Inst) -> Option<WindowStep> {
         let graph = self.graph;
         let (data, to) = (&graph.insts[inst], &graph.insts[assign]);
-        if !data.op.is(&FUSED) || self.uses.of(graph, data.results[0]) != 1 {
+        if !data.op.is(&FUSED) || self.pipelines.uses(data.results[0]) != 1 {
             return None;
         }
         let region = data.regions[0];
@@ -314,7 +289,7 @@ impl Lowerer<'_> {
         }
         let dims = graph.ty(to.operands[0]).shape().extents()?;
         let spec: Option<SmallVec<[_; 3]>> = to.operands[1..4].iter().map(|&v| graph.constant(v)).collect();
-        let cuts = box_of("strided_slice", &dims, &spec?, &to.attrs)?;
+        let cuts = strided_box(&dims, &spec?, &to.attrs)?;
         let program = TileProgram::new(graph, region, self.options).ok()?.within(&dims, &cuts)?;
         let elements = program.elements();
         // Heavy work runs apart, and the assignment behind it.
@@ -374,18 +349,18 @@ impl Lowerer<'_> {
                 })));
                 Ok(())
             }
-            Cpu::Executor if op.is(&CONST) => {
+            Cpu::Executor(_) if op.is(&CONST) => {
                 let reg = self.fresh(Kind::Constant);
                 self.out.constants.push((reg, data.attrs.tensor(0).clone()));
-                self.places.insert(data.results[0], Place::Reg(reg));
+                self.places.insert(data.results[0], Binding::Reg(reg));
                 Ok(())
             }
-            Cpu::Executor if op.is(&COND) || op.is(&SWITCH) => self.branches(data),
-            Cpu::Executor if op.is(&WHILE) => self.repeat(data),
-            Cpu::Executor if op.is(&FUSED) => self.fused(data),
-            Cpu::Executor if op.is(&NATIVE) => self.native(data),
-            Cpu::Executor if op.is(&CALL) => self.call(data),
-            Cpu::Executor if op.is(&READ_VARIABLE) => {
+            Cpu::Executor(_) if op.is(&COND) || op.is(&SWITCH) => self.branches(data),
+            Cpu::Executor(_) if op.is(&WHILE) => self.repeat(data),
+            Cpu::Executor(_) if op.is(&FUSED) => self.fused(data),
+            Cpu::Executor(_) if op.is(&NATIVE) => self.native(data),
+            Cpu::Executor(_) if op.is(&CALL) => self.call(data),
+            Cpu::Executor(_) if op.is(&READ_VARIABLE) => {
                 let variable = self.variable(data.operands[0])?;
                 let out = self.define(data.results[0]);
                 self.out.snapshots[out as usize] = Some(variable);
@@ -393,19 +368,21 @@ impl Lowerer<'_> {
                 self.push(Step::Read(Box::new(ReadStep { variable, out, ty })));
                 Ok(())
             }
-            Cpu::Executor if let Some(step) = self.windows.remove(&inst) => {
+            Cpu::Variable(_) if let Some(step) = self.windows.remove(&inst) => {
                 self.push(Step::Window(Box::new(step)));
                 Ok(())
             }
-            Cpu::Executor if let Some(run) = update_of(op) => {
+            Cpu::Variable(run) => {
                 let variable = self.variable(data.operands[0])?;
                 let ins = self.regs(&data.operands[1..])?;
                 let outs = data.results.iter().map(|&v| self.define(v)).collect();
+                let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let attrs = data.attrs.clone();
-                self.push(Step::Update(Box::new(UpdateStep { variable, run, attrs, ins, outs, release: Vec::new() })));
+                let step = UpdateStep { variable, run, attrs, ins, outs, types, release: Vec::new() };
+                self.push(Step::Update(Box::new(step)));
                 Ok(())
             }
-            Cpu::Executor => {
+            Cpu::Executor(_) => {
                 let kind = update_kind(op);
                 if kind.is_none() && !op.is(&ASSIGN) {
                     return Err(Error::unimplemented(format!("the executor does not know how to run {inst}")));
@@ -424,7 +401,7 @@ impl Lowerer<'_> {
 
     /// The kernel made for an instruction, where its operator has such.
     fn resolve(&self, data: &InstData, results: &[Type]) -> Option<Resolved> {
-        let resolver = resolver_of(&data.op).filter(|_| self.allows("resolve"))?;
+        let resolver = data.op.resolve.filter(|_| self.allows("resolve"))?;
         let known = |&v: &Value| {
             let value = self.graph.constant(v);
             Known { ty: self.graph.ty(v), value, lasting: value.is_some() || self.captures.contains(&v) }
@@ -468,7 +445,7 @@ impl Lowerer<'_> {
                         let Thresholds { heavy_ns, in_place_bytes, long_loop, .. } = *self.least();
                         let dtype = result.dtype();
                         let long = n > long_loop;
-                        let heavy = long && is_heavy(n, per_element(data.op.0), heavy_ns);
+                        let heavy = long && is_heavy(n, data.op.cost.per_element(), heavy_ns);
                         let in_place = n == 1 || n * dtype.size() >= in_place_bytes;
                         let step = LoopStep { f, n, ins, out, dtype, dims, inline, in_place, long, heavy };
                         Step::Loop(Box::new(step))
@@ -476,7 +453,7 @@ impl Lowerer<'_> {
                 }
             }
             _ => {
-                let (ns, dtype) = (per_element(data.op.0), result.dtype());
+                let (ns, dtype) = (data.op.cost.per_element(), result.dtype());
                 let operands: SmallVec<[&Type; 4]> = data.operands.iter().map(|&v| ty(v)).collect();
                 let few = SmallBroadcast::of(&result, &operands).filter(|_| self.allows("resolve"));
                 Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype, ins, out, ty: result, few }))
@@ -523,7 +500,7 @@ impl Lowerer<'_> {
 
     /// Estimated nanoseconds of an element of a fused region.
     fn ns_of(&self, region: Region) -> f64 {
-        self.graph.regions[region].insts.iter().map(|&i| per_element(self.graph.insts[i].op.0)).sum()
+        self.graph.regions[region].insts.iter().map(|&i| self.graph.insts[i].op.cost.per_element()).sum()
     }
 
     /// A step that runs the region's machine code and goes on behind the region's own steps, which run as long as
@@ -534,7 +511,7 @@ impl Lowerer<'_> {
         let source = Source::read(graph, region).ok();
         let ins = self.regs(&data.operands)?;
         for (&param, &reg) in graph.regions[region].params.iter().zip(&ins) {
-            self.places.insert(param, Place::Reg(reg));
+            self.places.insert(param, Binding::Reg(reg));
         }
         let outs: SmallVec<[Reg; 4]> = data.results.iter().map(|&v| self.define(v)).collect();
         let origin = self.origin;
@@ -553,8 +530,8 @@ impl Lowerer<'_> {
             .operands
             .iter()
             .map(|v| match self.places.get(v) {
-                Some(Place::Reg(r)) => Ok(CallArg::Reg(*r)),
-                Some(Place::Variable(i)) => Ok(CallArg::Variable(*i)),
+                Some(Binding::Reg(r)) => Ok(CallArg::Reg(*r)),
+                Some(Binding::Variable(i)) => Ok(CallArg::Variable(*i)),
                 None => Err(Error::internal(format!("{v} is used before it is made"))),
             })
             .collect::<Result<Vec<_>>>()?;
@@ -593,14 +570,14 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The step that makes all rounds of a loop by rows, where that can be.
+    /// The step that makes all iterations of a loop by rows, where that can be.
     fn row_loop(&mut self, data: &InstData, variables: &[Reg]) -> Result<Option<u32>> {
         if !self.allows("row_loops") {
             return Ok(None);
         }
         let graph = self.graph;
         let own = |v: Value| data.regions.iter().any(|&r| graph.regions[r].params.contains(&v));
-        let is_outside = |v: Value| !own(v) && matches!(self.places.get(&v), Some(Place::Reg(_)));
+        let is_outside = |v: Value| !own(v) && matches!(self.places.get(&v), Some(Binding::Reg(_)));
         let Some(row_loop::Found { mut step, ins }) = row_loop::find(graph, data, self.options, &is_outside) else {
             return Ok(None);
         };
@@ -624,8 +601,8 @@ impl Lowerer<'_> {
         // A loop variable, the parameters of both regions, and the result are one value to the steps.
         let variables: Vec<Reg> = data.results.iter().map(|&v| self.define(v)).collect();
         for (k, &reg) in variables.iter().enumerate() {
-            self.places.insert(graph.regions[cond].params[k], Place::Reg(reg));
-            self.places.insert(graph.regions[body].params[k], Place::Reg(reg));
+            self.places.insert(graph.regions[cond].params[k], Binding::Reg(reg));
+            self.places.insert(graph.regions[body].params[k], Binding::Reg(reg));
         }
         let entry = self.moves(&data.operands, &variables)?;
         let row_loop = self.row_loop(data, &variables)?;

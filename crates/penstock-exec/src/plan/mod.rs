@@ -5,25 +5,27 @@
 
 mod calls;
 mod concurrent;
+mod frame;
 mod frame_pool;
+mod kernel;
 mod lower;
 mod memory;
 mod native;
+mod pipeline;
 mod registers;
 mod row_loop;
 mod run;
-mod slab;
 mod small_broadcast;
 mod step;
-mod strip;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
-use penstock_ir::{Census, Graph};
+use penstock_ir::{Counter, Verified};
 use penstock_passes::{Options, Thresholds};
 
+pub(crate) use frame::Reg;
 use frame_pool::FramePool;
 pub use step::STEP_KINDS;
-pub(crate) use step::{Reg, Step};
+pub(crate) use step::Step;
 
 /// What a register holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -73,13 +75,13 @@ struct Output {
 /// The registers of one run.
 struct Frame {
     regs: Box<[Tensor]>,
-    /// For each loop, the finished rounds since it was entered.
-    rounds: Box<[u64]>,
+    /// For each loop, the finished iterations since it was entered.
+    iterations: Box<[u64]>,
 }
 
 impl Plan {
     /// Counts the references to functions and host code that it holds.
-    pub(crate) fn count(&self, census: &mut Census) -> bool {
+    pub(crate) fn count(&self, census: &mut dyn Counter) -> bool {
         self.steps.iter().all(|step| match step {
             Step::Kernel(kernel) => census.attrs(&kernel.attrs),
             Step::Update(update) => census.attrs(&update.attrs),
@@ -89,7 +91,7 @@ impl Plan {
     }
 
     /// Lowers an optimised graph, the last inputs of which, `captures`, are likely to be the same at each run.
-    pub(crate) fn new(graph: &Graph, captures: usize, options: &Options) -> Result<Plan> {
+    pub(crate) fn new(graph: &Verified, captures: usize, options: &Options) -> Result<Plan> {
         let lowered = lower::lower(graph, captures, options)?;
         registers::assign(lowered, options.thresholds)
     }
@@ -97,6 +99,11 @@ impl Plan {
     /// Estimated nanoseconds of a run; `None` where it has loops or calls.
     pub(crate) fn cost(&self) -> Option<u64> {
         self.cost
+    }
+
+    /// Bytes of the registers of known size that a run leaves for the next.
+    pub(crate) fn kept_bytes(&self) -> usize {
+        if self.planned_bytes > self.thresholds.kept_bytes { 0 } else { self.planned_bytes }
     }
 
     /// The listing, for people.

@@ -12,8 +12,7 @@ use penstock_kernels::Fault;
 use penstock_passes::evaluate::fault;
 use smallvec::SmallVec;
 
-use super::run::{Regs, scalar_mut};
-use super::step::Reg;
+use super::frame::{Reg, Regs, scalar_mut};
 
 /// A group of scalar instructions. Where there is machine code for it, the step runs that and goes on at `target`;
 /// else, and where the code meets an index that is not there, or the like, the next steps do the work.
@@ -76,7 +75,7 @@ impl NativeStep {
             outs[k] = unsafe { scalar_mut(regs, self.outs[k])? };
         }
         for result in self.source.array_results() {
-            // SAFETY: as above.
+            // SAFETY: the caller's promise; a register that is written is none that is read.
             let out = unsafe { regs.get_mut(self.outs[result.position]) };
             outs[result.position] = out.prepare(result.dtype, &result.dims)?;
         }

@@ -12,8 +12,9 @@ use penstock_passes::Thresholds;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 
+use super::frame::Reg;
 use super::lower::{Loop, Lowered};
-use super::step::{Reg, Role, Step};
+use super::step::{Role, Step};
 use super::{FramePool, Kind, Output, Plan};
 
 type Position = u32;
@@ -143,7 +144,7 @@ fn last_read(loops: &[Loop], from: Position, reads: &[Position]) -> Position {
     reads.iter().map(|&at| extended(loops, from, at)).max().unwrap_or(from).max(from)
 }
 
-/// A loop variable is live from the entry to its last read of a round, at least to the branch out of
+/// A loop variable is live from the entry to its last read of an iteration, at least to the branch out of
 /// the loop; and from its next value on, over the jump back, as well as after the loop.
 fn loop_variable(loops: &[Loop], l: &Loop, writes: &[Position], reads: &[Position]) -> SmallVec<[Interval; 2]> {
     let entry = 2 * l.entry + 1;
@@ -153,8 +154,8 @@ fn loop_variable(loops: &[Loop], l: &Loop, writes: &[Position], reads: &[Positio
     match writes.iter().find(|&&w| w != entry) {
         None => smallvec![(entry, end)],
         Some(&next) => {
-            let round = last_read(loops, 2 * l.head, &inside).max(2 * l.exit + 1);
-            smallvec![(entry, round), (next, end)]
+            let iteration = last_read(loops, 2 * l.head, &inside).max(2 * l.exit + 1);
+            smallvec![(entry, iteration), (next, end)]
         }
     }
 }
@@ -310,10 +311,11 @@ fn finish(
         };
     }
     let outputs: Vec<Reg> = code.outputs.iter().map(|&v| registers.of[v as usize]).collect();
+    let uses = counts(outputs.iter().copied());
     let outputs: Vec<Output> = outputs
         .iter()
         .map(|&reg| {
-            let once = outputs.iter().filter(|&&r| r == reg).count() == 1;
+            let once = uses[&reg] == 1;
             let kind = registers.kinds.get(reg as usize);
             let take = once && matches!(kind, Some(Kind::Bytes(_) | Kind::Any));
             if !take {
@@ -362,6 +364,13 @@ fn finish(
     })
 }
 
+/// How often each register comes.
+fn counts(registers: impl Iterator<Item = Reg>) -> FxHashMap<Reg, usize> {
+    let mut counts = FxHashMap::default();
+    registers.for_each(|reg| *counts.entry(reg).or_default() += 1);
+    counts
+}
+
 /// Moves that happen at once, one after the other.
 fn sequence(
     code: &Lowered,
@@ -376,11 +385,12 @@ fn sequence(
         /// Whether what `from` holds is of no use afterwards.
         last: bool,
     }
+    let uses = counts(moves.iter().map(|m| m.0));
     let mut pending: Vec<Move> = moves
         .iter()
         .map(|&(from, to)| {
             let fixed = matches!(code.kinds[from as usize], Kind::Constant | Kind::Argument);
-            let once = moves.iter().filter(|m| m.0 == from).count() == 1;
+            let once = uses[&from] == 1;
             Move {
                 from: registers.of[from as usize],
                 to: registers.of[to as usize],

@@ -1,8 +1,8 @@
-//! Row loops: loops of which each thread makes all rounds for some rows, before threads meet.
+//! Row loops: loops of which each thread makes all iterations for some rows, before threads meet.
 //!
-//! The rounds of a recurrent net follow each other, but row `i` of a round needs only row `i` of the one before. So where a
-//! loop counts, and does nothing but read elements by its count, go through [strips](super::strip), and keep elements in
-//! lists, the rows are shared once and not in each round. What goes to a list is written side by side, so that a stack of
+//! The iterations of a recurrent net follow each other, but row `i` of an iteration needs only row `i` of the one before. So where a
+//! loop counts, and does nothing but read elements by its count, go through [stages](super::pipeline), and keep elements in
+//! lists, the rows are shared once and not in each iteration. What goes to a list is written side by side, so that a stack of
 //! it copies nothing.
 //!
 //! A row loop stands in front of the steps of the loop. Where anything is not as it should be (an index that is not there,
@@ -17,21 +17,20 @@ use penstock_data::{DType, Dims, INLINE_BYTES, List, Result, Tensor};
 use penstock_ir::{Env, Graph, Inst, InstData, Value};
 use penstock_kernels::pool::{parallel_for, threads};
 use penstock_ops::control::CONST;
+use penstock_ops::counted::{self, Compare, CountedLoop, Number, trip_count};
 use penstock_ops::list::{LIST_GET, LIST_PUSH, LIST_SET, LIST_TAKE};
 use penstock_ops::part::wraps;
 use penstock_passes::Options;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use super::memory::Memory;
-use super::run::Regs;
-use super::step::Reg;
-use super::strip::{ROWS, Strips, Values, part, rows_of};
+use super::frame::{Reg, Regs};
+use super::pipeline::{Bases, Drafts, ROWS, Rows, Stage, matrices_of, run_all};
 
-/// Counts of rounds are less than this, so that they are counts in every type of counter.
+/// Counts of iterations are less than this, so that they are counts in every type of counter.
 const MOST: i64 = i32::MAX as i64;
 
-/// A loop variable that counts: it starts anywhere, and grows by `by` in each round.
+/// A loop variable that counts: it starts anywhere, and grows by `by` in each iteration.
 struct Counter {
     variable: usize,
     by: i64,
@@ -40,10 +39,10 @@ struct Counter {
 /// A whole number that is so much more than a counter, by number.
 type Count = (usize, i64);
 
-/// While `counter` is less than the bound, or greater.
+/// While a count compares so with the bound.
 struct Test {
-    counter: usize,
-    less: bool,
+    count: Count,
+    how: Compare,
     bound: Bound,
 }
 
@@ -59,7 +58,7 @@ enum Source {
     Variable(usize),
 }
 
-/// How a round gets an element.
+/// How an iteration gets an element.
 enum From {
     /// It is a row of an operand.
     Row { array: usize, wraps: bool },
@@ -67,7 +66,7 @@ enum From {
     Element { list: Source },
 }
 
-/// What a round reads by its count.
+/// What an iteration reads by its count.
 struct Read {
     from: From,
     at: Count,
@@ -75,21 +74,21 @@ struct Read {
     dims: Dims,
 }
 
-/// What a round keeps in a list: a result of the strips (or a loop variable, which comes first among them), or what it reads.
+/// What an iteration keeps in a list: a result of the stages (or a loop variable, which comes first among them), or what it reads.
 #[derive(Clone, Copy)]
 enum Kept {
     Out(usize),
     Read(usize),
 }
 
-/// What a round does to a list that is a loop variable.
+/// What an iteration does to a list that is a loop variable.
 enum Act {
     Set { at: Count, value: Kept, grow: bool },
     Push { value: Kept },
     Take { at: Count },
 }
 
-/// Where the strips find an operand.
+/// Where the stages find an operand.
 enum Operand {
     Whole(usize),
     Read(usize),
@@ -97,20 +96,20 @@ enum Operand {
     Count(Count),
 }
 
-/// A loop variable that is the result `out` of the round before.
+/// A loop variable that is the result `out` of the iteration before.
 struct Carry {
     variable: usize,
     out: usize,
 }
 
-/// Where the results of all rounds lie.
+/// Where the results of all iterations lie.
 #[derive(Clone, Copy, PartialEq)]
-enum Room {
-    /// They are gone with the round.
-    Once,
-    /// Until the next round is over.
-    Twice,
-    /// For good, in the order of the rounds or in the opposite one.
+enum Storage {
+    /// They are gone with the iteration.
+    Single,
+    /// Until the next iteration is over.
+    Double,
+    /// For good, in the order of the iterations or in the opposite one.
     All { reversed: bool },
 }
 
@@ -119,20 +118,26 @@ pub(crate) struct RowLoop {
     pub(crate) variables: SmallVec<[Reg; 8]>,
     /// The step behind the loop.
     pub(crate) target: u32,
-    /// What a round does. Its operands are those of `operands`; its results come behind as many as there are carries.
-    strip: Strips,
+    /// What an iteration does. Its operands are those of `operands`; its results come behind as many as there are carries.
+    stages: Vec<Stage>,
+    /// The types of operands, and of results with the carries in front of them.
+    due: Vec<(DType, Dims)>,
+    types: Vec<(DType, Dims)>,
+    rows: usize,
+    /// Estimated nanoseconds of an iteration on one thread.
+    nanoseconds: u64,
     operands: Vec<Operand>,
     reads: Vec<Read>,
     counters: Vec<Counter>,
     test: Test,
     carries: Vec<Carry>,
-    rooms: Vec<Room>,
+    storages: Vec<Storage>,
     /// By result, the carry that is kept in a list too, and so lies in front of the results.
     leads: Vec<Option<usize>>,
     lists: Vec<(usize, Act)>,
     /// The greatest distance of what counts from its counter.
     reach: i64,
-    /// Estimated nanoseconds of what a thread is handed, of it between two polls, and of a round that threads may be missing in.
+    /// Estimated nanoseconds of what a thread is handed, of it between two polls, and of an iteration that threads may be missing in.
     piece_ns: u64,
     poll_ns: u64,
     uneven_ns: u64,
@@ -153,21 +158,22 @@ pub(super) fn find(
 ) -> Option<Found> {
     let least = &options.thresholds;
     let body = &graph.regions[data.regions[1]];
-    let rows = body.insts.iter().find_map(|&i| rows_of(graph, i, least))?;
+    let of_one_matrix = |&i: &Inst| matrices_of(graph, i, least).filter(|(rows, unit)| rows == unit);
+    let rows = body.insts.iter().find_map(of_one_matrix)?.0;
     let mut finder = Finder {
         graph,
         is_outside,
         params: &body.params,
         results: &body.results,
         ins: Vec::new(),
-        counts: FxHashMap::default(),
+        counted: CountedLoop::new(graph, data),
+        counters: Vec::new(),
         reads: Vec::new(),
         read_of: FxHashMap::default(),
         lists: Vec::new(),
-        values: Values::default(),
+        drafts: Drafts::new(graph, Rows::Count { rows, unit: rows }, options),
     };
     // The loop variables that are no lists: those of one whole number count, others are carried.
-    let mut counters: Vec<usize> = Vec::new();
     let mut carried: Vec<usize> = Vec::new();
     for (k, &v) in body.params.iter().enumerate() {
         let ty = graph.ty(v);
@@ -176,38 +182,28 @@ pub(super) fn find(
         }
         let dims = ty.shape().extents()?;
         if dims.is_empty() && matches!(ty.dtype(), DType::I32 | DType::I64) {
-            finder.counts.insert(v, (counters.len(), 0));
-            counters.push(k);
+            let Some(Number::Const(by)) = finder.counted.step(k) else { return None };
+            finder.counters.push(Counter { variable: k, by });
         } else {
-            finder.values.outs.push(v);
+            finder.drafts.give(v)?;
             carried.push(k);
         }
     }
-    let mut strip = Strips::of_rows(rows, rows);
     for &inst in &body.insts {
-        let known = graph.insts[inst].op.is(&CONST) || finder.count(inst) || finder.read(inst) || finder.list(inst);
-        if known || finder.values.reshape(graph, inst, rows) {
-            continue;
+        let known = graph.insts[inst].op.is(&CONST) || finder.counts(inst) || finder.read(inst) || finder.list(inst);
+        if !known && !finder.drafts.reshape(inst) && !finder.drafts.join(inst) {
+            return None;
         }
-        let (part, ns) = part(graph, inst, (rows, rows), options, &mut finder.values)?;
-        strip.push(part, ns);
     }
+    let (stages, nanoseconds) = finder.drafts.stages()?;
     // A larger matrix would not stay in the cache of a thread.
-    if !strip.has_products() || strip.largest() > least.row_loop_matrix_bytes {
+    if stages.iter().filter_map(Stage::matrix_bytes).max()? > least.row_loop_matrix_bytes {
         return None;
     }
     let operands = finder.operands()?;
-    let counters: Vec<Counter> = counters
-        .into_iter()
-        .enumerate()
-        .map(|(c, k)| match finder.counts.get(&body.results[k]) {
-            Some(&(of, by)) if of == c && by != 0 => Some(Counter { variable: k, by }),
-            _ => None,
-        })
-        .collect::<Option<_>>()?;
-    let test = finder.test(data, &counters)?;
+    let test = finder.test()?;
     let first = carried.len();
-    let position = |v: Value| finder.values.outs.iter().position(|&o| o == v);
+    let position = |v: Value| finder.drafts.values().position(|o| o == v);
     let carries: Vec<Carry> = carried
         .into_iter()
         .map(|k| {
@@ -220,38 +216,47 @@ pub(super) fn find(
     if (0..body.params.len()).any(|k| is_list(graph, &body.params, &body.results, k) && !is_used(k)) {
         return None;
     }
-    let mut rooms = vec![Room::Once; finder.values.outs.len()];
-    let mut leads = vec![None; rooms.len()];
-    carries.iter().for_each(|c| rooms[c.out] = Room::Twice);
+    let mut storages = vec![Storage::Single; finder.drafts.values().count()];
+    let mut leads = vec![None; storages.len()];
+    carries.iter().for_each(|c| storages[c.out] = Storage::Double);
     for (_, act) in &finder.lists {
         let (value, reversed) = match act {
-            Act::Set { at, value, .. } => (value, counters[at.0].by < 0),
+            Act::Set { at, value, .. } => (value, finder.counters[at.0].by < 0),
             Act::Push { value } => (value, false),
             Act::Take { .. } => continue,
         };
         let Kept::Out(o) = *value else { continue };
         let out = if o < first { carries[o].out } else { o };
-        if !matches!(rooms[out], Room::All { .. }) {
-            rooms[out] = Room::All { reversed };
+        if !matches!(storages[out], Storage::All { .. }) {
+            storages[out] = Storage::All { reversed };
         }
         if o < first {
             leads[out].get_or_insert(o);
         }
     }
-    let reach = finder.counts.values().map(|c| c.1.abs()).max().unwrap_or(0);
-    strip.set_types(graph, &finder.values)?;
-    let Finder { ins, reads, lists, .. } = finder;
+    let results = body.insts.iter().flat_map(|&i| &graph.insts[i].results);
+    let offsets = results.filter_map(|&v| finder.counted.affine(v)).chain([test.1]);
+    let reach = offsets.map(|a| a.high.max(a.low.saturating_neg())).max().unwrap_or(0);
+    let test = test.0;
+    let type_of = |v: Value| Some((graph.ty(v).dtype(), graph.ty(v).shape().extents()?));
+    let due = finder.drafts.ins.iter().map(|&v| type_of(v)).collect::<Option<_>>()?;
+    let types = finder.drafts.values().map(type_of).collect::<Option<_>>()?;
+    let Finder { ins, reads, lists, counters, .. } = finder;
     let step = RowLoop {
         ins: SmallVec::new(),
         variables: SmallVec::new(),
         target: 0,
-        strip,
+        stages,
+        due,
+        types,
+        rows,
+        nanoseconds: nanoseconds as u64,
         operands,
         reads,
         counters,
         test,
         carries,
-        rooms,
+        storages,
         leads,
         lists,
         reach,
@@ -262,7 +267,7 @@ pub(super) fn find(
     Some(Found { step, ins })
 }
 
-/// Whether loop variable `k` is a list that rounds change.
+/// Whether loop variable `k` is a list that iterations change.
 fn is_list(graph: &Graph, params: &[Value], results: &[Value], k: usize) -> bool {
     graph.ty(params[k]).dtype() == DType::Variant && results[k] != params[k]
 }
@@ -273,11 +278,12 @@ struct Finder<'a> {
     params: &'a [Value],
     results: &'a [Value],
     ins: Vec<Value>,
-    counts: FxHashMap<Value, Count>,
+    counted: CountedLoop<'a>,
+    counters: Vec<Counter>,
     reads: Vec<Read>,
     read_of: FxHashMap<Value, usize>,
     lists: Vec<(usize, Act)>,
-    values: Values,
+    drafts: Drafts<'a>,
 }
 
 impl Finder<'_> {
@@ -293,35 +299,25 @@ impl Finder<'_> {
         }))
     }
 
-    fn int(&self, v: Value) -> Option<i64> {
-        let ints = self.graph.constant(v)?.to_ints().ok()?;
-        ints.first().copied().filter(|i| i.abs() < MOST)
+    /// The count that a value is.
+    fn count(&self, v: Value) -> Option<Count> {
+        let found = self.counted.affine(v)?;
+        Some((self.counter(found.variable)?, found.offset))
+    }
+
+    fn counter(&self, variable: usize) -> Option<usize> {
+        self.counters.iter().position(|counter| counter.variable == variable)
     }
 
     /// Whether an instruction computes a count from one.
-    fn count(&mut self, inst: Inst) -> bool {
-        let data = &self.graph.insts[inst];
-        let of = |v: &Value| self.counts.get(v).copied();
-        let is_int = |v: Value| matches!(self.graph.ty(v).dtype(), DType::I32 | DType::I64);
-        let found = match (data.op.name, &data.operands[..]) {
-            ("add", [a, b]) => match (of(a), of(b)) {
-                (Some((c, d)), None) => self.int(*b).map(|i| (c, d + i)),
-                (None, Some((c, d))) => self.int(*a).map(|i| (c, d + i)),
-                _ => None,
-            },
-            ("sub", [a, b]) => of(a).zip(self.int(*b)).map(|((c, d), i)| (c, d - i)),
-            ("cast", [a]) if is_int(data.results[0]) => of(a),
-            _ => None,
-        };
-        let Some(found) = found.filter(|f| f.1.abs() < MOST) else { return false };
-        self.counts.insert(data.results[0], found);
-        true
+    fn counts(&self, inst: Inst) -> bool {
+        matches!(self.graph.insts[inst].results[..], [result] if self.count(result).is_some())
     }
 
     /// Whether an instruction reads an element by a count.
     fn read(&mut self, inst: Inst) -> bool {
         let data = &self.graph.insts[inst];
-        let Some(&at) = data.operands.get(1).and_then(|v| self.counts.get(v)) else { return false };
+        let Some(at) = data.operands.get(1).and_then(|&v| self.count(v)) else { return false };
         let take = data.op.is(&LIST_TAKE);
         let Some(&result) = data.results.get(usize::from(take)) else { return false };
         let ty = self.graph.ty(result);
@@ -360,7 +356,7 @@ impl Finder<'_> {
         }
         let Some(k) = self.variable(data.operands[0], data.results[0]) else { return false };
         let Some(&value) = data.operands.last() else { return false };
-        let value = match (self.values.outs.iter().position(|&o| o == value), self.read_of.get(&value)) {
+        let value = match (self.drafts.values().position(|o| o == value), self.read_of.get(&value)) {
             (Some(o), _) => Kept::Out(o),
             (None, Some(&r)) => Kept::Read(r),
             (None, None) => return false,
@@ -368,53 +364,44 @@ impl Finder<'_> {
         let act = if push {
             Act::Push { value }
         } else {
-            let Some(&at) = self.counts.get(&data.operands[1]) else { return false };
+            let Some(at) = self.count(data.operands[1]) else { return false };
             Act::Set { at, value, grow: data.attrs.flag(0) }
         };
         self.lists.push((k, act));
         true
     }
 
-    /// Where the strips find their operands.
+    /// Where the stages find their operands.
     fn operands(&mut self) -> Option<Vec<Operand>> {
-        let values = std::mem::take(&mut self.values.ins);
-        let found = values.iter().map(|&v| match (self.read_of.get(&v), self.counts.get(&v)) {
+        let values = std::mem::take(&mut self.drafts.ins);
+        let found = values.iter().map(|&v| match (self.read_of.get(&v), self.count(v)) {
             (Some(&r), _) => Some(Operand::Read(r)),
-            (None, Some(&at)) => Some(Operand::Count(at)),
+            (None, Some(at)) => {
+                let dtype = self.graph.ty(v).dtype();
+                matches!(dtype, DType::I32 | DType::I64).then_some(Operand::Count(at))
+            }
             (None, None) => self.operand(v).map(Operand::Whole),
         });
         let found = found.collect();
-        self.values.ins = values;
+        self.drafts.ins = values;
         found
     }
 
-    /// The test of a loop that compares a counter with what is known before it.
-    fn test(&mut self, data: &InstData, counters: &[Counter]) -> Option<Test> {
-        let graph = self.graph;
-        let cond = &graph.regions[data.regions[0]];
-        let inst = graph.def_inst(*cond.results.first()?)?;
-        if cond.insts.iter().any(|&i| i != inst && !graph.insts[i].op.is(&CONST)) {
-            return None;
-        }
-        let test = &graph.insts[inst];
-        let less = match test.op.name {
-            "less" => true,
-            "greater" => false,
-            _ => return None,
+    /// The test of a loop that compares a count with what is known before it, and that count.
+    fn test(&mut self) -> Option<(Test, counted::Affine)> {
+        let test = self.counted.test().filter(|_| self.counted.only_tests())?;
+        let counter = self.counter(test.number.variable)?;
+        let bound = match test.bound {
+            Number::Const(bound) => Bound::Known(bound),
+            Number::Value(bound) => Bound::In(self.operand(bound)?),
         };
-        let k = cond.params.iter().position(|p| *p == test.operands[0])?;
-        let counter = counters.iter().position(|c| c.variable == k && (c.by > 0) == less)?;
-        let bound = match self.int(test.operands[1]) {
-            Some(bound) => Bound::Known(bound),
-            None => Bound::In(self.operand(test.operands[1])?),
-        };
-        Some(Test { counter, less, bound })
+        Some((Test { count: (counter, test.number.offset), how: test.how, bound }, test.number))
     }
 }
 
-/// Where an operand of the strips is in each round.
+/// Where an operand of the stages is in each iteration.
 enum Places {
-    /// At `first`, and so many bytes further in each round.
+    /// At `first`, and so many bytes further in each iteration.
     Even {
         first: *const u8,
         step: isize,
@@ -423,19 +410,19 @@ enum Places {
 }
 
 impl Places {
-    fn at(&self, round: usize) -> *const u8 {
+    fn at(&self, iteration: usize) -> *const u8 {
         match self {
-            Places::Even { first, step } => first.wrapping_offset(step * round as isize),
-            Places::Table(all) => all[round],
+            Places::Even { first, step } => first.wrapping_offset(step * iteration as isize),
+            Places::Table(all) => all[iteration],
         }
     }
 }
 
 /// The results of one kind: `slots` of so many bytes, one behind the other.
 struct Slots {
-    room: Room,
-    rounds: usize,
-    /// 1 where the value before the first round is there as well.
+    storage: Storage,
+    iterations: usize,
+    /// 1 where the value before the first iteration is there as well.
     lead: usize,
     base: *mut u8,
     bytes: usize,
@@ -444,59 +431,59 @@ struct Slots {
 }
 
 impl Slots {
-    fn new(room: Room, lead: bool, rounds: usize, dtype: DType, dims: &Dims) -> Option<Slots> {
+    fn new(storage: Storage, lead: bool, iterations: usize, dtype: DType, dims: &Dims) -> Option<Slots> {
         let lead = usize::from(lead);
-        let count = match room {
-            Room::Once => 1,
-            Room::Twice => 2,
-            Room::All { .. } => rounds + lead,
+        let count = match storage {
+            Storage::Single => 1,
+            Storage::Double => 2,
+            Storage::All { .. } => iterations + lead,
         };
         let all: Dims = std::iter::once(count).chain(dims.iter().copied()).collect();
         let mut memory = Tensor::empty(dtype, &all).ok()?;
         let bytes = memory.byte_len() / count;
         if bytes <= INLINE_BYTES {
             // Nobody takes these as tensors.
-            let once = room == Room::Once;
+            let once = storage == Storage::Single;
             memory = Tensor::empty(DType::U8, &[2 * INLINE_BYTES]).ok().filter(|_| once)?;
         }
-        Some(Slots { room, rounds, lead, base: memory.as_mut_ptr()?, bytes, memory })
+        Some(Slots { storage, iterations, lead, base: memory.as_mut_ptr()?, bytes, memory })
     }
 
-    /// The slot of the result of a round, counted from 1; 0 is the value before the first.
-    fn slot(&self, round: usize) -> usize {
-        match self.room {
-            Room::Once => 0,
-            Room::Twice => round % 2,
-            Room::All { reversed: false } => round + self.lead - 1,
-            Room::All { reversed: true } => self.rounds - round,
+    /// The slot of the result of an iteration, counted from 1; 0 is the value before the first.
+    fn slot(&self, iteration: usize) -> usize {
+        match self.storage {
+            Storage::Single => 0,
+            Storage::Double => iteration % 2,
+            Storage::All { reversed: false } => iteration + self.lead - 1,
+            Storage::All { reversed: true } => self.iterations - iteration,
         }
     }
 
-    fn at(&self, round: usize) -> *mut u8 {
-        self.base.wrapping_add(self.slot(round) * self.bytes)
+    fn at(&self, iteration: usize) -> *mut u8 {
+        self.base.wrapping_add(self.slot(iteration) * self.bytes)
     }
 
-    /// The result of a round as a tensor, which shares the memory.
-    fn tensor(&self, round: usize, dims: &[usize]) -> Option<Tensor> {
-        self.memory.rows(self.slot(round), 1).ok()?.reshaped(dims).ok()
+    /// The result of an iteration as a tensor, which shares the memory.
+    fn tensor(&self, iteration: usize, dims: &[usize]) -> Option<Tensor> {
+        self.memory.rows(self.slot(iteration), 1).ok()?.reshaped(dims).ok()
     }
 }
 
-/// All that the rounds of a run read and write.
-struct Rounds {
+/// All that the iterations of a run read and write.
+struct Iterations {
     count: usize,
     operands: Vec<Places>,
-    /// The loop variables that are carried, before the first round.
+    /// The loop variables that are carried, before the first iteration.
     initial: Vec<*const u8>,
     /// The results, behind as many places as there are carries.
     slots: Vec<Slots>,
     lists: Vec<(usize, List)>,
-    /// The counts and the small elements that are operands, of all rounds.
+    /// The counts and the small elements that are operands, of all iterations.
     _held: Vec<Tensor>,
 }
 
 // SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
-unsafe impl Sync for Rounds {}
+unsafe impl Sync for Iterations {}
 
 impl RowLoop {
     /// Runs the loop; `false` where its steps have to.
@@ -510,31 +497,32 @@ impl RowLoop {
         // SAFETY: the caller's promise; the borrows end before anything is written.
         let (ins, variables) = unsafe { (regs.list(&self.ins), regs.list(&self.variables)) };
         let Some(start) = self.starts(&variables) else { return Ok(false) };
-        let Some(rounds) = self.prepare(&ins, &variables, &start) else { return Ok(false) };
-        if !self.go(&rounds, env)? {
+        let Some(iterations) = self.prepare(&ins, &variables, &start) else { return Ok(false) };
+        if !self.go(&iterations, env)? {
             return Ok(false);
         }
-        let last =
-            |c: &Carry| rounds.slots[c.out - self.carries.len()].tensor(rounds.count, variables[c.variable].dims());
+        let last = |c: &Carry| {
+            iterations.slots[c.out - self.carries.len()].tensor(iterations.count, variables[c.variable].dims())
+        };
         let Some(carried) = self.carries.iter().map(last).collect::<Option<Vec<Tensor>>>() else { return Ok(false) };
         let ends: SmallVec<[Tensor; 2]> = self
             .counters
             .iter()
             .zip(&start)
             .map(|(c, start)| {
-                let end = start + c.by * rounds.count as i64;
+                let end = start + c.by * iterations.count as i64;
                 if variables[c.variable].dtype() == DType::I32 { Tensor::from(end as i32) } else { Tensor::from(end) }
             })
             .collect();
         for (c, value) in self.carries.iter().zip(&carried) {
             // SAFETY: the caller's promise; nothing borrows the register any more.
             let register = unsafe { regs.get_mut(self.variables[c.variable]) };
-            // A copy: a result that outlives the run does not hold the memory of all rounds.
+            // A copy: a result that outlives the run does not hold the memory of all iterations.
             let to = register.prepare(value.dtype(), value.dims())?;
             // SAFETY: `to` is that of a tensor of the same type, which nobody else holds.
             unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), to, value.byte_len()) };
         }
-        let lists = rounds.lists.into_iter().map(|(k, list)| (k, Tensor::from_list(list)));
+        let lists = iterations.lists.into_iter().map(|(k, list)| (k, Tensor::from_list(list)));
         for (k, value) in lists.chain(self.counters.iter().map(|c| c.variable).zip(ends)) {
             // SAFETY: the caller's promise.
             unsafe { *regs.get_mut(self.variables[k]) = value };
@@ -547,18 +535,18 @@ impl RowLoop {
         self.counters.iter().map(|c| variables[c.variable].to_ints().ok()?.first().copied()).collect()
     }
 
-    /// How many rounds there are, if all that they count stays far from the ends of the types of integers.
-    fn rounds(&self, ins: &[&Tensor], start: &[i64]) -> Option<usize> {
+    /// How many iterations there are, if all that they count stays far from the ends of the types of integers.
+    fn iterations(&self, ins: &[&Tensor], start: &[i64]) -> Option<usize> {
         let bound = match self.test.bound {
             Bound::Known(bound) => bound,
             Bound::In(i) => ins[i].to_ints().ok()?.first().copied()?,
         };
-        let (from, by) = (start[self.test.counter], self.counters[self.test.counter].by);
+        let (counter, offset) = self.test.count;
+        let (from, by) = (start[counter], self.counters[counter].by);
         if from.abs() >= MOST || bound.abs() >= MOST {
             return None;
         }
-        let distance = if self.test.less { bound - from } else { from - bound };
-        let count = u64::try_from(distance).ok()?.div_ceil(by.unsigned_abs());
+        let count = trip_count(from + offset, by, self.test.how, bound)?;
         let count = usize::try_from(count).ok().filter(|&n| n > 0)?;
         let fits = |(c, &start): (&Counter, &i64)| {
             let end = c.by.checked_mul(count as i64).and_then(|d| d.checked_add(start));
@@ -567,15 +555,15 @@ impl RowLoop {
         self.counters.iter().zip(start).all(fits).then_some(count)
     }
 
-    /// Finds all operands, makes room for the results, and the lists as they will be; `None` where something is amiss.
-    fn prepare(&self, ins: &[&Tensor], variables: &[&Tensor], start: &[i64]) -> Option<Rounds> {
+    /// Finds all operands, makes storage for the results, and the lists as they will be; `None` where something is amiss.
+    fn prepare(&self, ins: &[&Tensor], variables: &[&Tensor], start: &[i64]) -> Option<Iterations> {
         // Threads that would have no rows can help with long products one by one.
-        if self.strip.nanoseconds >= self.uneven_ns && self.strip.rows() < ROWS * threads() {
+        if self.nanoseconds >= self.uneven_ns && self.rows < ROWS * threads() {
             return None;
         }
-        let count = self.rounds(ins, start)?;
+        let count = self.iterations(ins, start)?;
         let first = |at: Count| start[at.0] + at.1;
-        let (outs, due) = (self.strip.types(), self.strip.due());
+        let (outs, due) = (&self.types, &self.due);
         let carries = self.carries.len();
         for (carry, (dtype, dims)) in self.carries.iter().zip(outs) {
             let given = variables[carry.variable];
@@ -584,7 +572,7 @@ impl RowLoop {
             }
         }
         let slots: Vec<Slots> = (carries..outs.len())
-            .map(|o| Slots::new(self.rooms[o], self.leads[o].is_some(), count, outs[o].0, &outs[o].1))
+            .map(|o| Slots::new(self.storages[o], self.leads[o].is_some(), count, outs[o].0, &outs[o].1))
             .collect::<Option<_>>()?;
         for (slots, lead) in slots.iter().zip(&self.leads[carries..]) {
             if let Some(carry) = lead {
@@ -593,8 +581,8 @@ impl RowLoop {
                 unsafe { std::ptr::copy_nonoverlapping(value.as_ptr(), slots.at(0), slots.bytes) };
             }
         }
-        let element = |read: &Read, round: usize| {
-            let index = first(read.at) + self.counters[read.at.0].by * round as i64;
+        let element = |read: &Read, iteration: usize| {
+            let index = first(read.at) + self.counters[read.at.0].by * iteration as i64;
             let value = match read.from {
                 From::Row { array, .. } => {
                     let (array, n) = (ins[array], *ins[array].dims().first()? as i64);
@@ -633,7 +621,7 @@ impl RowLoop {
                     }
                 }
                 From::Element { .. } => {
-                    let mut all = (0..count).map(|round| element(read, round));
+                    let mut all = (0..count).map(|iteration| element(read, iteration));
                     let bytes = read.dims.iter().product::<usize>() * read.dtype.size();
                     if bytes > INLINE_BYTES {
                         Places::Table(all.map(|t| Some(t?.as_ptr())).collect::<Option<_>>()?)
@@ -655,24 +643,26 @@ impl RowLoop {
         let mut lists = Vec::with_capacity(self.lists.len());
         for (k, act) in &self.lists {
             let mut list = variables[*k].list()?.clone();
-            let kept = |value: &Kept, round: usize| match *value {
-                Kept::Read(r) => element(&self.reads[r], round),
+            let kept = |value: &Kept, iteration: usize| match *value {
+                Kept::Read(r) => element(&self.reads[r], iteration),
                 Kept::Out(o) => {
                     let dims = &outs[o].1;
                     let carry = self.carries.get(o);
                     let slots = &slots[carry.map_or(o, |c| c.out) - carries];
                     match carry {
-                        None => slots.tensor(round + 1, dims),
-                        Some(c) if round == 0 && self.leads[c.out] != Some(o) => Some(variables[c.variable].clone()),
-                        Some(_) => slots.tensor(round, dims),
+                        None => slots.tensor(iteration + 1, dims),
+                        Some(c) if iteration == 0 && self.leads[c.out] != Some(o) => {
+                            Some(variables[c.variable].clone())
+                        }
+                        Some(_) => slots.tensor(iteration, dims),
                     }
                 }
             };
-            for round in 0..count {
-                let index = |at: Count| usize::try_from(first(at) + self.counters[at.0].by * round as i64).ok();
+            for iteration in 0..count {
+                let index = |at: Count| usize::try_from(first(at) + self.counters[at.0].by * iteration as i64).ok();
                 match act {
-                    Act::Set { at, value, grow } => list.set(index(*at)?, kept(value, round)?, *grow).ok()?,
-                    Act::Push { value } => list.push(kept(value, round)?).ok()?,
+                    Act::Set { at, value, grow } => list.set(index(*at)?, kept(value, iteration)?, *grow).ok()?,
+                    Act::Push { value } => list.push(kept(value, iteration)?).ok()?,
                     Act::Take { at } => drop(list.take(index(*at)?)?),
                 }
             }
@@ -686,7 +676,7 @@ impl RowLoop {
                 Operand::Count(at) => {
                     let by = self.counters[at.0].by;
                     // So many that they do not lie in what holds them, which moves.
-                    let all = (0..count.max(INLINE_BYTES) as i64).map(|round| first(at) + by * round);
+                    let all = (0..count.max(INLINE_BYTES) as i64).map(|iteration| first(at) + by * iteration);
                     let all = match due.0 {
                         DType::I32 => Tensor::vector(&all.map(|i| i as i32).collect::<Vec<_>>()),
                         _ => Tensor::vector(&all.collect::<Vec<_>>()),
@@ -707,28 +697,28 @@ impl RowLoop {
             })
             .collect::<Option<_>>()?;
         let initial = self.carries.iter().map(|c| variables[c.variable].as_ptr()).collect();
-        Some(Rounds { count, operands, initial, slots, lists, _held: held })
+        Some(Iterations { count, operands, initial, slots, lists, _held: held })
     }
 
-    /// Makes all rounds, and polls the host on the way; `false` for an error.
-    fn go(&self, rounds: &Rounds, env: &dyn Env) -> Result<bool> {
-        let rows = self.strip.rows();
-        let pieces = self.strip.nanoseconds.saturating_mul(rounds.count as u64) / self.piece_ns;
+    /// Makes all iterations, and polls the host on the way; `false` for an error.
+    fn go(&self, iterations: &Iterations, env: &dyn Env) -> Result<bool> {
+        let rows = self.rows;
+        let pieces = self.nanoseconds.saturating_mul(iterations.count as u64) / self.piece_ns;
         let pieces = usize::try_from(pieces).unwrap_or(usize::MAX).clamp(1, threads());
         let piece = rows.div_ceil(pieces).next_multiple_of(ROWS);
-        let at_once = (self.poll_ns * pieces as u64 / self.strip.nanoseconds.max(1)).max(1);
+        let at_once = (self.poll_ns * pieces as u64 / self.nanoseconds.max(1)).max(1);
         let at_once = usize::try_from(at_once).unwrap_or(usize::MAX);
         let failed = AtomicBool::new(false);
-        for first in (0..rounds.count).step_by(at_once) {
+        for first in (0..iterations.count).step_by(at_once) {
             if first > 0 {
                 env.poll()?;
             }
-            let some = first..rounds.count.min(first.saturating_add(at_once));
+            let some = first..iterations.count.min(first.saturating_add(at_once));
             parallel_for(rows.div_ceil(piece), 1, |range| {
                 for i in range {
                     let strip = i * piece..rows.min((i + 1) * piece);
                     // SAFETY: operands and results are of the types that the step was made for; ranges do not overlap.
-                    if unsafe { self.rows_of_rounds(rounds, some.clone(), strip) }.is_err() {
+                    if unsafe { self.rows_of_iterations(iterations, some.clone(), strip) }.is_err() {
                         failed.store(true, Ordering::Relaxed);
                     }
                 }
@@ -740,23 +730,24 @@ impl RowLoop {
         Ok(true)
     }
 
-    /// Makes some rows of some rounds.
+    /// Makes some rows of some iterations.
     ///
     /// # Safety
-    /// `rounds` is what was prepared for this run, the rounds before were made for these rows, and nobody else touches them.
-    unsafe fn rows_of_rounds(&self, rounds: &Rounds, some: Range<usize>, rows: Range<usize>) -> Result<()> {
+    /// `iterations` is what was prepared for this run, the iterations before were made for these rows, and nobody else touches them.
+    unsafe fn rows_of_iterations(&self, iterations: &Iterations, some: Range<usize>, rows: Range<usize>) -> Result<()> {
         let carries = self.carries.len();
-        for round in some {
-            let carried = self.carries.iter().zip(&rounds.initial).map(|(c, initial)| match round {
+        for iteration in some {
+            let carried = self.carries.iter().zip(&iterations.initial).map(|(c, initial)| match iteration {
                 0 => initial.cast_mut(),
-                _ => rounds.slots[c.out - carries].at(round),
+                _ => iterations.slots[c.out - carries].at(iteration),
             });
-            let memory = Memory {
-                ins: rounds.operands.iter().map(|places| places.at(round)).collect(),
-                outs: carried.chain(rounds.slots.iter().map(|slots| slots.at(round + 1))).collect(),
-            };
+            let ins: SmallVec<[*const u8; 16]> =
+                iterations.operands.iter().map(|places| places.at(iteration)).collect();
+            let made: SmallVec<[*mut u8; 16]> =
+                carried.chain(iterations.slots.iter().map(|slots| slots.at(iteration + 1))).collect();
             // SAFETY: the caller's contract. Carries are read alone; they lie in other slots than what is written.
-            unsafe { self.strip.strip(&memory, &[], rows.clone()) }.map_err(|failed| failed.error)?;
+            let done = unsafe { run_all(&self.stages, Bases { ins: &ins, made: &made }, &rows) };
+            done.map_err(|failed| failed.error)?;
         }
         Ok(())
     }

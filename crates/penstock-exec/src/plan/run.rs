@@ -7,17 +7,18 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Call, Env, OutTypes, Profiled, Profiler, Type};
+use penstock_ir::{Env, Profiled, Profiler};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
-use penstock_passes::evaluate::{broadcast_loop, broken_promise, check_promise, check_result, fault, infer};
+use penstock_passes::evaluate::{broadcast_loop, check_promise, fault};
 use smallvec::SmallVec;
 
-use super::slab::SlabStep;
-use super::step::{BroadcastStep, FusedStep, KernelStep, LoopStep, Reg, Step, UpdateStep, WriteStep};
-use super::strip::StripStep;
+use super::frame::{Reg, Regs, scalar_mut};
+use super::kernel::{infer_kernel, is_heavy_kernel, run_kernel, with_outs};
+use super::pipeline::Pipeline;
+use super::step::{BroadcastStep, FusedStep, LoopStep, Step, UpdateStep, WriteStep};
 use super::{Frame, Kind, Plan, calls};
 use crate::variable::{Arg, Variable};
-use crate::work::{Weight, is_heavy, is_heavy_on};
+use crate::work::{Weight, is_heavy};
 use crate::{offload, state};
 
 /// Nanoseconds of estimated work between two polls of the host.
@@ -74,7 +75,7 @@ impl Plan {
         let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
         let called = walked
             .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
-            .map_err(|e| self.locate(e, at, &frame.rounds))?;
+            .map_err(|e| self.locate(e, at, &frame.iterations))?;
         if called {
             return calls::run(self, frame, args, at, env, outputs);
         }
@@ -94,15 +95,15 @@ impl Plan {
 
     /// The error of step `at`, with its operator and place.
     #[cold]
-    pub(super) fn locate(&self, error: Error, at: usize, rounds: &[u64]) -> Error {
+    pub(super) fn locate(&self, error: Error, at: usize, iterations: &[u64]) -> Error {
         // A loop's steps end with its jump back; those of the loops around it follow.
         let around = self.steps.iter().enumerate().skip(at).filter_map(|(end, step)| match step {
             Step::Back { target, number, .. } if (*target as usize..=end).contains(&at) => Some(*number as usize),
             _ => None,
         });
-        let mut rounds: Vec<u64> = around.map(|number| rounds[number] + 1).collect();
-        rounds.reverse();
-        let error = error.in_rounds(&rounds);
+        let mut iterations: Vec<u64> = around.map(|number| iterations[number] + 1).collect();
+        iterations.reverse();
+        let error = error.in_iterations(&iterations);
         match self.origins.get(at) {
             // What a callee made known stays.
             Some((_, loc)) if error.loc().is_some() && matches!(self.steps.get(at), Some(Step::Call(_))) => {
@@ -118,7 +119,7 @@ impl Plan {
         match self.frames.take() {
             Some(mut frame) => {
                 if self.loops > 0 {
-                    frame.rounds.fill(0);
+                    frame.iterations.fill(0);
                 }
                 Ok(frame)
             }
@@ -138,7 +139,7 @@ impl Plan {
         for (reg, value) in &self.constants {
             regs[*reg as usize] = value.clone();
         }
-        Ok(Box::new(Frame { regs, rounds: vec![0; self.loops].into() }))
+        Ok(Box::new(Frame { regs, iterations: vec![0; self.loops].into() }))
     }
 
     #[inline]
@@ -186,20 +187,20 @@ impl Plan {
         at: &mut usize,
         mut note: impl Note,
     ) -> Result<bool> {
-        let Frame { regs: own, rounds } = frame;
+        let Frame { regs: own, iterations } = frame;
         assert_eq!(own.len(), self.kinds.len());
-        let mut regs = Regs(own.as_mut_ptr());
+        let mut regs = Regs::of(own);
         let mut budget = POLL_EVERY;
         let mut pc = *at;
         while let Some(step) = self.steps.get(pc) {
             *at = pc;
             pc += 1;
-            // SAFETY of `regs.get` and `regs.get_mut` below: the plan was checked to name only registers
-            // that are there, and they are not used but here, and in a step that runs apart while this waits. No step writes a register that it reads, but for
-            // elementwise ones, which go through `run_loop` and `scalar2`.
+            // The registers of a step are there: `registers::finish` has checked that, and the frame has as many as the plan. Nobody
+            // else uses them during the walk, but the thread that a step is handed to, for which this waits. No step writes a register
+            // that it reads, but for elementwise ones, which go through `run_loop` and `scalar2`.
             match step {
                 Step::Scalar2 { f, ins, out } => {
-                    // SAFETY: as said above; these registers hold one element of the loop's dtypes.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them; these registers hold one element of the loop's dtypes.
                     unsafe { scalar2(*f, regs, *ins, *out)? };
                 }
                 Step::Loop(s) => {
@@ -207,25 +208,25 @@ impl Plan {
                         if s.heavy {
                             regs = self.run_apart(*at, own, env)?;
                         } else {
-                            // SAFETY: as said above; lowering made the step from the types of its operands.
+                            // SAFETY: the registers were checked by `finish`, and this walk alone uses them; lowering made the step from the types of its operands.
                             unsafe { run_loop(s, regs)? };
                         }
                         budget -= s.n as i64;
                         poll(&mut budget, env)?;
                     } else {
-                        // SAFETY: as above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them; lowering made the step from the types of its operands.
                         unsafe { run_loop(s, regs)? };
                     }
                 }
                 Step::Broadcast(s) => {
                     if let Some(few) = &s.few {
-                        // SAFETY: as said above; lowering made it from the types of the operands.
-                        unsafe { few.run(s, regs)? };
-                    // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them; lowering made it from the types of the operands.
+                        unsafe { few.run(s.f, s.dtype, &s.ins, s.out, regs)? };
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     } else if unsafe { is_heavy_broadcast(s, regs, self.thresholds.heavy_ns) } {
                         regs = self.run_apart(*at, own, env)?;
                     } else {
-                        // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { run_broadcast(s, regs)? };
                     }
                 }
@@ -235,28 +236,18 @@ impl Plan {
                     if s.heavy {
                         regs = self.run_apart(*at, own, env)?;
                     } else {
-                        // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { run_fused(s, regs)? };
                     }
                 }
-                Step::Strip(s) => {
+                Step::Pipeline(s) => {
                     budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
                     poll(&mut budget, env)?;
                     if s.heavy {
                         regs = self.run_apart(*at, own, env)?;
                     } else {
-                        // SAFETY: as said above.
-                        unsafe { run_strip(s, regs)? };
-                    }
-                }
-                Step::Slab(s) => {
-                    budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
-                    poll(&mut budget, env)?;
-                    if s.heavy {
-                        regs = self.run_apart(*at, own, env)?;
-                    } else {
-                        // SAFETY: as said above.
-                        unsafe { run_slab(s, regs)? };
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
+                        unsafe { run_pipeline(s, regs)? };
                     }
                 }
                 Step::Concurrent(s) => {
@@ -265,19 +256,19 @@ impl Plan {
                     if s.heavy {
                         regs = self.run_apart(*at, own, env)?;
                     } else {
-                        // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { s.run(regs)? };
                     }
                 }
                 Step::RowLoop(s) => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     if !unsafe { s.run(regs, env)? } {
                         continue;
                     }
                     pc = s.target as usize;
                 }
                 Step::Native(s) => {
-                    // SAFETY: as said above; lowering made the step of scalars and arrays.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them; lowering made the step of scalars and arrays.
                     if !unsafe { s.run(regs, env)? } {
                         continue;
                     }
@@ -286,20 +277,20 @@ impl Plan {
                 Step::Kernel(s) => {
                     if s.weight == Weight::Brief {
                         budget -= BRIEF_NS;
-                        // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe {
                             infer_kernel(s, regs)?;
                             run_kernel(s, regs, env)?;
                         }
                     } else {
                         let start = Instant::now();
-                        // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         let types = unsafe { infer_kernel(s, regs)? };
-                        // SAFETY: as said above.
+                        // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         if unsafe { is_heavy_kernel(s, types, regs, self.thresholds.heavy_ns) } {
                             regs = self.run_apart(*at, own, env)?;
                         } else {
-                            // SAFETY: as said above.
+                            // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                             unsafe { run_kernel(s, regs, env)? };
                         }
                         budget -= i64::try_from(start.elapsed().as_nanos()).unwrap_or(POLL_EVERY);
@@ -307,44 +298,44 @@ impl Plan {
                     poll(&mut budget, env)?;
                 }
                 Step::Reshape(s) => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     unsafe { regs.get_mut(s.reg) }.reshape(&s.dims)?;
                 }
                 Step::Read(s) => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     let out = unsafe { regs.get_mut(s.out) };
                     variable(args, s.variable)?.read_into(out)?;
                     check_promise(0, out, &s.ty)?;
                 }
                 Step::Write(s) => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     budget -= unsafe { write(s, regs, args, env)? };
                     poll(&mut budget, env)?;
                 }
                 Step::Update(s) => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     budget -= unsafe { update(s, regs, args, env)? };
                     poll(&mut budget, env)?;
                 }
                 Step::Window(s) => {
                     budget -= s.elements;
                     poll(&mut budget, env)?;
-                    // SAFETY: as said above; the registers that are read are left out.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them; the registers that are read are left out.
                     unsafe { release(&s.release, &s.ins, regs) };
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     let ins = unsafe { regs.list(&s.ins) };
                     state::update_window(variable(args, s.variable)?, &s.program, &ins)?;
                 }
                 Step::Call(_) => return Ok(true),
                 Step::Branch { pred, target } => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     let pred = unsafe { regs.get(*pred) };
                     if !predicate(pred)? {
                         pc = *target as usize;
                     }
                 }
                 Step::Switch { index, targets } => {
-                    // SAFETY: as said above.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     let index = unsafe { regs.get(*index) }.item::<i32>();
                     let index = index.ok_or_else(|| Error::invalid("the index must be a scalar"))?;
                     let last = targets.len() - 1;
@@ -353,17 +344,17 @@ impl Plan {
                 Step::Jump(target) => pc = *target as usize,
                 Step::Back { target, cost, inner, number } => {
                     pc = *target as usize;
-                    rounds[*inner as usize..*number as usize].fill(0);
-                    rounds[*number as usize] += 1;
+                    iterations[*inner as usize..*number as usize].fill(0);
+                    iterations[*number as usize] += 1;
                     budget -= i64::from(*cost);
                     poll(&mut budget, env)?;
                 }
                 Step::Copy { from, out } => {
-                    // SAFETY: as said above; a copy is never to the same register.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them; a copy is never to the same register.
                     unsafe { *regs.get_mut(*out) = regs.get(*from).clone() };
                 }
                 Step::Swap(a, b) => {
-                    // SAFETY: as said above; the two registers differ.
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them; the two registers differ.
                     unsafe { std::mem::swap(regs.get_mut(*a), regs.get_mut(*b)) };
                 }
                 Step::Moves(_) => return Err(Error::internal("moves were not put in order")),
@@ -378,28 +369,26 @@ impl Plan {
     fn run_apart(self: &Arc<Self>, at: usize, regs: &mut Box<[Tensor]>, env: &dyn Env) -> Result<Regs> {
         let (plan, mut own) = (self.clone(), std::mem::take(regs));
         let step = move |env: &dyn Env| -> Result<Box<[Tensor]>> {
-            let at_hand = Regs(own.as_mut_ptr());
+            let at_hand = Regs::of(&mut own);
             match &plan.steps[at] {
-                // SAFETY: the registers are those of a frame of the plan, as in `walk`, and nobody else has them.
+                // SAFETY: the registers are those of a frame of the plan, which nobody else has: they were taken out of it.
                 Step::Loop(s) => unsafe { run_loop(s, at_hand) },
-                // SAFETY: as above.
+                // SAFETY: the registers are those of a frame of the plan, which nobody else has.
                 Step::Broadcast(s) => unsafe { run_broadcast(s, at_hand) },
-                // SAFETY: as above.
+                // SAFETY: the registers are those of a frame of the plan, which nobody else has.
                 Step::Fused(s) => unsafe { run_fused(s, at_hand) },
-                // SAFETY: as above.
-                Step::Strip(s) => unsafe { run_strip(s, at_hand) },
-                // SAFETY: as above.
-                Step::Slab(s) => unsafe { run_slab(s, at_hand) },
-                // SAFETY: as above.
+                // SAFETY: the registers are those of a frame of the plan, which nobody else has.
+                Step::Pipeline(s) => unsafe { run_pipeline(s, at_hand) },
+                // SAFETY: the registers are those of a frame of the plan, which nobody else has.
                 Step::Concurrent(s) => unsafe { s.run(at_hand) },
-                // SAFETY: as above.
+                // SAFETY: the registers are those of a frame of the plan, which nobody else has.
                 Step::Kernel(s) => unsafe { run_kernel(s, at_hand, env) },
                 _ => Err(Error::internal("the step does not run apart")),
             }?;
             Ok(own)
         };
         *regs = offload::run(env, step)??;
-        Ok(Regs(regs.as_mut_ptr()))
+        Ok(Regs::of(regs))
     }
 }
 
@@ -444,37 +433,6 @@ unsafe fn is_heavy_broadcast(s: &BroadcastStep, regs: Regs, heavy: f64) -> bool 
     }
 }
 
-/// Whether a kernel, whose results have these types where they were inferred now, takes so long that it runs apart.
-///
-/// # Safety
-/// The registers are there.
-unsafe fn is_heavy_kernel(s: &KernelStep, inferred: Option<OutTypes>, regs: Regs, heavy: f64) -> bool {
-    if s.weight != Weight::Unknown {
-        return s.weight == Weight::Heavy;
-    }
-    // SAFETY: the caller's promise.
-    let inputs = unsafe { regs.list(&s.ins) };
-    is_heavy_on(s.op, &s.attrs, &inputs, inferred.as_deref().unwrap_or(&s.types), heavy)
-}
-
-/// Infers the types of the results from the operands, where the plan could not see them all.
-///
-/// # Safety
-/// The registers are there.
-#[inline]
-unsafe fn infer_kernel(s: &KernelStep, regs: Regs) -> Result<Option<OutTypes>> {
-    if !s.infer {
-        return Ok(None);
-    }
-    // SAFETY: the caller's promise.
-    let mut all = unsafe { regs.list(&s.ins) };
-    if s.update {
-        // SAFETY: the caller's promise; nothing is written yet.
-        all.insert(0, unsafe { regs.get(s.outs[0]) });
-    }
-    infer(s.op, &s.attrs, &all).map(Some)
-}
-
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
 unsafe fn run_broadcast(s: &BroadcastStep, regs: Regs) -> Result<()> {
@@ -500,57 +458,11 @@ unsafe fn run_fused(s: &FusedStep, regs: Regs) -> Result<()> {
 
 /// # Safety
 /// The registers are there, and the step writes none that it reads.
-unsafe fn run_strip(s: &StripStep, regs: Regs) -> Result<()> {
+unsafe fn run_pipeline(s: &Pipeline, regs: Regs) -> Result<()> {
     // SAFETY: the caller's promise.
     let ins = unsafe { regs.list(&s.ins) };
     // SAFETY: the caller's promise.
     unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }
-}
-
-/// # Safety
-/// The registers are there, and the step writes none that it reads.
-unsafe fn run_slab(s: &SlabStep, regs: Regs) -> Result<()> {
-    // SAFETY: the caller's promise.
-    let ins = unsafe { regs.list(&s.ins) };
-    // SAFETY: the caller's promise.
-    unsafe { with_outs(regs, &s.outs, |outs| s.run(&ins, outs)) }
-}
-
-/// The registers of a frame, by number.
-#[derive(Clone, Copy)]
-pub(super) struct Regs(*mut Tensor);
-
-// SAFETY: an address alone: whoever goes through it promises that nobody else uses what it reaches.
-unsafe impl Sync for Regs {}
-
-impl Regs {
-    /// # Safety
-    /// The register is there, and nobody writes it while the result is in use.
-    #[inline(always)]
-    pub(super) unsafe fn get<'a>(self, reg: Reg) -> &'a Tensor {
-        // SAFETY: the caller's promise.
-        unsafe { &*self.0.add(reg as usize) }
-    }
-
-    /// # Safety
-    /// The register is there, and nobody else uses it while the result is in use.
-    #[inline(always)]
-    pub(super) unsafe fn get_mut<'a>(self, reg: Reg) -> &'a mut Tensor {
-        // SAFETY: the caller's promise.
-        unsafe { &mut *self.0.add(reg as usize) }
-    }
-
-    /// # Safety
-    /// As for [`Regs::get`].
-    #[inline(always)]
-    pub(super) unsafe fn list<'a>(self, regs: &[Reg]) -> SmallVec<[&'a Tensor; 6]> {
-        let mut list = SmallVec::new();
-        for &r in regs {
-            // SAFETY: the caller's promise.
-            list.push(unsafe { self.get(r) });
-        }
-        list
-    }
 }
 
 /// Lets the host stop the run where the time between two polls is spent.
@@ -582,32 +494,6 @@ unsafe fn scalar2(f: penstock_kernels::LoopFn, regs: Regs, ins: [Reg; 2], out: R
     let lanes = [lane(ins[0]), lane(ins[1])];
     // SAFETY: one element of each lane is readable; loops read a single element before they write it.
     unsafe { f(1, &lanes, to) }.map_err(fault)
-}
-
-/// Where to write the one element of a register.
-///
-/// # Safety
-/// The register is there, nobody else uses it now, and it holds one inline element.
-#[inline(always)]
-pub(super) unsafe fn scalar_mut(regs: Regs, reg: Reg) -> Result<*mut u8> {
-    // SAFETY: the caller's promise; the borrow ends here.
-    let tensor = unsafe { regs.get_mut(reg) };
-    match tensor.as_mut_ptr() {
-        Some(to) => Ok(to),
-        None => owned(tensor),
-    }
-}
-
-/// Gives a small tensor that a kernel or a host made a view of other memory its own.
-#[cold]
-fn owned(tensor: &mut Tensor) -> Result<*mut u8> {
-    let mut copy = Tensor::empty(tensor.dtype(), tensor.dims())?;
-    let to = copy.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
-    let bytes = tensor.bytes();
-    // SAFETY: a fresh tensor of the same type has as many bytes.
-    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to, bytes.len()) };
-    *tensor = copy;
-    tensor.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))
 }
 
 /// # Safety
@@ -649,85 +535,6 @@ unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
         *out = view;
     }
     Ok(())
-}
-
-/// Runs a kernel on operands that were checked.
-///
-/// # Safety
-/// The registers are there, and the step writes none that it reads.
-#[inline(never)]
-pub(super) unsafe fn run_kernel(s: &KernelStep, regs: Regs, env: &dyn Env) -> Result<()> {
-    // SAFETY: the caller's promise.
-    unsafe {
-        match s.ins[..] {
-            [a] => run_kernel_on(s, &[regs.get(a)], regs, env),
-            [a, b] => run_kernel_on(s, &[regs.get(a), regs.get(b)], regs, env),
-            _ => run_kernel_on(s, &regs.list(&s.ins), regs, env),
-        }
-    }
-}
-
-/// # Safety
-/// As for [`run_kernel`]; these are the operands.
-#[inline(always)]
-unsafe fn run_kernel_on(s: &KernelStep, inputs: &[&Tensor], regs: Regs, env: &dyn Env) -> Result<()> {
-    let run = |outputs: &mut [Tensor]| {
-        let mut call = Call { inputs, attrs: &s.attrs, outputs, env };
-        if let Some(resolved) = &s.resolved {
-            // SAFETY: lowering made it from the types of the operands, which were checked when they were made.
-            unsafe { resolved.run(&mut call)? };
-            debug_assert!(check_results(call.outputs, &s.types).is_ok());
-            return Ok(());
-        }
-        (s.run)(&mut call)?;
-        check_results(call.outputs, &s.types).or_else(|error| match s.update {
-            true => Err(error),
-            false => broken_promise(s.op, &s.attrs, inputs, call.outputs, &s.types),
-        })
-    };
-    match s.outs[..] {
-        // SAFETY: the caller's promise.
-        [out] => run(std::slice::from_mut(unsafe { regs.get_mut(out) })),
-        // SAFETY: the caller's promise.
-        _ => unsafe { with_outs(regs, &s.outs, run) },
-    }
-}
-
-fn check_results(results: &[Tensor], types: &[Type]) -> Result<()> {
-    results.iter().zip(types).enumerate().try_for_each(|(i, (result, ty))| check_result(i, result, ty))
-}
-
-/// Tensors that are out of their registers for a while.
-struct Taken<'a> {
-    regs: Regs,
-    outs: &'a [Reg],
-    tensors: SmallVec<[Tensor; 4]>,
-}
-
-impl Drop for Taken<'_> {
-    fn drop(&mut self) {
-        // SAFETY: as many tensors as registers, which go back without being dropped; what the registers hold is their old bits.
-        unsafe {
-            self.tensors.set_len(0);
-            for (i, &r) in self.outs.iter().enumerate() {
-                std::ptr::copy_nonoverlapping(self.tensors.as_ptr().add(i), self.regs.0.add(r as usize), 1);
-            }
-        }
-    }
-}
-
-/// Runs `f` on registers that do not lie side by side.
-///
-/// # Safety
-/// The registers are there, differ, and nobody else uses them.
-unsafe fn with_outs(regs: Regs, outs: &[Reg], f: impl FnOnce(&mut [Tensor]) -> Result<()>) -> Result<()> {
-    // They go back where `f` panics, too.
-    let mut taken = Taken { regs, outs, tensors: SmallVec::with_capacity(outs.len()) };
-    for &r in outs {
-        // SAFETY: the caller's promise; nobody reads the register before the tensor is back.
-        taken.tensors.push(unsafe { regs.0.add(r as usize).read() });
-    }
-    f(&mut taken.tensors)
 }
 
 fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
@@ -778,7 +585,8 @@ unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Res
     let inputs = unsafe { regs.list(&s.ins) };
     let ns = inputs.iter().map(|t| t.len() as i64).sum();
     let results = state::update_part(variable, s.run, &inputs, s.outs.len(), &s.attrs, env)?;
-    for (&out, result) in s.outs.iter().zip(results) {
+    for (i, ((&out, ty), result)) in s.outs.iter().zip(&s.types).zip(results).enumerate() {
+        check_promise(i, &result, ty)?;
         // SAFETY: the caller's promise.
         unsafe { *regs.get_mut(out) = result };
     }

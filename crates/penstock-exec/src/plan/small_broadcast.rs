@@ -6,15 +6,14 @@
 
 use std::mem::MaybeUninit;
 
-use penstock_data::{Dims, Result, num_elements};
+use penstock_data::{DType, Dims, Result, num_elements};
 use penstock_ir::Type;
-use penstock_kernels::Lane;
 use penstock_kernels::byte_copies::{MOST_BYTES, Runs, copy_runs, repeated};
+use penstock_kernels::{Lane, LoopFn};
 use penstock_passes::evaluate::fault;
 use smallvec::SmallVec;
 
-use super::run::Regs;
-use super::step::BroadcastStep;
+use super::frame::{Reg, Regs};
 
 /// The most operands of an elementwise loop.
 const MOST_OPERANDS: usize = 4;
@@ -52,15 +51,15 @@ impl SmallBroadcast {
         Some(SmallBroadcast { n, dims, lanes })
     }
 
-    /// Runs the step that this was made for.
+    /// Runs the loop for which this was made, for a result of this dtype.
     ///
     /// # Safety
-    /// The registers are there, the step writes none that it reads, and they hold tensors of the types that it was made from.
+    /// The registers are there, `out` is none of `ins`, and they hold tensors of the types that it was made from.
     #[inline(never)]
-    pub(super) unsafe fn run(&self, s: &BroadcastStep, regs: Regs) -> Result<()> {
+    pub(super) unsafe fn run(&self, f: LoopFn, dtype: DType, ins: &[Reg], out: Reg, regs: Regs) -> Result<()> {
         let mut room = [const { Repeated([MaybeUninit::uninit(); MOST_BYTES]) }; MOST_OPERANDS];
         let mut lanes = [Lane::fixed(std::ptr::null()); MOST_OPERANDS];
-        for (((&reg, (step, runs)), lane), room) in s.ins.iter().zip(&self.lanes).zip(&mut lanes).zip(&mut room) {
+        for (((&reg, (step, runs)), lane), room) in ins.iter().zip(&self.lanes).zip(&mut lanes).zip(&mut room) {
             // SAFETY: the caller's promise.
             let from = unsafe { regs.get(reg) }.as_ptr();
             let ptr = runs.as_ref().map_or(from, |runs| {
@@ -72,9 +71,9 @@ impl SmallBroadcast {
             *lane = Lane { ptr, step: *step as usize };
         }
         // SAFETY: the caller's promise.
-        let out = unsafe { regs.get_mut(s.out) }.prepare(s.dtype, &self.dims)?;
+        let out = unsafe { regs.get_mut(out) }.prepare(dtype, &self.dims)?;
         // SAFETY: the loop was looked up for the dtypes; each lane has `n` elements, or one and the step 0, and `out` is another
         // register.
-        unsafe { (s.f)(self.n, &lanes[..s.ins.len()], out) }.map_err(fault)
+        unsafe { f(self.n, &lanes[..ins.len()], out) }.map_err(fault)
     }
 }

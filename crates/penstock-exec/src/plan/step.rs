@@ -3,31 +3,27 @@
 use std::fmt;
 
 use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_ir::{Attrs, Call, Effect, FuncRef, OpDef, Resolved, Type};
+use penstock_ir::{Attrs, Call, Cost, Effect, FuncRef, OpDef, Resolved, Type};
 use penstock_kernels::LoopFn;
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::concurrent::ConcurrentStep;
+use super::frame::Reg;
 use super::native::NativeStep;
+use super::pipeline::Pipeline;
 use super::row_loop::RowLoop;
-use super::slab::SlabStep;
 use super::small_broadcast::SmallBroadcast;
-use super::strip::StripStep;
 use crate::tile::TileProgram;
 use crate::work::Weight;
 
-/// The number of a register.
-pub(crate) type Reg = u32;
-
 /// How steps work, by the names that a profile has.
-pub const STEP_KINDS: [&str; 15] = [
+pub const STEP_KINDS: [&str; 14] = [
     "scalar",
     "loop",
     "broadcast",
     "fused",
-    "strips",
-    "slabs",
+    "pipeline",
     "rows",
     "native",
     "kernel",
@@ -49,11 +45,9 @@ pub(crate) enum Step {
     Broadcast(Box<BroadcastStep>),
     /// A fused region.
     Fused(Box<FusedStep>),
-    /// Products and what is elementwise around them, a strip of rows at a time.
-    Strip(Box<StripStep>),
-    /// Fused regions and moves between them, a slab of outermost indices at a time.
-    Slab(Box<SlabStep>),
-    /// All rounds of the loop whose steps follow, a strip of rows at a time; goes on behind the loop.
+    /// Products, fused regions, moves and whatever else takes rows to rows, some rows at a time.
+    Pipeline(Box<Pipeline>),
+    /// All iterations of the loop whose steps follow, some rows at a time; goes on behind the loop.
     RowLoop(Box<RowLoop>),
     /// The machine code of a group of scalar instructions.
     Native(Box<NativeStep>),
@@ -177,6 +171,8 @@ pub(crate) struct UpdateStep {
     pub(crate) attrs: Attrs,
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
+    /// The types of the results.
+    pub(crate) types: SmallVec<[Type; 1]>,
     /// Dead registers that may share the variable's memory.
     pub(crate) release: Vec<Reg>,
 }
@@ -244,11 +240,7 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
-            Step::Strip(s) => {
-                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
-                s.outs.iter_mut().for_each(|r| visit(r, Write));
-            }
-            Step::Slab(s) => {
+            Step::Pipeline(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
@@ -331,8 +323,7 @@ impl Step {
             Step::Loop(_) => "loop",
             Step::Broadcast(_) => "broadcast",
             Step::Fused(_) => "fused",
-            Step::Strip(_) => "strips",
-            Step::Slab(_) => "slabs",
+            Step::Pipeline(_) => "pipeline",
             Step::RowLoop(_) => "rows",
             Step::Native(_) => "native",
             Step::Kernel(s) if s.resolved.is_some() => "resolved",
@@ -365,15 +356,14 @@ impl Step {
             Step::Loop(s) => 10 + (s.n * s.dtype.size()) as u64 / 4,
             Step::Broadcast(s) => 30 + bytes(&s.ty)? / 2,
             Step::Fused(s) => s.program.nanoseconds(),
-            Step::Strip(s) => s.nanoseconds,
-            Step::Slab(s) => s.nanoseconds,
+            Step::Pipeline(s) => s.nanoseconds,
             Step::Concurrent(s) => s.nanoseconds,
             // Host code says nothing of its time; the engine's part is short.
             Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => 200,
             Step::Kernel(s) => {
                 let out = s.types.iter().map(bytes).sum::<Option<u64>>()?;
                 // Products and convolutions do more to each element than others do.
-                let per_byte = if s.op.name.contains("matmul") || s.op.name.contains("conv") { 16 } else { 1 };
+                let per_byte = if matches!(s.op.cost, Cost::Shared(_)) { 16 } else { 1 };
                 200 + out * per_byte
             }
             Step::Call(_) => return None,
@@ -416,8 +406,7 @@ impl fmt::Debug for Step {
             }
             Step::Broadcast(s) => write!(f, "r{} = broadcast {:?}", s.out, Regs(&s.ins)),
             Step::Fused(s) => write!(f, "{:?} = fused {:?}", Regs(&s.outs), Regs(&s.ins)),
-            Step::Strip(s) => write!(f, "{:?} = strips {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
-            Step::Slab(s) => write!(f, "{:?} = slabs {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
+            Step::Pipeline(s) => write!(f, "{:?} = pipeline {:?}, {}", Regs(&s.outs), Regs(&s.ins), s.summary()),
             Step::RowLoop(s) => {
                 write!(f, "{:?} by rows of {:?}, goto {} when done", Regs(&s.variables), Regs(&s.ins), s.target)
             }
@@ -440,7 +429,7 @@ impl fmt::Debug for Step {
             }
             Step::Update(s) => write!(f, "{:?} = update v{}, {:?}", Regs(&s.outs), s.variable, Regs(&s.ins)),
             Step::Window(s) => write!(f, "part of v{} = fused {:?}", s.variable, Regs(&s.ins)),
-            Step::Call(s) => write!(f, "{:?} = call @{} {:?}", Regs(&s.outs), s.function.get().name(), s.args),
+            Step::Call(s) => write!(f, "{:?} = call {:?} {:?}", Regs(&s.outs), s.function, s.args),
             Step::Branch { pred, target } => write!(f, "unless r{pred} goto {target}"),
             Step::Switch { index, targets } => write!(f, "switch r{index} {targets:?}"),
             Step::Jump(target) => write!(f, "goto {target}"),

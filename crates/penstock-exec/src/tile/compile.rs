@@ -2,6 +2,7 @@
 
 use penstock_data::{Dims, Error, Result};
 use penstock_ir::{Cpu, Def, Graph, Inst, Region, Value};
+use penstock_kernels::cost;
 use penstock_kernels::fold::{BLOCK, ROWS, folds};
 use penstock_ops::reduce::reduction_of;
 use penstock_passes::evaluate::resolve;
@@ -13,12 +14,10 @@ use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
 use super::runs::{self, Former};
-use super::{ARITY, Act, FoldOp, Input, Layout, Op, Output, Phase, Place, Source, TileProgram, Window};
+use super::{ARITY, Act, FoldOp, Input, InputView, Layout, Location, Op, Output, Phase, TileProgram, Window};
 
 /// Rows are computed with what is between them where that is no more than the rows themselves.
 const MOST_BETWEEN: usize = 2;
-/// Estimated nanoseconds that a step takes for an element.
-const STEP_NS: f64 = 0.25;
 
 impl TileProgram {
     /// Resolves the region of a `fused` instruction; where the options allow it to loops over vectors of its own, where it can.
@@ -68,7 +67,7 @@ impl TileProgram {
         }
         rows.reverse();
         // Runs find the rows of the box themselves; for other steps each is a tile.
-        for op in phase.ops.iter_mut().filter(|op| op.outs.contains(&Place::Output(0))) {
+        for op in phase.ops.iter_mut().filter(|op| op.outs.contains(&Location::Output(0))) {
             match &mut op.act {
                 Act::Run(run) => run.by_rows = true,
                 _ => self.batch = 1,
@@ -82,7 +81,7 @@ impl TileProgram {
 /// The value of a group while it is compiled.
 #[derive(Clone, Copy)]
 struct Item {
-    place: Place,
+    place: Location,
     /// The phase that makes it.
     phase: usize,
 }
@@ -103,9 +102,9 @@ struct Compiler<'a> {
     /// Where rows are read where they lie: elements from one to the next, with what is between them, and how many rows lie so.
     gaps: Option<(usize, usize)>,
     items: FxHashMap<Value, Item>,
-    sources: Vec<Source>,
+    sources: Vec<InputView>,
     /// What `Load` and `Spread` made, by value and phase.
-    spread: FxHashMap<(Value, usize), Place>,
+    spread: FxHashMap<(Value, usize), Location>,
     phases: Vec<Phase>,
     /// Bytes of the widest element.
     widest: usize,
@@ -161,7 +160,7 @@ impl<'a> Compiler<'a> {
             self.source(*v)?;
         }
         // Steps that walk windows row by row cost calls, copies of the windows cost time for each element.
-        let windows = |s: &&Source| matches!(&s.layout, Layout::Strided { columns, .. } if columns.step == 1);
+        let windows = |s: &&InputView| matches!(&s.layout, Layout::Strided { columns, .. } if columns.step == 1);
         let copied = space.columns() * self.sources.iter().filter(windows).count();
         let in_place = self.vectors && Former::new(graph, &self.work, space, self.least.vector_row).reads_in_place();
         self.gaps = if self.batched && !in_place { self.gaps(data.results.len()) } else { None };
@@ -183,10 +182,10 @@ impl<'a> Compiler<'a> {
         for (number, &inst) in self.work.clone().iter().enumerate() {
             let result = graph.insts[inst].results[0];
             let place = match data.results.iter().position(|&v| v == result) {
-                Some(k) if !self.spaced() => Place::Output(k as u16),
+                Some(k) if !self.spaced() => Location::Output(k as u16),
                 // A slot of its own: `slots` lets those share that are not needed at once.
-                _ if space.classes[&result] == Class::Full => Place::Temp(number as u16, self.size(result) as u8),
-                _ => Place::Row(number as u16, self.size(result) as u8),
+                _ if space.classes[&result] == Class::Full => Location::Temp(number as u16, self.size(result) as u8),
+                _ => Location::Row(number as u16, self.size(result) as u8),
             };
             let op = &graph.insts[inst];
             if let Some((reduce, _)) = reduction_of(graph, inst) {
@@ -214,7 +213,7 @@ impl<'a> Compiler<'a> {
                 let of_rows = space.classes.get(v) == Some(&Class::Row);
                 phase = phase.max(item.phase + usize::from(full && of_rows));
             }
-            let mut ins: SmallVec<[Place; ARITY]> = SmallVec::new();
+            let mut ins: SmallVec<[Location; ARITY]> = SmallVec::new();
             for &v in &op.operands {
                 ins.push(if full { self.full_operand(v, phase) } else { self.items[&v].place });
             }
@@ -226,7 +225,7 @@ impl<'a> Compiler<'a> {
                 phase_ops.ops.extend(stored.map(|k| Op {
                     act: Act::Store,
                     ins: smallvec![place],
-                    outs: smallvec![Place::Output(k as u16)],
+                    outs: smallvec![Location::Output(k as u16)],
                     origin: number as u16,
                 }));
             } else {
@@ -273,8 +272,8 @@ impl<'a> Compiler<'a> {
             }
         };
         let size = graph.ty(value).dtype().size();
-        let place = Place::Input(self.sources.len() as u16);
-        self.sources.push(Source { input: input as u16, size, offset: view.offset, layout });
+        let place = Location::Input(self.sources.len() as u16);
+        self.sources.push(InputView { input: input as u16, size, offset: view.offset, layout });
         self.items.insert(value, Item { place, phase: 0 });
         Ok(())
     }
@@ -315,23 +314,23 @@ impl<'a> Compiler<'a> {
     }
 
     /// Where a step finds an operand by row and column.
-    fn full_operand(&mut self, value: Value, phase: usize) -> Place {
+    fn full_operand(&mut self, value: Value, phase: usize) -> Location {
         let place = self.items[&value].place;
         let size = self.size(value) as u8;
         let act = match place {
-            Place::Input(i) if self.is_copied(&self.sources[i as usize].layout) => Act::Load,
+            Location::Input(i) if self.is_copied(&self.sources[i as usize].layout) => Act::Load,
             _ if self.space.classes.get(&value) == Some(&Class::Row) => Act::Spread(size),
             _ => return place,
         };
         let padded = |i: u16| matches!(self.sources[i as usize].layout, Layout::Padded { .. });
-        if !self.batched && !matches!(place, Place::Input(i) if padded(i)) {
+        if !self.batched && !matches!(place, Location::Input(i) if padded(i)) {
             return place;
         }
         if let Some(&made) = self.spread.get(&(value, phase)) {
             return made;
         }
         // Numbered after the results of instructions.
-        let out = Place::Temp((self.work.len() + self.spread.len()) as u16, size);
+        let out = Location::Temp((self.work.len() + self.spread.len()) as u16, size);
         self.spread.insert((value, phase), out);
         self.phase(phase).ops.push(Op { act, ins: smallvec![place], outs: smallvec![out], origin: 0 });
         out
@@ -381,7 +380,7 @@ impl<'a> Compiler<'a> {
             temps: (aligned(tile * self.widest), temps),
             kept: (if kept > 0 { aligned(columns.max(tile) * self.widest) } else { 0 }, kept),
             row_slots: (aligned(batch * self.widest.max(16)), row_slots),
-            cost: STEP_NS * steps,
+            cost: cost::rates().element * steps,
             piece: tile_piece,
             piece_ns: self.least.piece_ns,
             call: tile_call,
@@ -395,8 +394,8 @@ impl<'a> Compiler<'a> {
         let mut phases: FxHashMap<u16, (usize, usize)> = FxHashMap::default();
         let mut number = 0;
         for (p, phase) in self.phases.iter().enumerate() {
-            let mut note = |place: &Place, number: usize| {
-                if let Place::Temp(id, _) = place {
+            let mut note = |place: &Location, number: usize| {
+                if let Location::Temp(id, _) = place {
                     last.insert(*id, number);
                     phases.entry(*id).and_modify(|range| range.1 = p).or_insert((p, p));
                 }
@@ -412,22 +411,25 @@ impl<'a> Compiler<'a> {
         let crosses = |id: u16| !self.whole && phases[&id].0 != phases[&id].1;
         let mut free: Vec<u16> = Vec::new();
         let mut count = [0u16; 2];
-        let mut given: FxHashMap<u16, Place> = FxHashMap::default();
+        let mut given: FxHashMap<u16, Location> = FxHashMap::default();
         let mut number = 0;
         for phase in &mut self.phases {
             for op in &mut phase.ops {
-                let ids: SmallVec<[u16; ARITY]> =
-                    op.ins.iter().filter_map(|p| if let Place::Temp(id, _) = p { Some(*id) } else { None }).collect();
+                let ids: SmallVec<[u16; ARITY]> = op
+                    .ins
+                    .iter()
+                    .filter_map(|p| if let Location::Temp(id, _) = p { Some(*id) } else { None })
+                    .collect();
                 op.ins.iter_mut().for_each(|place| *place = renamed(*place, &given));
                 for out in &mut op.outs {
-                    let Place::Temp(id, size) = *out else { continue };
+                    let Location::Temp(id, size) = *out else { continue };
                     let kind = usize::from(crosses(id));
                     let again = if kind == 0 { free.pop() } else { None };
                     let slot = again.unwrap_or_else(|| {
                         count[kind] += 1;
                         count[kind] - 1
                     });
-                    *out = if kind == 1 { Place::Kept(slot, size) } else { Place::Temp(slot, size) };
+                    *out = if kind == 1 { Location::Kept(slot, size) } else { Location::Temp(slot, size) };
                     given.insert(id, *out);
                 }
                 // The slots of dead operands are given back after the result has one, so that no step writes where
@@ -442,7 +444,7 @@ impl<'a> Compiler<'a> {
             }
             let mut ended: SmallVec<[u16; 4]> = SmallVec::new();
             for fold in &mut phase.folds {
-                if let Place::Temp(id, _) = fold.src
+                if let Location::Temp(id, _) = fold.src
                     && last.get(&id) == Some(&number)
                     && !ended.contains(&id)
                 {
@@ -460,11 +462,11 @@ impl<'a> Compiler<'a> {
 
     /// Numbers the slots of elements of rows. Each value has its own: they are few and small.
     fn row_slots(&mut self) -> usize {
-        let mut given: FxHashMap<u16, Place> = FxHashMap::default();
-        let mut name = |place: &mut Place| {
-            if let Place::Row(id, size) = *place {
+        let mut given: FxHashMap<u16, Location> = FxHashMap::default();
+        let mut name = |place: &mut Location| {
+            if let Location::Row(id, size) = *place {
                 let next = given.len() as u16;
-                *place = *given.entry(id).or_insert(Place::Row(next, size));
+                *place = *given.entry(id).or_insert(Location::Row(next, size));
             }
         };
         for phase in &mut self.phases {
@@ -486,16 +488,16 @@ fn apart(layout: &Layout) -> Option<(usize, usize)> {
     Some((usize::try_from(line.step).ok()?, even))
 }
 
-fn renamed(place: Place, given: &FxHashMap<u16, Place>) -> Place {
+fn renamed(place: Location, given: &FxHashMap<u16, Location>) -> Location {
     match place {
-        Place::Temp(id, _) => given.get(&id).copied().unwrap_or(place),
+        Location::Temp(id, _) => given.get(&id).copied().unwrap_or(place),
         other => other,
     }
 }
 
 /// A slot for all columns is not given back: tiles of one value and of another, of other elements, would overlap.
-fn give_back(place: Place, free: &mut Vec<u16>) {
-    if let Place::Temp(slot, _) = place {
+fn give_back(place: Location, free: &mut Vec<u16>) {
+    if let Location::Temp(slot, _) = place {
         free.push(slot);
     }
 }

@@ -19,7 +19,7 @@ const ARITY: usize = 4;
 
 /// Where an instruction of the program reads or writes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-enum Place {
+enum Location {
     /// A source, by the strides of its elements.
     Input(u16),
     /// A result.
@@ -48,9 +48,9 @@ enum Act {
 
 struct Op {
     act: Act,
-    ins: SmallVec<[Place; ARITY]>,
+    ins: SmallVec<[Location; ARITY]>,
     /// One, but for runs.
-    outs: SmallVec<[Place; 1]>,
+    outs: SmallVec<[Location; 1]>,
     /// The number of the instruction, among those that compute.
     origin: u16,
 }
@@ -58,8 +58,8 @@ struct Op {
 /// A reduction.
 struct FoldOp {
     folds: Folds,
-    src: Place,
-    out: Place,
+    src: Location,
+    out: Location,
 }
 
 /// What is done with a row before what its reductions leave can be used.
@@ -79,7 +79,7 @@ struct Input {
 }
 
 /// An operand, or a view of one, as steps read it.
-struct Source {
+struct InputView {
     input: u16,
     /// Bytes of an element.
     size: usize,
@@ -123,7 +123,7 @@ struct Window {
 /// A fused region, resolved to loops over tiles.
 pub(crate) struct TileProgram {
     inputs: Vec<Input>,
-    sources: Vec<Source>,
+    sources: Vec<InputView>,
     outputs: Vec<Output>,
     /// The operators of the instructions that compute, and where they were traced.
     origins: Vec<(&'static str, Loc)>,

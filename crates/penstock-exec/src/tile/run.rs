@@ -13,7 +13,7 @@ use penstock_passes::evaluate::fault;
 use penstock_passes::view::Line;
 use smallvec::SmallVec;
 
-use super::{ARITY, Act, FoldOp, Layout, Op, Phase, Place, Source, TileProgram};
+use super::{ARITY, Act, FoldOp, InputView, Layout, Location, Op, Phase, TileProgram};
 
 /// A tile: rows from `row` on, and columns from `column` on.
 #[derive(Clone, Copy)]
@@ -26,14 +26,14 @@ pub(super) struct Tile {
 }
 
 /// Where a run of a program reads and writes.
-pub(super) struct Memory<'a> {
+pub(super) struct Pointers<'a> {
     pub(super) ins: &'a [*const u8],
     outs: &'a [*mut u8],
 }
 
 // SAFETY: the pointers are those of tensors that outlive the run; threads read the inputs and write disjoint parts of the
 // outputs.
-unsafe impl Sync for Memory<'_> {}
+unsafe impl Sync for Pointers<'_> {}
 
 /// A fault, and the number of the instruction that met it.
 struct Failed {
@@ -81,7 +81,7 @@ impl TileProgram {
         if self.elements() == 0 {
             return Ok(());
         }
-        let memory = Memory { ins: &ins, outs: &outs };
+        let memory = Pointers { ins: &ins, outs: &outs };
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
         // SAFETY: inputs and outputs are of the types of the program; an output has one owner, so none overlaps an input or
         // another output.
@@ -137,7 +137,7 @@ impl TileProgram {
     pub(crate) fn keeps_rows(&self, input: usize, rows: usize) -> bool {
         let all = self.inputs[input].dims.iter().product::<usize>();
         let width = all / rows.max(1);
-        let of_row = |s: &Source| match &s.layout {
+        let of_row = |s: &InputView| match &s.layout {
             Layout::Dense => all == rows && s.offset == 0,
             Layout::Strided { rows: lines, columns } => {
                 let last = s.offset + columns.step * (columns.extent as isize - 1);
@@ -165,7 +165,7 @@ impl TileProgram {
         outs: &[*mut u8],
         stretch: std::ops::Range<usize>,
     ) -> Result<(), (u16, Error)> {
-        let memory = Memory { ins, outs };
+        let memory = Pointers { ins, outs };
         let work = |scratch: Scratch| {
             // SAFETY: the caller's contract.
             unsafe {
@@ -177,8 +177,7 @@ impl TileProgram {
                 self.whole_rows(&memory, scratch, rows)
             }
         };
-        // SAFETY: the scratch memory is of the size that the program asks for.
-        unsafe { with_scratch(self.scratch(0), work) }.map_err(|failed| (failed.origin, self.error(failed)))
+        with_scratch(self.scratch(0), work).map_err(|failed| (failed.origin, self.error(failed)))
     }
 
     /// Computes whole rows, tile by tile.
@@ -188,7 +187,7 @@ impl TileProgram {
     /// asks for.
     unsafe fn whole_rows(
         &self,
-        memory: &Memory<'_>,
+        memory: &Pointers<'_>,
         scratch: Scratch,
         rows: std::ops::Range<usize>,
     ) -> Result<(), Failed> {
@@ -242,7 +241,7 @@ impl TileProgram {
     unsafe fn part(
         &self,
         phase: &Phase,
-        memory: &Memory<'_>,
+        memory: &Pointers<'_>,
         scratch: Scratch,
         part: Tile,
         lanes: &mut SmallVec<[Lanes; 1]>,
@@ -280,7 +279,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// As for [`TileProgram::whole_rows`], for a tile of one row.
-    unsafe fn stretch(&self, ops: &[Op], memory: &Memory<'_>, scratch: Scratch, all: Tile) -> Result<(), Failed> {
+    unsafe fn stretch(&self, ops: &[Op], memory: &Pointers<'_>, scratch: Scratch, all: Tile) -> Result<(), Failed> {
         let end = all.column + all.width;
         (all.column..end).step_by(self.tile).try_for_each(|column| {
             let tile = Tile { column, width: self.tile.min(end - column), ..all };
@@ -293,7 +292,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn long_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
+    unsafe fn long_rows(&self, memory: &Pointers<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let folds = phase.folds.len();
         let piece = if folds == 0 { self.piece } else { PART };
@@ -323,8 +322,7 @@ impl TileProgram {
                 }
                 Ok(())
             };
-            // SAFETY: as above.
-            note(failed, unsafe { with_scratch(self.scratch(0), work) });
+            note(failed, with_scratch(self.scratch(0), work));
         });
         if folds == 0 || has_failed(failed) {
             return;
@@ -345,8 +343,7 @@ impl TileProgram {
             }
             Ok(())
         };
-        // SAFETY: as above.
-        note(failed, unsafe { with_scratch(self.scratch(0), finish) });
+        note(failed, with_scratch(self.scratch(0), finish));
     }
 
     /// Computes what leaves an element for each column: blocks of columns, and of rows where there are many, go to
@@ -354,7 +351,7 @@ impl TileProgram {
     ///
     /// # Safety
     /// `memory` is that of a run, and nobody else touches the outputs.
-    unsafe fn columns_of_rows(&self, memory: &Memory<'_>, failed: &Mutex<Option<Failed>>) {
+    unsafe fn columns_of_rows(&self, memory: &Pointers<'_>, failed: &Mutex<Option<Failed>>) {
         let phase = &self.phases[0];
         let width = self.columns.min(self.tile);
         let strips = self.columns.div_ceil(width);
@@ -393,14 +390,13 @@ impl TileProgram {
                 }
                 Ok(())
             };
-            // SAFETY: as above.
-            note(failed, unsafe { with_scratch(self.scratch(block), work) });
+            note(failed, with_scratch(self.scratch(block), work));
         });
         if has_failed(failed) {
             return;
         }
         for (f, fold) in phase.folds.iter().enumerate() {
-            let Place::Output(k) = fold.out else { continue };
+            let Location::Output(k) = fold.out else { continue };
             let size = self.outputs[k as usize].dtype.size();
             for group in 0..self.outer {
                 // SAFETY: the caller's contract; this thread alone is at work now, and the lines of one group are disjoint.
@@ -426,7 +422,7 @@ impl TileProgram {
     unsafe fn strip(
         &self,
         phase: &Phase,
-        memory: &Memory<'_>,
+        memory: &Pointers<'_>,
         scratch: Scratch,
         all: Tile,
         block: usize,
@@ -473,7 +469,7 @@ impl TileProgram {
         &self,
         ops: &[Op],
         full: bool,
-        memory: &Memory<'_>,
+        memory: &Pointers<'_>,
         scratch: Scratch,
         tile: Tile,
     ) -> Result<(), Failed> {
@@ -495,7 +491,7 @@ impl TileProgram {
                     }
                     Act::Load => self.load(op.ins[0], memory, tile, out),
                     Act::Store => {
-                        let Place::Output(k) = op.outs[0] else { continue };
+                        let Location::Output(k) = op.outs[0] else { continue };
                         let (from, size) = (self.slot(op.ins[0], scratch, tile), self.outputs[k as usize].dtype.size());
                         let (step, pitch) = ((self.pitch * size) as isize, (tile.width * size) as isize);
                         rows::copy_rows(from, step, out, pitch, tile.width * size, tile.rows);
@@ -517,9 +513,9 @@ impl TileProgram {
     #[inline]
     pub(super) unsafe fn lane(
         &self,
-        place: Place,
+        place: Location,
         full: bool,
-        memory: &Memory<'_>,
+        memory: &Pointers<'_>,
         scratch: Scratch,
         tile: Tile,
     ) -> Lane {
@@ -527,8 +523,8 @@ impl TileProgram {
         // SAFETY: the caller's contract: offsets are of elements of the tile.
         unsafe {
             match place {
-                Place::Input(i) => {
-                    let Source { input, size, offset: start, layout } = &self.sources[i as usize];
+                Location::Input(i) => {
+                    let InputView { input, size, offset: start, layout } = &self.sources[i as usize];
                     let (size, ptr) = (*size, memory.ins[*input as usize]);
                     let ptr = ptr.wrapping_offset(start * size as isize);
                     match layout {
@@ -541,7 +537,7 @@ impl TileProgram {
                         }
                     }
                 }
-                Place::Output(k) => {
+                Location::Output(k) => {
                     let (output, ptr) = (&self.outputs[k as usize], memory.outs[k as usize]);
                     let size = output.dtype.size();
                     match (output.full, full) {
@@ -550,11 +546,11 @@ impl TileProgram {
                         (false, false) => Lane::new(ptr.wrapping_add(tile.row * size), size),
                     }
                 }
-                Place::Row(_, size) => {
+                Location::Row(_, size) => {
                     let ptr = self.slot(place, scratch, tile);
                     if full { Lane::fixed(ptr) } else { Lane::new(ptr, size as usize) }
                 }
-                Place::Temp(_, size) | Place::Kept(_, size) => {
+                Location::Temp(_, size) | Location::Kept(_, size) => {
                     Lane::new(self.slot(place, scratch, tile), size as usize)
                 }
             }
@@ -568,14 +564,14 @@ impl TileProgram {
     #[inline]
     pub(super) unsafe fn target(
         &self,
-        place: Place,
+        place: Location,
         full: bool,
-        memory: &Memory<'_>,
+        memory: &Pointers<'_>,
         scratch: Scratch,
         tile: Tile,
     ) -> *mut u8 {
         match place {
-            Place::Output(k) => {
+            Location::Output(k) => {
                 let output = &self.outputs[k as usize];
                 let at = match &output.window {
                     Some(window) => window.offset + offset(&window.rows, tile.row) + tile.column as isize,
@@ -594,14 +590,14 @@ impl TileProgram {
     /// # Safety
     /// `scratch` has the size that the program asks for.
     #[inline]
-    unsafe fn slot(&self, place: Place, scratch: Scratch, tile: Tile) -> *mut u8 {
+    unsafe fn slot(&self, place: Location, scratch: Scratch, tile: Tile) -> *mut u8 {
         let kept = self.temps.0 * self.temps.1;
         let rows = kept + self.kept.0 * self.kept.1;
         let at = match place {
-            Place::Temp(slot, _) => slot as usize * self.temps.0,
-            Place::Kept(slot, size) => kept + slot as usize * self.kept.0 + tile.column * size as usize,
-            Place::Row(slot, _) => rows + slot as usize * self.row_slots.0,
-            Place::Input(_) | Place::Output(_) => 0,
+            Location::Temp(slot, _) => slot as usize * self.temps.0,
+            Location::Kept(slot, size) => kept + slot as usize * self.kept.0 + tile.column * size as usize,
+            Location::Row(slot, _) => rows + slot as usize * self.row_slots.0,
+            Location::Input(_) | Location::Output(_) => 0,
         };
         // SAFETY: the slot is one of those that the program counts.
         unsafe { scratch.0.add(at) }
@@ -611,8 +607,8 @@ impl TileProgram {
     ///
     /// # Safety
     /// As for [`TileProgram::whole_rows`]; `out` is writable for the elements of the tile and those between its rows.
-    unsafe fn load(&self, place: Place, memory: &Memory<'_>, tile: Tile, out: *mut u8) {
-        let Place::Input(i) = place else { return };
+    unsafe fn load(&self, place: Location, memory: &Pointers<'_>, tile: Tile, out: *mut u8) {
+        let Location::Input(i) = place else { return };
         let source = &self.sources[i as usize];
         let (all, each) = ([Line::whole(usize::MAX, self.columns as isize)], Line::whole(self.columns, 1));
         let (lines, columns, fill) = match &source.layout {
@@ -717,20 +713,19 @@ fn place_of(lines: &[Line], mut row: usize) -> Option<isize> {
     Some(at)
 }
 
-/// Runs `f` with aligned temporary memory of `bytes`, which a thread keeps.
-///
-/// # Safety
-/// None needed: `f` promises to stay inside.
-unsafe fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Failed>) -> Result<(), Failed> {
+/// Runs `f` with aligned temporary memory of `bytes`, which a thread keeps. Unwinds by [`Error::unwind`] where it cannot be had.
+fn with_scratch(bytes: usize, f: impl FnOnce(Scratch) -> Result<(), Failed>) -> Result<(), Failed> {
     thread_local! {
         static SPARE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     }
-    let mut memory = SPARE.take();
-    memory.resize(memory.len().max(bytes + ALIGNMENT), 0);
-    let skew = memory.as_ptr().align_offset(ALIGNMENT);
-    // SAFETY: the vector is ALIGNMENT bytes longer than what is asked for.
-    let result = f(Scratch(unsafe { memory.as_mut_ptr().add(skew) }));
-    SPARE.set(memory);
+    let mut spare = SPARE.take();
+    let length = spare.len().max(bytes + ALIGNMENT);
+    let more = length - spare.len();
+    memory::reserve_scratch(&mut spare, more);
+    spare.resize(length, 0);
+    let skew = spare.as_ptr().align_offset(ALIGNMENT);
+    let result = f(Scratch(spare[skew..].as_mut_ptr()));
+    SPARE.set(spare);
     result
 }
 
@@ -751,5 +746,5 @@ impl Table {
 
 // SAFETY: a pointer is only an address; threads write to disjoint places.
 unsafe impl Send for Table {}
-// SAFETY: as above.
+// SAFETY: threads write to disjoint places of the table, and read them once all are done.
 unsafe impl Sync for Table {}

@@ -15,8 +15,8 @@ use penstock_passes::view::Line;
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
-use super::run::{Memory, Scratch, Tile, offset};
-use super::{Act, Layout, Op, Phase, Place, Source, TileProgram};
+use super::run::{Pointers, Scratch, Tile, offset};
+use super::{Act, InputView, Layout, Location, Op, Phase, TileProgram};
 
 /// A row of fewer bytes is not worth a loop over several vectors at a time.
 const SMALL: usize = 1024;
@@ -64,18 +64,18 @@ impl<'a> Former<'a> {
     /// Forms the runs of all phases.
     ///
     /// A tile has several rows where it is `batched`.
-    pub(super) fn form(&self, phases: &mut [Phase], sources: &[Source], batched: bool) {
+    pub(super) fn form(&self, phases: &mut [Phase], sources: &[InputView], batched: bool) {
         // What a phase reads that another, or an instruction on the elements of rows, made.
-        let mut readers: FxHashMap<Place, FxHashSet<usize>> = FxHashMap::default();
+        let mut readers: FxHashMap<Location, FxHashSet<usize>> = FxHashMap::default();
         for (p, phase) in phases.iter().enumerate() {
             for place in phase.ops.iter().flat_map(|op| &op.ins) {
                 readers.entry(*place).or_default().insert(p);
             }
         }
         for (p, phase) in phases.iter_mut().enumerate() {
-            let folded: FxHashSet<Place> = phase.folds.iter().map(|f| f.src).collect();
-            let kept = |place: Place| {
-                matches!(place, Place::Output(_))
+            let folded: FxHashSet<Location> = phase.folds.iter().map(|f| f.src).collect();
+            let kept = |place: Location| {
+                matches!(place, Location::Output(_))
                     || folded.contains(&place)
                     || readers.get(&place).is_some_and(|phases| phases.iter().any(|&q| q != p))
             };
@@ -97,7 +97,7 @@ impl<'a> Former<'a> {
         matches!(op.act, Act::Map(_)) && rejects_elements(self.graph, self.work[op.origin as usize])
     }
 
-    fn phase(&self, ops: &mut Vec<Op>, sources: &[Source], batched: bool, kept: &dyn Fn(Place) -> bool) {
+    fn phase(&self, ops: &mut Vec<Op>, sources: &[InputView], batched: bool, kept: &dyn Fn(Location) -> bool) {
         let compiled = |op: &Op| match op.act {
             Act::Map(_) => self.instruction(self.work[op.origin as usize]),
             _ => None,
@@ -111,7 +111,7 @@ impl<'a> Former<'a> {
         let mut order: Vec<usize> = (0..ops.len()).collect();
         order.sort_by_key(|&i| places[i]);
         let mut left: Vec<Option<Op>> = std::mem::take(ops).into_iter().map(Some).collect();
-        let mut uses: FxHashMap<Place, Vec<usize>> = FxHashMap::default();
+        let mut uses: FxHashMap<Location, Vec<usize>> = FxHashMap::default();
         for (i, op) in left.iter().enumerate() {
             op.iter().flat_map(|op| &op.ins).for_each(|&p| uses.entry(p).or_default().push(i));
         }
@@ -120,17 +120,17 @@ impl<'a> Former<'a> {
         for &i in order.iter().filter(|&&i| insts[i].is_some()) {
             runs.entry(places[i]).or_default().push(i);
         }
-        let needed = |place: Place, members: &[usize]| {
+        let needed = |place: Location, members: &[usize]| {
             kept(place) || uses.get(&place).is_some_and(|users| users.iter().any(|u| !members.contains(u)))
         };
         // The copies that runs may do without.
         let in_place = batched && self.reads_in_place();
         let copies = |op: &Op| match (&op.act, op.ins[0]) {
-            (Act::Load, Place::Input(s)) => !matches!(sources[s as usize].layout, Layout::Padded { .. }),
+            (Act::Load, Location::Input(s)) => !matches!(sources[s as usize].layout, Layout::Padded { .. }),
             (Act::Spread(_), _) => true,
             _ => false,
         };
-        let copied: FxHashSet<Place> =
+        let copied: FxHashSet<Location> =
             left.iter().flatten().filter(|op| in_place && copies(op)).map(|op| op.outs[0]).collect();
         // What writes all that it makes gains nothing, unless by reading where elements lie.
         runs.retain(|_, members| {
@@ -138,7 +138,7 @@ impl<'a> Former<'a> {
             ops().any(|op| !needed(op.outs[0], members)) || ops().any(|op| op.ins.iter().any(|p| copied.contains(p)))
         });
         let in_run = |i: usize| insts[i].is_some() && runs.contains_key(&places[i]);
-        let mut direct: FxHashMap<Place, (usize, Place)> = FxHashMap::default();
+        let mut direct: FxHashMap<Location, (usize, Location)> = FxHashMap::default();
         for (i, op) in left.iter().enumerate() {
             let Some(op) = op else { continue };
             let out = op.outs[0];
@@ -151,10 +151,10 @@ impl<'a> Former<'a> {
         }
         let mut compiled: FxHashMap<usize, Op> = FxHashMap::default();
         for (&stage, members) in &runs {
-            let needed = |place: Place| needed(place, members);
+            let needed = |place: Location| needed(place, members);
             match self.run(&left, &insts, members, sources, &direct, &needed) {
                 Some(op) => _ = compiled.insert(stage, op),
-                // Memory cannot be made executable: the program stays as it was.
+                // Pointers cannot be made executable: the program stays as it was.
                 None => {
                     ops.extend(left.into_iter().flatten());
                     return;
@@ -174,8 +174,8 @@ impl<'a> Former<'a> {
     }
 
     /// When each step is due: runs at odd numbers, other steps at even ones.
-    fn stages(&self, ops: &[Op], insts: &[Option<Instruction>], kept: &dyn Fn(Place) -> bool) -> Vec<usize> {
-        let makers: FxHashMap<Place, usize> = ops.iter().enumerate().map(|(i, op)| (op.outs[0], i)).collect();
+    fn stages(&self, ops: &[Op], insts: &[Option<Instruction>], kept: &dyn Fn(Location) -> bool) -> Vec<usize> {
+        let makers: FxHashMap<Location, usize> = ops.iter().enumerate().map(|(i, op)| (op.outs[0], i)).collect();
         let mut stages: Vec<usize> = Vec::with_capacity(ops.len());
         for (i, op) in ops.iter().enumerate() {
             let simple = insts[i].is_some();
@@ -205,14 +205,15 @@ impl<'a> Former<'a> {
         ops: &[Option<Op>],
         insts: &[Option<Instruction>],
         members: &[usize],
-        sources: &[Source],
-        direct: &FxHashMap<Place, (usize, Place)>,
-        needed: &dyn Fn(Place) -> bool,
+        sources: &[InputView],
+        direct: &FxHashMap<Location, (usize, Location)>,
+        needed: &dyn Fn(Location) -> bool,
     ) -> Option<Op> {
         let mut region = Region::default();
-        let mut made: FxHashMap<Place, u16> = FxHashMap::default();
-        let mut read: FxHashMap<Place, u16> = FxHashMap::default();
-        let (mut ins, mut outs): (SmallVec<[Place; 4]>, SmallVec<[Place; 1]>) = (SmallVec::new(), SmallVec::new());
+        let mut made: FxHashMap<Location, u16> = FxHashMap::default();
+        let mut read: FxHashMap<Location, u16> = FxHashMap::default();
+        let (mut ins, mut outs): (SmallVec<[Location; 4]>, SmallVec<[Location; 1]>) =
+            (SmallVec::new(), SmallVec::new());
         let mut by_rows = false;
         for (number, &i) in members.iter().enumerate() {
             let (op, mut inst) = (ops[i].as_ref()?, insts[i].clone()?);
@@ -224,12 +225,12 @@ impl<'a> Former<'a> {
                         let from = direct.get(&place).map_or(place, |d| d.1);
                         by_rows |= from != place;
                         let fixed = match from {
-                            Place::Input(s) => match &sources[s as usize].layout {
+                            Location::Input(s) => match &sources[s as usize].layout {
                                 Layout::Single => true,
                                 Layout::Dense => false,
                                 Layout::Strided { columns, .. } | Layout::Padded { columns, .. } => columns.step == 0,
                             },
-                            Place::Temp(..) | Place::Kept(..) => false,
+                            Location::Temp(..) | Location::Kept(..) => false,
                             _ => self.space.classes.get(&value) == Some(&Class::Row),
                         };
                         region.operands.push(Operand { dtype: self.graph.ty(value).dtype(), fixed });
@@ -273,14 +274,14 @@ impl TileProgram {
     ///
     /// # Safety
     /// As for `TileProgram::ops`, with the lanes of `ins` and the targets `outs`.
-    pub(super) unsafe fn vectors(&self, run: &Run, op: &Op, memory: &Memory<'_>, scratch: Scratch, tile: Tile) {
+    pub(super) unsafe fn vectors(&self, run: &Run, op: &Op, memory: &Pointers<'_>, scratch: Scratch, tile: Tile) {
         let mut table: SmallVec<[*mut u8; 32]> = SmallVec::new();
         // Most windows lie side by side, so that their rows start equally far from their first.
         let mut last: (&[Line], isize) = (&[], 0);
         for &place in &op.ins {
             table.push(match place {
-                Place::Input(s) if let Layout::Strided { rows, columns } = &self.sources[s as usize].layout => {
-                    let Source { input, size, offset: first, .. } = &self.sources[s as usize];
+                Location::Input(s) if let Layout::Strided { rows, columns } = &self.sources[s as usize].layout => {
+                    let InputView { input, size, offset: first, .. } = &self.sources[s as usize];
                     if last.0 != &rows[..] {
                         last = (rows, offset(rows, tile.row));
                     }
@@ -322,7 +323,7 @@ impl TileProgram {
                     // SAFETY: the caller's contract; inputs and results alone are found anew.
                     unsafe {
                         match place {
-                            Place::Output(_) => self.target(place, true, memory, scratch, tile),
+                            Location::Output(_) => self.target(place, true, memory, scratch, tile),
                             _ => self.lane(place, true, memory, scratch, tile).ptr.cast_mut(),
                         }
                     }
@@ -332,7 +333,7 @@ impl TileProgram {
     }
 
     /// How a place goes from row to row of a tile that has all columns, from a row on.
-    fn walk(&self, place: Place, row: usize, width: usize) -> Walk {
+    fn walk(&self, place: Location, row: usize, width: usize) -> Walk {
         let endless = |step: usize| Walk { step: step as isize, left: usize::MAX };
         let lines = |rows: &[Line], size: usize| match rows {
             [] => endless(0),
@@ -340,7 +341,7 @@ impl TileProgram {
             [.., line] => Walk { step: line.step * size as isize, left: line.extent - row % line.extent },
         };
         match place {
-            Place::Input(s) => {
+            Location::Input(s) => {
                 let source = &self.sources[s as usize];
                 match &source.layout {
                     Layout::Dense => endless(width * source.size),
@@ -348,7 +349,7 @@ impl TileProgram {
                     Layout::Strided { rows, .. } | Layout::Padded { rows, .. } => lines(rows, source.size),
                 }
             }
-            Place::Output(k) => {
+            Location::Output(k) => {
                 let output = &self.outputs[k as usize];
                 let size = output.dtype.size();
                 match &output.window {
@@ -356,8 +357,8 @@ impl TileProgram {
                     None => endless(size * if output.full { width } else { 1 }),
                 }
             }
-            Place::Row(_, size) => endless(size as usize),
-            Place::Temp(_, size) | Place::Kept(_, size) => endless(size as usize * width),
+            Location::Row(_, size) => endless(size as usize),
+            Location::Temp(_, size) | Location::Kept(_, size) => endless(size as usize * width),
         }
     }
 }

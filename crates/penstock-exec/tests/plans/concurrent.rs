@@ -26,7 +26,7 @@ fn read(text: &str) -> Arc<Function> {
 }
 
 /// A random program of kernels that compute a lot and of loops over elements, on square matrices.
-fn program(seed: u64) -> (Graph, Vec<Tensor>) {
+fn program(seed: u64) -> (Verified, Vec<Tensor>) {
     const N: usize = 24;
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let inputs: Vec<Tensor> =

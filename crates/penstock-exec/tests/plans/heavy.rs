@@ -1,5 +1,7 @@
 //! Heavy steps: they run apart, give what the reference gives, and are abandoned where the host wants the run to stop.
 
+use penstock_data::Dim;
+use penstock_exec::executable as made_once;
 use penstock_ir::{OpSet, no_hosts, parse_function};
 
 use super::*;
@@ -79,6 +81,24 @@ fn a_heavy_step_can_be_interrupted_and_the_next_run_works() {
     let out = executable.run(&zeros, &env()).unwrap();
     assert_eq!(out[0], Tensor::zeros(DType::F64, &[1200]).unwrap());
     assert_eq!(v.read().unwrap().item::<f64>(), Some(3.0));
+}
+
+#[test]
+fn making_a_large_graph_ready_can_be_interrupted() {
+    for known in [true, false] {
+        let mut b = Builder::new(&CONST);
+        let shape = if known { Shape::known(&[3]) } else { Shape::new([Dim::Unknown]) };
+        let mut x = b.input(Type::tensor(DType::F32, shape), None);
+        for _ in 0..100_000 {
+            x = b.emit(penstock_ops::Ops.find("sin").unwrap(), &[x], &[]).unwrap()[0];
+        }
+        let function = Arc::new(Function::new("long", b.finish(&[x]).unwrap()));
+        let arg = [Arg::from(Tensor::zeros(DType::F32, &[3]).unwrap())];
+        let ran = made_once(&function, &stopping()).and_then(|executable| executable.run(&arg, &stopping()));
+        assert_eq!(ran.unwrap_err().class(), Class::Cancelled);
+        let made = made_once(&function, &env()).unwrap();
+        assert_eq!(made.run(&arg, &env()).unwrap()[0], Tensor::zeros(DType::F32, &[3]).unwrap());
+    }
 }
 
 fn to_f64() -> Attrs {

@@ -5,7 +5,8 @@ use std::cell::Cell;
 use penstock_data::{DType, List, Shape, Tensor};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{
-    ArgType, Attrs, Builder, Cpu, Cuda, Fold, Function, Graph, OpDef, OutTypes, Type, Value, Vjp, arg_of,
+    ArgType, Attrs, Batch, Builder, Cost, Cpu, Cuda, Elements, Fails, Fold, Function, Jvp, OpDef, OutTypes, Rows, Type,
+    Value, Verified, Vjp, arg_of,
 };
 use penstock_ops::control::{COND, WHILE};
 use penstock_ops::list::{LIST_FROM_TENSOR, LIST_GET, LIST_NEW, LIST_POP, LIST_PUSH, LIST_SET, LIST_STACK};
@@ -35,6 +36,13 @@ static PROBE: OpDef = OpDef {
     }),
     cuda: Cuda::HostFallback("a test"),
     vjp: Vjp::NonDifferentiable("a test"),
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a test"),
     samples: Vec::new,
 };
@@ -73,7 +81,7 @@ fn count_to(
 }
 
 /// Runs the plan twice, which must agree with the reference, and gives its results with the copies of its second run.
-fn run(graph: &Graph, args: &[Tensor]) -> (Vec<Tensor>, usize) {
+fn run(graph: &Verified, args: &[Tensor]) -> (Vec<Tensor>, usize) {
     let args: Vec<Arg> = args.iter().cloned().map(Arg::Tensor).collect();
     let plan = Executable::new(&Function::new("f", graph.clone())).unwrap();
     let due = reference::run(graph, &args, &env()).unwrap();

@@ -6,21 +6,21 @@ mod layouts;
 mod lists;
 mod ops;
 mod packed;
+mod products;
 mod profiles;
 mod random;
 mod recurrent;
 mod resolved;
 mod rows;
-mod slabs;
 mod small;
-mod strips;
+mod stencils;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use penstock_data::{Class, DType, Error, Loc, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, reference};
-use penstock_ir::{Attr, Attrs, Builder, Env, FuncRef, Function, Graph, HostFn, HostRef, Type, Value};
+use penstock_ir::{Attr, Attrs, Builder, Env, FuncRef, Function, HostFn, HostRef, Type, Value, Verified};
 use penstock_ops::control::{CALL, COND, CONST, WHILE};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, READ_VARIABLE};
 use penstock_passes::{Options, Thresholds};
@@ -72,18 +72,18 @@ fn env() -> StdEnv {
     StdEnv::new(0)
 }
 
-fn executable(graph: &Graph) -> Executable {
+fn executable(graph: &Verified) -> Executable {
     Executable::new(&Function::new("f", graph.clone())).unwrap()
 }
 
 /// An executable that fuses whatever it can.
-fn fusing(graph: &Graph) -> Executable {
+fn fusing(graph: &Verified) -> Executable {
     let options = Options { thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT }, ..Options::default() };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 
 /// An executable that fuses whatever it can, and runs every instruction by its own kernel.
-fn fusing_without_runs(graph: &Graph) -> Executable {
+fn fusing_without_runs(graph: &Verified) -> Executable {
     let options = Options {
         thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT },
         skip: vec!["vectors".into()],
@@ -92,7 +92,7 @@ fn fusing_without_runs(graph: &Graph) -> Executable {
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
 }
 
-fn build(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Graph {
+fn build(f: impl FnOnce(&mut Builder) -> Vec<Value>) -> Verified {
     let mut builder = Builder::new(&CONST);
     let outputs = f(&mut builder);
     builder.finish(&outputs).unwrap()
@@ -111,7 +111,7 @@ fn vector(n: usize) -> Tensor {
 }
 
 /// `while i < n: i += 1` from 0.
-fn counting() -> Graph {
+fn counting() -> Verified {
     build(|b| {
         let n = b.input(Type::scalar(DType::I32), Some("n"));
         let zero = b.constant(Tensor::from(0i32));
@@ -336,7 +336,7 @@ fn a_function_may_call_itself() {
         b.results(inst).to_vec()
     });
     sum.define(graph).unwrap();
-    let executable = penstock_exec::executable(&sum).unwrap();
+    let executable = penstock_exec::executable(&sum, &env()).unwrap();
     assert_eq!(executable.run(&[Tensor::from(10i32).into()], &env()).unwrap()[0].item::<i32>(), Some(55));
     let error = executable.run(&[Tensor::from(1_000_000i32).into()], &env()).unwrap_err();
     assert_eq!(error.class(), Class::ResourceExhausted);

@@ -2,8 +2,8 @@
 
 use penstock_data::{DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, AttrKind, Cpu, Cuda, DTypeVar, Effect, Fold, InferCx, OpDef, OutTypes, Type, Vjp, arg, arg_of,
-    args_of,
+    ArgType, AttrDef, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Effect, Elements, Fails, Fold, InferCx, Jvp, OpDef,
+    OutTypes, Rows, Type, Vjp, arg, arg_of, args_of,
 };
 use penstock_kernels::{Binary, Unary, binary, binary_output, unary};
 
@@ -32,6 +32,13 @@ macro_rules! binary_ops {
             cpu: Cpu::Elementwise(|d, _| binary(Binary::$op, d[0])),
             cuda: NO_CUDA,
             vjp: NO_VJP,
+            jvp: Jvp::Elementwise,
+            batch: Batch::Broadcast,
+            rows: Rows::Elementwise,
+            elements: Elements::Unknown,
+            cost: Cost::Element(1.0),
+            resolve: None,
+            fails: Fails::Never,
             fold: Fold::Evaluate,
             samples: Vec::new,
         };
@@ -57,6 +64,13 @@ pub(crate) static NEG: OpDef = OpDef {
     cpu: Cpu::Elementwise(|d, _| unary(Unary::Neg, d[0])),
     cuda: NO_CUDA,
     vjp: NO_VJP,
+    jvp: Jvp::Linear(&[0]),
+    batch: Batch::Broadcast,
+    rows: Rows::Elementwise,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::Never,
     fold: Fold::Evaluate,
     samples: Vec::new,
 };
@@ -85,6 +99,13 @@ pub(crate) static FLATTEN: OpDef = OpDef {
     }),
     cuda: NO_CUDA,
     vjp: NO_VJP,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: Vec::new,
 };
@@ -110,6 +131,13 @@ pub(crate) static BOTH: OpDef = OpDef {
     }),
     cuda: NO_CUDA,
     vjp: NO_VJP,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Evaluate,
     samples: Vec::new,
 };
@@ -127,6 +155,13 @@ pub(crate) static PRINT: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| call.env.print("stdout", &format!("{:?}\n", call.inputs[0]))),
     cuda: NO_CUDA,
     vjp: NO_VJP,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a test"),
     samples: Vec::new,
 };
@@ -144,6 +179,13 @@ pub(crate) static PANIC: OpDef = OpDef {
     cpu: Cpu::Kernel(|_| panic!("a defect")),
     cuda: NO_CUDA,
     vjp: NO_VJP,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a test"),
     samples: Vec::new,
 };
@@ -167,6 +209,13 @@ pub(crate) static HOST: OpDef = OpDef {
     }),
     cuda: NO_CUDA,
     vjp: NO_VJP,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("a test"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
     fold: Fold::Never("a test"),
     samples: Vec::new,
 };

@@ -4,19 +4,19 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Dim, Shape, Tensor};
 use penstock_exec::{Arg, Executable, reference};
-use penstock_ir::{Builder, Function, Graph, Type};
+use penstock_ir::{Builder, Function, Type, Verified};
 use penstock_ops::control::CONST;
 
+use super::products::whole;
 use super::random::Random;
 use super::rows::{op, same};
-use super::strips::whole;
 use super::{env, executable};
 
 const SIZES: [usize; 6] = [1, 16, 17, 64, 100, 300];
 
 /// A product by a matrix, which is an input behind the rows or a constant.
 struct Product {
-    graph: Graph,
+    graph: Verified,
     rows: Tensor,
     matrix: Tensor,
     transposed: bool,

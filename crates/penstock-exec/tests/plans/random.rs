@@ -1,7 +1,7 @@
 //! Random programs: elementwise arithmetic, branches, loops and variables.
 
 use penstock_data::{DType, Shape, Tensor};
-use penstock_ir::{Attrs, Builder, Graph, Type, Value};
+use penstock_ir::{Attrs, Builder, Type, Value, Verified};
 use penstock_ops::cast::CAST;
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
@@ -38,7 +38,7 @@ struct Scope {
 }
 
 /// A program of the inputs `scalar, vector, variable…`. The vectors have `len` elements, or a length that is not known.
-pub(crate) fn program(seed: u64, len: Option<usize>, variables: usize) -> Graph {
+pub(crate) fn program(seed: u64, len: Option<usize>, variables: usize) -> Verified {
     let mut builder = Builder::new(&CONST);
     let scalar = builder.input(Type::scalar(DType::F32), Some("a"));
     let shape = match len {

@@ -1,8 +1,8 @@
-//! Loops of products of few rows: recurrent nets, whose rows are shared by threads once for all rounds.
+//! Loops of products of few rows: recurrent nets, whose rows are shared by threads once for all iterations.
 
 use penstock_data::{Bool8, DType, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, reference};
-use penstock_ir::{Attrs, Builder, Function, Graph, Type, Value};
+use penstock_ir::{Attrs, Builder, Function, Type, Value, Verified};
 use penstock_ops::control::WHILE;
 use penstock_passes::{Options, Thresholds};
 
@@ -14,8 +14,8 @@ fn emit(b: &mut Builder, name: &str, operands: &[Value]) -> Value {
     b.emit(op(name), operands, &[]).unwrap()[0]
 }
 
-/// A loop whose counter starts at `from` and grows by `by` until it is at least `to` (at most, where `by` is negative). The
-/// body gives the next of the other variables.
+/// A loop whose counter starts at `from` and grows by `by` until it is at least `to` (at most, where `by` is negative), in one of
+/// the ways to write that. The body gives the next of the other variables.
 fn counting(
     b: &mut Builder,
     (from, to, by): (i64, i64, i64),
@@ -26,13 +26,22 @@ fn counting(
     all.extend(init);
     let types: Vec<Type> = all.iter().map(|&v| b.graph().ty(v).clone()).collect();
     let cond = b.begin_region(types.clone());
-    let (i, to) = (b.params(cond)[0], b.constant(Tensor::from(to)));
-    let go = emit(b, if by > 0 { "less" } else { "greater" }, &[i, to]);
+    let (spelling, i, up) = ((from + to).rem_euclid(3), b.params(cond)[0], by > 0);
+    let bound = b.constant(Tensor::from(if spelling == 2 { to - by.signum() } else { to }));
+    let go = match spelling {
+        0 => emit(b, if up { "less" } else { "greater" }, &[i, bound]),
+        1 => emit(b, if up { "greater" } else { "less" }, &[bound, i]),
+        _ => emit(b, if up { "less_equal" } else { "greater_equal" }, &[i, bound]),
+    };
     b.end_region(&[go]).unwrap();
     let region = b.begin_region(types);
     let params = b.params(region);
-    let step = b.constant(Tensor::from(by));
-    let mut next = vec![emit(b, "add", &[params[0], step])];
+    let step = b.constant(Tensor::from(if spelling == 2 { -by } else { by }));
+    let mut next = vec![match spelling {
+        0 => emit(b, "add", &[params[0], step]),
+        1 => emit(b, "add", &[step, params[0]]),
+        _ => emit(b, "sub", &[params[0], step]),
+    }];
     next.extend(body(b, params[0], &params[1..]));
     b.end_region(&next).unwrap();
     let inst = b.inst(&WHILE, &all, Attrs::EMPTY, &[cond, region]).unwrap();
@@ -44,7 +53,7 @@ struct Net {
     dtype: DType,
     rows: usize,
     columns: usize,
-    /// Rows of the array and elements of the list that rounds read, and elements of the lists that they write.
+    /// Rows of the array and elements of the list that iterations read, and elements of the lists that they write.
     length: usize,
     range: (i64, i64, i64),
     random: Random,
@@ -62,9 +71,9 @@ impl Net {
         Net { dtype, rows, columns, length, range, random }
     }
 
-    /// The graph, and its arguments: what rounds read, a matrix, two states, a matrix that is wider and one that is taller, what
-    /// rounds read by columns, the round in which each row ends, and a mask of the columns for each round.
-    fn program(&mut self) -> (Graph, Vec<Tensor>) {
+    /// The graph, and its arguments: what iterations read, a matrix, two states, a matrix that is wider and one that is taller, what
+    /// iterations read by columns, the iteration in which each row ends, and a mask of the columns for each iteration.
+    fn program(&mut self) -> (Verified, Vec<Tensor>) {
         let (dtype, rows, columns, length) = (self.dtype, self.rows, self.columns, self.length);
         let state = || vec![rows, columns];
         let matrix = |k: usize, n: usize| vec![k * columns, n * columns];
@@ -172,7 +181,7 @@ impl Net {
     }
 }
 
-fn without_row_loops(graph: &Graph) -> Executable {
+fn without_row_loops(graph: &Verified) -> Executable {
     let options = Options {
         thresholds: Thresholds { fused_bytes: 0, ..Thresholds::DEFAULT },
         skip: vec!["row_loops".into()],
@@ -213,11 +222,11 @@ fn random_recurrent_nets_agree_with_the_reference() {
 }
 
 #[test]
-fn rounds_that_fail_say_so_as_they_do_one_by_one() {
+fn iterations_that_fail_say_so_as_they_do_one_by_one() {
     let mut failed = 0;
     for seed in 0..60 {
         let mut net = Net::new(seed);
-        // Some rounds more than there are elements to read or to write.
+        // Some iterations more than there are elements to read or to write.
         let (from, to, by) = net.range;
         net.range = (from, to + 2 * by, by);
         let (graph, inputs) = net.program();
@@ -234,13 +243,13 @@ fn rounds_that_fail_say_so_as_they_do_one_by_one() {
 }
 
 /// `h = tanh(h w + w)`, so many times, each kept.
-fn powers(rounds: i64) -> Graph {
+fn powers(iterations: i64) -> Verified {
     build(|b| {
         let square = || Type::tensor(DType::F32, Shape::known(&[64, 64]));
         let (h, w) = (b.input(square(), None), b.input(square(), None));
         let none = b.constant(Tensor::from(0i64));
         let list = emit(b, "list_new", &[none]);
-        let all = counting(b, (0, rounds, 1), &[h, list], |b, _, v| {
+        let all = counting(b, (0, iterations, 1), &[h, list], |b, _, v| {
             let product = emit(b, "matmul", &[v[0], w]);
             let sum = emit(b, "add", &[product, w]);
             let next = emit(b, "tanh", &[sum]);

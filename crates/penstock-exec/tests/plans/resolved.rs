@@ -7,13 +7,13 @@ use penstock_exec::{Arg, Executable, eager, reference};
 use penstock_ir::{Builder, Cpu, Function, OpDef, Sample, Type};
 use penstock_ops::control::CONST;
 use penstock_ops::joining::STACK;
-use penstock_ops::resolve::resolver_of;
+
 use penstock_passes::Options;
 
 use crate::{Quiet, env};
 
 /// An executable that runs instructions as they are written, but for what else is left out.
-fn as_written(graph: &penstock_ir::Graph, left_out: &[&str]) -> Executable {
+fn as_written(graph: &penstock_ir::Verified, left_out: &[&str]) -> Executable {
     let passes = penstock_passes::PASSES.iter().map(|pass| pass.name);
     let skip = passes.chain(left_out.iter().copied()).map(String::from).collect();
     Executable::with_options(&Function::new("f", graph.clone()), Options { skip, ..Options::default() }).unwrap()
@@ -81,7 +81,7 @@ fn elementwise_operators_whose_operands_broadcast_to_a_few_elements_give_the_sam
 #[test]
 fn samples_of_operators_that_are_resolved_give_the_same_bits_with_and_without() {
     let mut reached: BTreeSet<&str> = BTreeSet::new();
-    let resolvable = || penstock_ops::all().filter(|op| resolver_of(op).is_some());
+    let resolvable = || penstock_ops::all().filter(|op| op.resolve.is_some());
     for op in resolvable() {
         for (i, sample) in (op.samples)().iter().enumerate() {
             let n = sample.inputs.len();

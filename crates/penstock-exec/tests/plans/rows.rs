@@ -2,7 +2,7 @@
 
 use penstock_data::{DType, Shape, Tensor};
 use penstock_exec::{Arg, reference};
-use penstock_ir::{Graph, OpSet, Type, Value};
+use penstock_ir::{OpSet, Type, Value, Verified};
 use penstock_ops::Ops;
 
 use super::random::Random;
@@ -49,7 +49,7 @@ fn extents(random: &mut Random) -> (Vec<usize>, Vec<i64>) {
 }
 
 /// A random group of one of the shapes of [`extents`], with inputs that broadcast to it.
-fn program(seed: u64) -> (Graph, Vec<Tensor>) {
+fn program(seed: u64) -> (Verified, Vec<Tensor>) {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     let (dims, axes) = extents(&mut random);
     let dtype = [DType::F32, DType::F32, DType::F64, DType::F16, DType::I32][random.below(5)];
@@ -132,7 +132,7 @@ pub(crate) fn same(a: &Tensor, b: &Tensor) -> bool {
         }
 }
 
-fn agree(graph: &Graph, inputs: &[Tensor], what: &str) {
+fn agree(graph: &Verified, inputs: &[Tensor], what: &str) {
     let args: Vec<Arg> = inputs.iter().cloned().map(Arg::from).collect();
     let expected = reference::run(graph, &args, &env()).unwrap();
     for executable in [executable(graph), fusing(graph), fusing_without_runs(graph)] {
@@ -157,7 +157,7 @@ fn random_groups_with_reductions_agree_with_the_reference() {
 }
 
 /// `(x - max x)`, its exponentials and their sum, by the last axis.
-fn softmax(rows: usize, columns: usize) -> Graph {
+fn softmax(rows: usize, columns: usize) -> Verified {
     build(|b| {
         let x = b.input(Type::tensor(DType::F32, Shape::known(&[rows, columns])), None);
         let last = || [("axes", vec![-1i64].into()), ("keepdims", true.into())];
@@ -234,7 +234,7 @@ fn gradients_of_broadcasts_are_summed_in_the_group() {
 }
 
 /// Sums of products of windows of one array and of others that broadcast to them, with `exp` between some.
-fn windows(random: &mut Random, dims: [usize; 3], dtype: DType) -> (Graph, Vec<Tensor>) {
+fn windows(random: &mut Random, dims: [usize; 3], dtype: DType) -> (Verified, Vec<Tensor>) {
     let whole = dims.map(|d| d + 3);
     let inputs = vec![
         tensor(random, dtype, &whole, true),

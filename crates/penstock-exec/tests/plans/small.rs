@@ -2,7 +2,7 @@
 
 use penstock_data::{DType, Shape, Tensor};
 use penstock_exec::{Arg, reference};
-use penstock_ir::{Attr, Attrs, Builder, Graph, OpDef, OpSet, Type, Value};
+use penstock_ir::{Attr, Attrs, Builder, OpDef, OpSet, Type, Value, Verified};
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_passes::{Options, optimize_for};
 
@@ -238,7 +238,7 @@ impl Generator {
 }
 
 /// A program of an integer, a number, a vector and a matrix.
-fn program(seed: u64) -> Graph {
+fn program(seed: u64) -> Verified {
     let mut g = Generator { b: Builder::new(&CONST), random: Random(seed) };
     let mut scope = Scope::default();
     for kind in [INTEGER, NUMBER, VECTOR, MATRIX] {

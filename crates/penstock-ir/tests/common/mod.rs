@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
-    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Cpu, Cuda, DTypeVar, Fold, Function, HostFn, HostRef, InferCx,
-    OpDef, OpSet, OutTypes, Type, Vjp, arg, arg_of, args_of, parse_function,
+    ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Function,
+    HostFn, HostRef, InferCx, Jvp, OpDef, OpSet, OutTypes, Rows, Structure, Type, Vjp, arg, arg_of, args_of,
+    parse_function,
 };
 
 const NUMERIC: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::NUMERIC)];
@@ -27,9 +28,16 @@ const fn op(
         attrs,
         effects: &[],
         infer,
-        cpu: Cpu::Executor,
+        cpu: Cpu::Executor(Structure::Plain),
         cuda: Cuda::HostFallback("a test"),
         vjp: Vjp::Zero,
+        jvp: Jvp::FromVjp,
+        batch: Batch::Loop("a test"),
+        rows: Rows::All,
+        elements: Elements::Unknown,
+        cost: Cost::Element(1.0),
+        resolve: None,
+        fails: Fails::OnValues,
         fold: Fold::Never("a test"),
         samples: Vec::new,
     }

@@ -7,7 +7,7 @@ use penstock_kernels::Level;
 use smallvec::SmallVec;
 
 use super::encode::{Assembler, Code, General, Last, Manner, RAX, RBP, RBX, RCX, RDI, RDX, RSI, RSP};
-use super::select::{Builder, Elem, Id, Make, Memory, Node, Spot, What};
+use super::select::{Builder, Elem, FromMemory, Id, Make, Node, Spot, What};
 
 /// Registers that hold the addresses of the first operands and results; the others' are read where they are used.
 const ADDRESSES: [General; 11] = [RCX, RDX, 8, 9, 10, RBX, 12, 13, 14, 15, RSI];
@@ -27,7 +27,7 @@ const PAGE: usize = 4096;
 
 /// Where a value is. What was loaded or put aside may be in a register as well.
 #[derive(Clone, Copy, Default)]
-struct Place {
+struct Location {
     register: Option<u8>,
     slot: Option<u32>,
 }
@@ -41,7 +41,7 @@ struct Allocator<'a> {
     builder: &'a Builder,
     nodes: &'a [Node],
     asm: Assembler,
-    places: Vec<Place>,
+    places: Vec<Location>,
     /// The nodes that use each, last first.
     uses: Vec<SmallVec<[u32; 4]>>,
     /// Those of vectors, and of masks where there are any.
@@ -91,7 +91,7 @@ pub(super) fn emit(builder: &Builder, pointers: usize) -> Emitted {
         builder,
         nodes,
         asm: Assembler::new(builder.level),
-        places: vec![Place::default(); nodes.len()],
+        places: vec![Location::default(); nodes.len()],
         uses,
         files: [File { holders: vec![None; registers] }, File { holders: vec![None; masks] }],
         pinned: [0; 2],
@@ -341,10 +341,10 @@ impl Allocator<'_> {
         let room = again && self.files[self.file(make.b)].holders.iter().any(Option::is_none);
         let found = match (make.memory, what, place.slot) {
             _ if room => None,
-            (Memory::Whole | Memory::Any, _, Some(slot)) if elem != Elem::Byte => Some((slot_at(slot), false)),
-            (Memory::Whole | Memory::Any, What::Load(spot), _) => Some((self.address(spot, true), false)),
-            (Memory::Any, What::Splat(spot), _) => Some((self.address(spot, false), true)),
-            (Memory::Any, What::Const(bits), _) => Some((self.constant_at(elem, bits), true)),
+            (FromMemory::Whole | FromMemory::Any, _, Some(slot)) if elem != Elem::Byte => Some((slot_at(slot), false)),
+            (FromMemory::Whole | FromMemory::Any, What::Load(spot), _) => Some((self.address(spot, true), false)),
+            (FromMemory::Any, What::Splat(spot), _) => Some((self.address(spot, false), true)),
+            (FromMemory::Any, What::Const(bits), _) => Some((self.constant_at(elem, bits), true)),
             _ => None,
         };
         found.unwrap_or_else(|| (Last::Register(self.in_register(make.b)), false))

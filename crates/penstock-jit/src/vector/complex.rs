@@ -1,12 +1,12 @@
 //! The operators of complex numbers, as operations on vectors of real and of imaginary parts.
 //!
-//! Memory has the parts of a number side by side; they are taken apart where they are loaded and joined where they are stored.
+//! FromMemory has the parts of a number side by side; they are taken apart where they are loaded and joined where they are stored.
 //! Each operator gives what its kernel gives, bit for bit: see `penstock_kernels::complex`.
 
 use penstock_kernels::Level;
 
 use super::encode::Code;
-use super::select::{Builder, Elem, Id, Logic, Make, Memory, Order, Spot, Value, What};
+use super::select::{Builder, Elem, FromMemory, Id, Logic, Make, Order, Spot, Value, What};
 
 impl Builder {
     /// The parts of the one element of an operand.
@@ -60,7 +60,7 @@ impl Builder {
     fn shuffle(&mut self, code: Code, a: Id, b: Id, immediate: Option<u8>) -> Id {
         let elem = self.elem(a);
         let make = self.one(code, b, elem, self.length(elem));
-        self.make(Make { a: Some(a), immediate, memory: Memory::Whole, ..make }, elem)
+        self.make(Make { a: Some(a), immediate, memory: FromMemory::Whole, ..make }, elem)
     }
 
     /// An operator that takes or gives complex numbers; `part` and `complex` say what it gives.

@@ -9,7 +9,7 @@ use penstock_kernels::{Level, formula};
 use smallvec::SmallVec;
 
 use super::encode::Code;
-use super::select::{Builder, Elem, Id, Logic, Make, Memory, Order, What};
+use super::select::{Builder, Elem, FromMemory, Id, Logic, Make, Order, What};
 
 /// The steps of many vectors of shorter formulas are under way at the same time anyway.
 const SHALLOW: usize = 16;
@@ -66,6 +66,7 @@ fn elem_of(kind: Kind) -> Elem {
         Kind::I32 => Elem::I32,
         Kind::I64 => Elem::I64,
         Kind::Mask => Elem::Mask,
+        Kind::Int => unreachable!("only formulas of floats are asked for"),
     }
 }
 
@@ -268,7 +269,7 @@ impl Builder {
             let (low, high) = (self.convert_vector(low, true), self.convert_vector(high, true));
             let code = Code::new(1, 3, if v4 { 0x1a } else { 0x18 }, v4);
             let make = self.one(code, high, elem, self.length(elem));
-            return Some(self.make(Make { a: Some(low), immediate: Some(1), memory: Memory::Never, ..make }, elem));
+            return Some(self.make(Make { a: Some(low), immediate: Some(1), memory: FromMemory::Never, ..make }, elem));
         }
         let x = self.lower(l, from, 0)?;
         let repeats = matches!(self.nodes[x as usize].what, What::Splat(_) | What::Const(_));
@@ -277,7 +278,7 @@ impl Builder {
         }
         let code = Code::new(1, 3, if v4 { 0x1b } else { 0x19 }, v4);
         let make = self.one(code, x, Elem::F32, self.length(Elem::F32));
-        let high = self.make(Make { immediate: Some(1), reversed: true, memory: Memory::Never, ..make }, Elem::F32);
+        let high = self.make(Make { immediate: Some(1), reversed: true, memory: FromMemory::Never, ..make }, Elem::F32);
         Some(self.convert_vector(high, false))
     }
 

@@ -8,7 +8,7 @@ use smallvec::SmallVec;
 
 use super::Instruction;
 use super::encode::Code;
-use super::select::{Builder, Elem, Id, Logic, Make, Memory, Order, Value, What};
+use super::select::{Builder, Elem, FromMemory, Id, Logic, Make, Order, Value, What};
 
 impl Builder {
     /// An operator; `None` where it has no operations of its own, or none of this width.
@@ -151,11 +151,11 @@ impl Builder {
             (I64, F64) => convert(2, 1, 0xe6, true, self),
             (I32, I64) => {
                 let make = self.one(Code::new(1, 2, 0x25, false), x, to, length);
-                self.make(Make { memory: Memory::Whole, ..make }, to)
+                self.make(Make { memory: FromMemory::Whole, ..make }, to)
             }
             (I64, I32) => {
                 let make = self.one(Code::new(2, 2, 0x35, false), x, to, length);
-                self.make(Make { memory: Memory::Never, reversed: true, ..make }, to)
+                self.make(Make { memory: FromMemory::Never, reversed: true, ..make }, to)
             }
             (F64, I32) => {
                 let whole = convert(1, 1, 0xe6, true, self);

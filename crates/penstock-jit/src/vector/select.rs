@@ -58,7 +58,7 @@ impl Elem {
 
 /// How the last operand of an operation may lie in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(super) enum Memory {
+pub(super) enum FromMemory {
     Never,
     /// As many elements as the operation takes.
     Whole,
@@ -79,7 +79,7 @@ pub(super) struct Make {
     pub(super) mask: Option<Id>,
     pub(super) zeroes: bool,
     pub(super) immediate: Option<u8>,
-    pub(super) memory: Memory,
+    pub(super) memory: FromMemory,
     /// Whether the first two operands may change places.
     pub(super) commutes: bool,
     /// Whether the result is the last operand of the instruction, and `b` the first.
@@ -407,7 +407,7 @@ impl Builder {
     /// An operation on two operands, whose elements are taken for such as it gives.
     pub(super) fn two_as(&mut self, elem: Elem, code: Code, a: Id, b: Id, commutes: bool) -> Id {
         let length = self.length(elem);
-        let memory = if self.level == Level::V4 { Memory::Any } else { Memory::Whole };
+        let memory = if self.level == Level::V4 { FromMemory::Any } else { FromMemory::Whole };
         let make = Make {
             code,
             length,
@@ -426,8 +426,8 @@ impl Builder {
 
     /// An operation on one operand.
     pub(super) fn one(&self, code: Code, b: Id, elem: Elem, length: Length) -> Make {
-        let memory = if self.level == Level::V4 { Memory::Any } else { Memory::Whole };
-        let memory = if elem == Elem::Mask || self.elem(b) == Elem::Byte { Memory::Never } else { memory };
+        let memory = if self.level == Level::V4 { FromMemory::Any } else { FromMemory::Whole };
+        let memory = if elem == Elem::Mask || self.elem(b) == Elem::Byte { FromMemory::Never } else { memory };
         Make {
             code,
             length,
@@ -520,7 +520,7 @@ impl Builder {
             mask: if this.level == Level::V4 { mask } else { None },
             zeroes: false,
             immediate,
-            memory: if this.level == Level::V4 { Memory::Any } else { Memory::Whole },
+            memory: if this.level == Level::V4 { FromMemory::Any } else { FromMemory::Whole },
             commutes: matches!(order, Order::Equal | Order::NotEqual),
             reversed: false,
         };
@@ -570,7 +570,7 @@ impl Builder {
                 mask: Some(mask),
                 zeroes: false,
                 immediate: None,
-                memory: Memory::Any,
+                memory: FromMemory::Any,
                 commutes: false,
                 reversed: false,
             };
@@ -586,7 +586,7 @@ impl Builder {
             mask: Some(mask),
             zeroes: false,
             immediate: None,
-            memory: Memory::Whole,
+            memory: FromMemory::Whole,
             commutes: false,
             reversed: false,
         };
@@ -602,7 +602,7 @@ impl Builder {
         if self.level == Level::V4 {
             let code = Code::float(0x10, elem.is_wide());
             let make = self.one(code, x, elem, self.length(elem));
-            return self.make(Make { mask: Some(mask), zeroes: true, memory: Memory::Whole, ..make }, elem);
+            return self.make(Make { mask: Some(mask), zeroes: true, memory: FromMemory::Whole, ..make }, elem);
         }
         self.bits_as(elem, 0xdb, x, mask)
     }
@@ -655,10 +655,11 @@ impl Builder {
             return self.make(Make { mask: Some(mask), zeroes: true, ..make }, Elem::Byte);
         }
         let make = self.one(Code::new(1, 3, 0x39, false), mask, Elem::Byte, 1);
-        let high = self.make(Make { immediate: Some(1), reversed: true, memory: Memory::Never, ..make }, Elem::Byte);
+        let high =
+            self.make(Make { immediate: Some(1), reversed: true, memory: FromMemory::Never, ..make }, Elem::Byte);
         let pair = |code, a, b, immediate, this: &mut Builder| {
             let make = this.one(code, b, Elem::Byte, 0);
-            this.make(Make { a: Some(a), immediate, memory: Memory::Never, ..make }, Elem::Byte)
+            this.make(Make { a: Some(a), immediate, memory: FromMemory::Never, ..make }, Elem::Byte)
         };
         let dwords_to_words = Code::new(1, 1, 0x6b, false);
         let words = if self.size(Elem::Mask) == 8 {

@@ -49,7 +49,7 @@ pub(crate) fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, ou
     let inferred = infer(op, &types, attrs, Some(inputs))?;
     outputs.resize(inferred.len(), Tensor::default());
     match op.cpu {
-        Cpu::Executor => return Err(Error::unimplemented("needs an executor")),
+        Cpu::Executor(_) | Cpu::Variable(_) => return Err(Error::unimplemented("needs an executor")),
         Cpu::Kernel(kernel) => kernel(&mut Call { inputs, attrs, outputs, env: &Quiet })?,
         Cpu::Update(kernel) => {
             outputs[0] = inputs[0].clone();
@@ -164,6 +164,7 @@ impl Eager {
         };
         let out = rule(&mut VjpCx {
             emit: self,
+            ops: &penstock_ops::RULE_OPS,
             attrs: &step.attrs,
             inputs: &step.operands,
             outputs: &step.results,

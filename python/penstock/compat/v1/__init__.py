@@ -3,6 +3,12 @@
 from __future__ import annotations
 
 from penstock._runtime.host_calls import py_func as py_func
+from penstock._runtime.protos import (
+    Event as Event,
+    HistogramProto as HistogramProto,
+    Summary as Summary,
+    SummaryMetadata as SummaryMetadata,
+)
 from penstock._values.variable import Variable as Variable
 from penstock.compat.v1._graph import (
     Graph as Graph,

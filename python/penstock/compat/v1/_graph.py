@@ -15,7 +15,7 @@ from penstock import _core, nest
 from penstock._autodiff import gradients as _gradients, registered
 from penstock._autodiff.tape import UnconnectedGradients
 from penstock._runtime import v1_graph_state
-from penstock._runtime.scope import current_name_scope
+from penstock._runtime.scope import current_name_scope, named, scoped
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 
@@ -81,7 +81,7 @@ class Operation:
         ...     float(v.eval())
         1.0
         """
-        from penstock.compat.v1._session import session_for
+        from penstock.compat.v1._session import session_for  # start-up does without it
 
         session_for(session).run(self, feed_dict)
 
@@ -492,7 +492,7 @@ def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | No
     Args:
         input: the value.
         shape: accepted and ignored: the shape is that of the value.
-        name: ignored.
+        name: what it is called in the graph.
 
     Returns:
         A tensor of the dtype and shape of `input`.
@@ -504,7 +504,7 @@ def placeholder_with_default(input: TensorLike, shape: ShapeLike, name: str | No
     3.0
     """
     copy: _core.Tensor = _core._ops()["identity"](_core._to_tensor(input))
-    return copy
+    return named(copy, name)
 
 
 @contextmanager
@@ -581,6 +581,7 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(key, scope)
 
 
+@scoped
 def gradients(
     ys: TensorOrVariable | Sequence[TensorOrVariable],
     xs: TensorOrVariable | Sequence[TensorOrVariable],
@@ -598,7 +599,7 @@ def gradients(
         ys: tensors.
         xs: tensors and variables.
         grad_ys: a cotangent for each of `ys`, None for ones.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
         colocate_gradients_with_ops: ignored.
         gate_gradients: ignored.
         aggregation_method: ignored.

@@ -50,7 +50,7 @@ def to_float(x: TensorLike, name: str = "ToFloat") -> _core.Tensor:
 
     Args:
         x: a tensor.
-        name: ignored.
+        name: what it is called in a graph.
 
     Returns:
         A tensor of the shape of `x`.
@@ -59,7 +59,7 @@ def to_float(x: TensorLike, name: str = "ToFloat") -> _core.Tensor:
     >>> tf.compat.v1.to_float([1, 2]).numpy()
     array([1., 2.], dtype=float32)
     """
-    return raw_ops.cast(x, dtype=_core.float32)
+    return raw_ops.cast(x, dtype=_core.float32, name=name)
 
 
 def _variable(ref: Any) -> Any:
@@ -83,7 +83,7 @@ def assign(
         value: a tensor of its dtype and shape.
         validate_shape: accepted and ignored.
         use_locking: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         As `Variable.assign`.
@@ -94,7 +94,7 @@ def assign(
     >>> v.numpy()
     np.float32(2.0)
     """
-    return _variable(ref).assign(value)
+    return _variable(ref).assign(value, name=name)
 
 
 def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
@@ -104,7 +104,7 @@ def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
         ref: a variable.
         value: a tensor of its dtype and shape.
         use_locking: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         As `Variable.assign_add`.
@@ -114,7 +114,7 @@ def assign_add(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
     >>> float(tf.compat.v1.assign_add(v, 2.0))
     3.0
     """
-    return _variable(ref).assign_add(value)
+    return _variable(ref).assign_add(value, name=name)
 
 
 def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, name: str | None = None) -> Any:
@@ -124,7 +124,7 @@ def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
         ref: a variable.
         value: a tensor of its dtype and shape.
         use_locking: accepted and ignored.
-        name: ignored.
+        name: a scope for the names of its operations in a graph.
 
     Returns:
         As `Variable.assign_sub`.
@@ -134,7 +134,7 @@ def assign_sub(ref: Any, value: TensorLike, use_locking: bool | None = None, nam
     >>> float(tf.compat.v1.assign_sub(v, 2.0))
     -1.0
     """
-    return _variable(ref).assign_sub(value)
+    return _variable(ref).assign_sub(value, name=name)
 
 
 def global_variables(scope: str | None = None) -> list[Any]:

@@ -1,0 +1,243 @@
+//! An open device: its context, its stream, its memory and its loaded kernels.
+
+#![expect(unsafe_code, reason = "driver calls on memory and kernels of this device")]
+
+use std::collections::VecDeque;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaStream, DriverError, result, sys};
+use cudarc::nvrtc::Ptx;
+use penstock_data::{DType, Error, Result, Tensor, num_elements};
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::driver::{DeviceInfo, failure, version};
+use crate::faults::Words;
+use crate::kernel::{Kernel, PRELUDE, Variant};
+use crate::layout::Layout;
+use crate::nvrtc::Nvrtc;
+use crate::program::Program;
+use crate::store;
+
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// An open device with one stream, on which everything happens in the order of the calls.
+pub(crate) struct Opened {
+    pub(crate) info: DeviceInfo,
+    pub(crate) context: Arc<CudaContext>,
+    pub(crate) stream: Arc<CudaStream>,
+    /// The process that opened it; no other can use it.
+    process: u32,
+    /// By text. The architecture is the device's, so that text alone tells kernels apart.
+    kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
+    /// What is being copied to the device, which is kept until it is there.
+    uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
+    pub(crate) words: Mutex<Words>,
+}
+
+/// A kernel that is loaded on a device.
+pub(crate) struct Loaded {
+    pub(crate) kernel: Kernel,
+    pub(crate) function: CudaFunction,
+}
+
+/// Memory of a device, aligned to 256 bytes, freed in the order of the stream.
+pub(crate) struct Memory {
+    pub(crate) device: Arc<Opened>,
+    pub(crate) address: u64,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // The parent still has the memory of a process that was forked.
+        if self.device.ready().is_ok() {
+            // SAFETY: the memory was allocated on this stream, and is freed once, behind everything that was queued on it.
+            // Nothing can be done about a failure: the device is broken then, and says so elsewhere.
+            let _ = unsafe { result::free_async(self.address, self.device.stream.cu_stream()) };
+        }
+    }
+}
+
+impl Opened {
+    /// The device, which is opened once in a process.
+    pub(crate) fn get(info: &DeviceInfo) -> Result<Arc<Opened>> {
+        static OPENED: Mutex<Vec<Arc<Opened>>> = Mutex::new(Vec::new());
+        let mut opened = lock(&OPENED);
+        if let Some(found) = opened.iter().find(|d| d.info.ordinal == info.ordinal) {
+            return Ok(found.clone());
+        }
+        let device = Arc::new(Opened::new(info)?);
+        opened.push(device.clone());
+        Ok(device)
+    }
+
+    fn new(info: &DeviceInfo) -> Result<Opened> {
+        let context = CudaContext::new(info.ordinal).map_err(failure)?;
+        // SAFETY: events keep the order between streams; everything here happens on one stream.
+        unsafe { context.disable_event_tracking() };
+        let stream = context.new_stream().map_err(failure)?;
+        if let Some(pool) = pool(&context) {
+            keep_freed(pool);
+        }
+        Ok(Opened {
+            info: info.clone(),
+            context,
+            stream,
+            process: std::process::id(),
+            kernels: Mutex::default(),
+            uploads: Mutex::default(),
+            words: Mutex::default(),
+        })
+    }
+
+    /// Makes the device the calling thread's.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` in a process that was forked from the one that opened the device.
+    pub(crate) fn ready(&self) -> Result<()> {
+        if std::process::id() != self.process {
+            return Err(Error::precondition(format!(
+                "this process was forked from one that uses GPU {}, and cannot use it: start processes by 'spawn'",
+                self.info.ordinal
+            )));
+        }
+        self.context.bind_to_thread().map_err(failure)
+    }
+
+    pub(crate) fn allocate(self: &Arc<Self>, dtype: DType, dims: &[usize]) -> Result<Memory> {
+        if dtype.size() == 0 {
+            return Err(Error::dtype("strings and lists are kept on the host"));
+        }
+        let bytes = num_elements(dims).and_then(|n| n.checked_mul(dtype.size())).filter(|&n| n <= self.info.memory);
+        let bytes = bytes.ok_or_else(|| {
+            Error::exhausted(format!(
+                "a {} tensor of shape {dims:?} exceeds the memory of GPU {}",
+                dtype.tf_name(),
+                self.info.ordinal
+            ))
+        })?;
+        self.memory(bytes.max(1)).map_err(|e| match e.0 {
+            sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
+                let free = self.context.mem_get_info().map_or(0, |(free, _)| free);
+                Error::exhausted(format!(
+                    "out of memory on GPU {}: a {} tensor of shape {dims:?} takes {bytes} bytes, {free} are free",
+                    self.info.ordinal,
+                    dtype.tf_name()
+                ))
+            }
+            _ => failure(e),
+        })
+    }
+
+    /// Memory of the driver's pool. Where there is none, everything that was freed is given back, and it is tried again.
+    pub(crate) fn memory(self: &Arc<Self>, bytes: usize) -> Result<Memory, DriverError> {
+        let stream = self.stream.cu_stream();
+        let allocate = || {
+            // SAFETY: the stream is alive. Any bytes are valid elements, and nothing relies on them before they are written.
+            unsafe { result::malloc_async(stream, bytes) }
+        };
+        let address = allocate().or_else(|e| {
+            if e.0 != sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+                return Err(e);
+            }
+            self.stream.synchronize()?;
+            if let Some(pool) = pool(&self.context) {
+                // SAFETY: the pool is the device's.
+                unsafe { sys::cuMemPoolTrimTo(pool, 0) }.result()?;
+            }
+            allocate()
+        })?;
+        Ok(Memory { device: self.clone(), address })
+    }
+
+    /// Queues a copy of a tensor's elements to memory that holds as many bytes. The tensor is kept until they are there: where
+    /// its memory is pinned, the driver reads it later.
+    pub(crate) fn copy_in(&self, tensor: &Tensor, to: &Memory) -> Result<()> {
+        let mut uploads = lock(&self.uploads);
+        while uploads.front().is_some_and(|(event, _)| event.is_complete()) {
+            uploads.pop_front();
+        }
+        // SAFETY: the memory has as many bytes; the source is kept below, and never changes.
+        unsafe { result::memcpy_htod_async(to.address, tensor.bytes(), self.stream.cu_stream()) }.map_err(failure)?;
+        let event = self.stream.record_event(None).map_err(failure)?;
+        uploads.push_back((event, tensor.clone()));
+        Ok(())
+    }
+
+    /// Compiles and loads kernels that are not loaded yet, all as one program, since a call of the compiler takes
+    /// long whatever it compiles.
+    pub(crate) fn load_all(&self, kernels: impl IntoIterator<Item = Kernel>) -> Result<()> {
+        let mut missing: FxHashMap<String, Kernel> = FxHashMap::default();
+        {
+            let loaded = lock(&self.kernels);
+            let new = kernels.into_iter().filter(|k| !loaded.contains_key(&k.text));
+            missing.extend(new.map(|k| (k.text.clone(), k)));
+        }
+        if missing.is_empty() {
+            return Ok(());
+        }
+        // Outside the lock. Of two threads that load the same, the second drops its own.
+        let mut texts: Vec<&str> = missing.keys().map(String::as_str).collect();
+        texts.sort_unstable();
+        let nvrtc = Nvrtc::get()?;
+        let driver = version()? / 1000;
+        if nvrtc.version().0 as i32 > driver {
+            return Err(Error::precondition(format!(
+                "NVRTC {}.{} makes code for newer drivers than this one, of CUDA {driver}: pip install \
+                 nvidia-cuda-nvrtc-cu{driver}, or install a newer driver",
+                nvrtc.version().0,
+                nvrtc.version().1
+            )));
+        }
+        let source = format!("{PRELUDE}\n{}", texts.concat());
+        let load = |image: Vec<u8>| self.context.load_module(Ptx::from_binary(image));
+        let module = match store::find(nvrtc, &source, self.info.arch).and_then(|image| load(image).ok()) {
+            Some(module) => module,
+            None => {
+                let image = nvrtc.compile(&source, self.info.arch)?;
+                store::keep(nvrtc, &source, self.info.arch, image.bytes());
+                load(image.bytes().to_vec()).map_err(failure)?
+            }
+        };
+        for (text, kernel) in missing {
+            let function = module.load_function(&kernel.name).map_err(failure)?;
+            lock(&self.kernels).entry(text).or_insert_with(|| Arc::new(Loaded { kernel, function }));
+        }
+        Ok(())
+    }
+
+    /// A kernel, loaded now where it was not before.
+    pub(crate) fn load(&self, kernel: Kernel) -> Result<Arc<Loaded>> {
+        let text = kernel.text.clone();
+        self.load_all([kernel])?;
+        lock(&self.kernels).get(&text).cloned().ok_or_else(|| Error::internal("a kernel is not loaded"))
+    }
+}
+
+/// The kernel of a program for a layout of operands that start where their memory does.
+pub(crate) fn kernel_of(program: &Program, layout: &Layout) -> Kernel {
+    let variant = Variant::new(program, layout, true);
+    let name = program.name();
+    // Kernels of one source need names of their own.
+    let mut hasher = FxHasher::default();
+    Kernel::new(program, variant.clone(), &name).text.hash(&mut hasher);
+    Kernel::new(program, variant, &format!("{name}_{:016x}", hasher.finish()))
+}
+
+/// The device's pool of memory; `None` for a device without pools.
+fn pool(context: &CudaContext) -> Option<sys::CUmemoryPool> {
+    let mut pool = std::ptr::null_mut();
+    // SAFETY: writes one handle.
+    let code = unsafe { sys::cuDeviceGetDefaultMemPool(&mut pool, context.cu_device()) };
+    (code == sys::CUresult::CUDA_SUCCESS).then_some(pool)
+}
+
+/// Keeps freed memory in the driver's pool instead of giving it back at each synchronisation.
+fn keep_freed(pool: sys::CUmemoryPool) {
+    let mut keep = u64::MAX;
+    let attribute = sys::CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: reads one number. A failure leaves the default, which is slower.
+    let _ = unsafe { sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut keep).cast()) };
+}

@@ -1,0 +1,449 @@
+//! The driver's functions.
+
+use std::cell::Cell;
+use std::collections::VecDeque;
+use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
+use std::sync::Arc;
+
+use cudarc::driver::sys::{
+    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute,
+    CUmemPool_attribute, CUmemoryPool, CUmodule, CUresult, CUstream, CUuuid,
+};
+use libloading::Library;
+
+use crate::compiler::MAGIC;
+use crate::state::{Event, Function, Launch, Source, State, Stream, Work, state};
+
+const OK: CUresult = CUresult::CUDA_SUCCESS;
+const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
+
+thread_local! {
+    /// The context of the thread: the number of its device, and one.
+    static CURRENT: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The device of the thread's context.
+fn device() -> Option<usize> {
+    CURRENT.get().checked_sub(1)
+}
+
+/// The memory that a pointer to a result names.
+unsafe fn put<T>(at: *mut T, value: T) -> CUresult {
+    if at.is_null() {
+        return INVALID;
+    }
+    // SAFETY: the caller of the C function gave a place for it.
+    unsafe { *at = value };
+    OK
+}
+
+/// Defines functions of the driver. Each call is counted, and fails where a test asks for it.
+macro_rules! driver {
+    ($(fn $name:ident($state:ident $(, $arg:ident: $ty:ty)* $(,)?) $body:block)*) => {$(
+        /// As the driver's function of this name.
+        ///
+        /// # Safety
+        /// As the driver's.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
+            #[allow(unused_mut, reason = "some functions only read")]
+            let mut $state = state();
+            let injected = $state.count(stringify!($name));
+            if injected != OK {
+                return injected;
+            }
+            $body
+        }
+    )*};
+}
+
+/// Where there is a context and the driver was initialised by this process.
+macro_rules! in_context {
+    ($state:ident) => {{
+        if !$state.initialised {
+            return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+        }
+        match device() {
+            Some(device) => device,
+            None => return CUresult::CUDA_ERROR_INVALID_CONTEXT,
+        }
+    }};
+}
+
+fn attribute(which: CUdevice_attribute) -> c_int {
+    use CUdevice_attribute as A;
+    match which {
+        A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR => 9,
+        A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT => 2,
+        A::CU_DEVICE_ATTRIBUTE_MEMORY_POOLS_SUPPORTED => 1,
+        A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK => 1024,
+        A::CU_DEVICE_ATTRIBUTE_WARP_SIZE => 32,
+        _ => 0,
+    }
+}
+
+fn event_of(state: &State, event: CUevent) -> Option<(u64, u64)> {
+    state.events.get(&(event as u64)).map(|e| (event as u64, e.recorded))
+}
+
+driver! {
+    fn cuInit(state, _flags: c_uint) {
+        if state.settings.init != 0 {
+            // SAFETY: the code is one of the driver's, which the test names.
+            return unsafe { std::mem::transmute::<c_int, CUresult>(state.settings.init) };
+        }
+        state.initialised = true;
+        OK
+    }
+    fn cuDriverGetVersion(state, version: *mut c_int) {
+        // SAFETY: as `put`.
+        unsafe { put(version, state.settings.driver_version) }
+    }
+    fn cuDeviceGetCount(state, count: *mut c_int) {
+        if !state.initialised {
+            return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+        }
+        // SAFETY: as `put`.
+        unsafe { put(count, state.settings.devices) }
+    }
+    fn cuDeviceGet(state, out: *mut CUdevice, ordinal: c_int) {
+        if !(0..state.settings.devices).contains(&ordinal) {
+            return CUresult::CUDA_ERROR_INVALID_DEVICE;
+        }
+        // SAFETY: as `put`.
+        unsafe { put(out, ordinal) }
+    }
+    fn cuDeviceGetName(_state, name: *mut c_char, len: c_int, _device: CUdevice) {
+        let text = b"Penstock Mock GPU\0";
+        if (len as usize) < text.len() {
+            return INVALID;
+        }
+        // SAFETY: the caller gives `len` bytes.
+        unsafe { std::ptr::copy_nonoverlapping(text.as_ptr(), name.cast(), text.len()) };
+        OK
+    }
+    fn cuDeviceGetUuid_v2(_state, out: *mut CUuuid, device: CUdevice) {
+        // SAFETY: as `put`.
+        unsafe { put(out, CUuuid { bytes: [device as c_char; 16] }) }
+    }
+    fn cuDeviceTotalMem_v2(state, bytes: *mut usize, _device: CUdevice) {
+        // SAFETY: as `put`.
+        unsafe { put(bytes, state.settings.memory) }
+    }
+    fn cuDeviceGetAttribute(_state, out: *mut c_int, which: CUdevice_attribute, _device: CUdevice) {
+        // SAFETY: as `put`.
+        unsafe { put(out, attribute(which)) }
+    }
+    fn cuDevicePrimaryCtxRetain(state, out: *mut CUcontext, device: CUdevice) {
+        if !state.initialised {
+            return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+        }
+        // SAFETY: as `put`.
+        unsafe { put(out, (device as usize + 1) as CUcontext) }
+    }
+    fn cuDevicePrimaryCtxRelease_v2(_state, _device: CUdevice) { OK }
+    fn cuCtxSetCurrent(_state, context: CUcontext) {
+        CURRENT.set(context as usize);
+        OK
+    }
+    fn cuCtxGetCurrent(_state, out: *mut CUcontext) {
+        // SAFETY: as `put`.
+        unsafe { put(out, CURRENT.get() as CUcontext) }
+    }
+    fn cuCtxSynchronize(state) {
+        in_context!(state);
+        state.drain()
+    }
+    fn cuMemGetInfo_v2(state, free: *mut usize, total: *mut usize) {
+        let device = in_context!(state);
+        let (all, limit) = (state.settings.memory, limit(&state));
+        // SAFETY: as `put`.
+        unsafe {
+            put(free, limit.saturating_sub(state.arena.held(device)));
+            put(total, all)
+        }
+    }
+    fn cuMemAllocAsync(state, out: *mut CUdeviceptr, len: usize, stream: CUstream) {
+        in_context!(state);
+        let device = state.streams.get(&(stream as u64)).map_or(0, |s| s.device);
+        // SAFETY: as `put`.
+        unsafe { allocate(&mut state, device, out, len) }
+    }
+    fn cuMemAlloc_v2(state, out: *mut CUdeviceptr, len: usize) {
+        let device = in_context!(state);
+        // SAFETY: as `put`.
+        unsafe { allocate(&mut state, device, out, len) }
+    }
+    fn cuMemFreeAsync(state, block: CUdeviceptr, stream: CUstream) {
+        let device = in_context!(state);
+        state.queue(stream as u64, device, Work::Free { block })
+    }
+    fn cuMemFree_v2(state, block: CUdeviceptr) {
+        in_context!(state);
+        let code = state.drain();
+        let freed = state.arena.free(block);
+        state.arena.set_open(false);
+        if let Err(text) = freed {
+            state.find(text);
+            return INVALID;
+        }
+        code
+    }
+    fn cuMemHostAlloc(state, out: *mut *mut c_void, len: usize, _flags: c_uint) {
+        // SAFETY: plain memory of the host.
+        let memory = unsafe { libc::calloc(len.max(1), 1) };
+        if memory.is_null() {
+            return CUresult::CUDA_ERROR_OUT_OF_MEMORY;
+        }
+        state.pinned.insert(memory as u64, len);
+        // SAFETY: as `put`.
+        unsafe { put(out, memory) }
+    }
+    fn cuMemFreeHost(state, memory: *mut c_void) {
+        if state.pinned.remove(&(memory as u64)).is_none() {
+            state.find("memory of the host was freed that is not pinned");
+            return INVALID;
+        }
+        state.drain();
+        // SAFETY: the memory is one of `cuMemHostAlloc`, freed once.
+        unsafe { libc::free(memory) };
+        OK
+    }
+    fn cuMemcpyHtoDAsync_v2(state, to: CUdeviceptr, from: *const c_void, len: usize, stream: CUstream) {
+        let device = in_context!(state);
+        let address = from as u64;
+        let pinned = state.pinned.range(..=address).next_back().is_some_and(|(s, n)| address - s + len as u64 <= *n as u64);
+        let from = if pinned {
+            Source::Pinned(address)
+        } else {
+            // SAFETY: the caller gives `len` bytes, which are read now where they are not pinned.
+            Source::Bytes(unsafe { std::slice::from_raw_parts(from.cast::<u8>(), len) }.to_vec())
+        };
+        state.queue(stream as u64, device, Work::CopyIn { to, from, len })
+    }
+    fn cuMemcpyDtoHAsync_v2(state, to: *mut c_void, from: CUdeviceptr, len: usize, stream: CUstream) {
+        let device = in_context!(state);
+        // SAFETY: the caller gives `len` bytes, which nobody reads until the stream is through.
+        unsafe { std::ptr::write_bytes(to.cast::<u8>(), 0xDD, len) };
+        state.queue(stream as u64, device, Work::CopyOut { to: to as u64, from, len })
+    }
+    fn cuMemcpyDtoDAsync_v2(state, to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream) {
+        let device = in_context!(state);
+        state.queue(stream as u64, device, Work::Copy { to, from, len })
+    }
+    fn cuMemcpyPeerAsync(
+        state,
+        to: CUdeviceptr,
+        _to_context: CUcontext,
+        from: CUdeviceptr,
+        _from_context: CUcontext,
+        len: usize,
+        stream: CUstream,
+    ) {
+        let device = in_context!(state);
+        state.queue(stream as u64, device, Work::Copy { to, from, len })
+    }
+    fn cuMemsetD8Async(state, to: CUdeviceptr, value: u8, count: usize, stream: CUstream) {
+        let device = in_context!(state);
+        state.queue(stream as u64, device, Work::Fill { to, pattern: vec![value], count })
+    }
+    fn cuMemsetD32Async(state, to: CUdeviceptr, value: c_uint, count: usize, stream: CUstream) {
+        let device = in_context!(state);
+        state.queue(stream as u64, device, Work::Fill { to, pattern: value.to_ne_bytes().to_vec(), count })
+    }
+    fn cuDeviceGetDefaultMemPool(_state, out: *mut CUmemoryPool, device: CUdevice) {
+        // SAFETY: as `put`.
+        unsafe { put(out, (device as usize + 1) as CUmemoryPool) }
+    }
+    fn cuMemPoolSetAttribute(_state, _pool: CUmemoryPool, _attribute: CUmemPool_attribute, _value: *mut c_void) { OK }
+    fn cuMemPoolTrimTo(state, _pool: CUmemoryPool, _keep: usize) {
+        in_context!(state);
+        OK
+    }
+    fn cuStreamCreate(state, out: *mut CUstream, _flags: c_uint) {
+        let device = in_context!(state);
+        let handle = state.handle();
+        state.streams.insert(handle, Stream { device, queue: VecDeque::new() });
+        // SAFETY: as `put`.
+        unsafe { put(out, handle as CUstream) }
+    }
+    fn cuStreamDestroy_v2(state, stream: CUstream) {
+        let code = state.drain_stream(stream as u64);
+        state.streams.remove(&(stream as u64));
+        code
+    }
+    fn cuStreamSynchronize(state, stream: CUstream) {
+        in_context!(state);
+        state.drain_stream(stream as u64)
+    }
+    fn cuStreamQuery(state, stream: CUstream) {
+        in_context!(state);
+        let idle = state.streams.get(&(stream as u64)).is_none_or(|s| s.queue.is_empty());
+        if idle { OK } else { CUresult::CUDA_ERROR_NOT_READY }
+    }
+    fn cuStreamWaitEvent(state, stream: CUstream, event: CUevent, _flags: c_uint) {
+        let device = in_context!(state);
+        let Some((event, generation)) = event_of(&state, event) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        state.queue(stream as u64, device, Work::Wait { event, generation })
+    }
+    fn cuEventCreate(state, out: *mut CUevent, _flags: c_uint) {
+        in_context!(state);
+        let handle = state.handle();
+        state.events.insert(handle, Event::default());
+        // SAFETY: as `put`.
+        unsafe { put(out, handle as CUevent) }
+    }
+    fn cuEventDestroy_v2(state, event: CUevent) {
+        // What waits for it goes on when what was recorded is through; without it, at once, so that has to run first.
+        let Some((event, generation)) = event_of(&state, event) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        let code = state.run_until(|s| s.events.get(&event).is_none_or(|e| e.done >= generation));
+        state.events.remove(&event);
+        code
+    }
+    fn cuEventRecord(state, event: CUevent, stream: CUstream) {
+        let device = in_context!(state);
+        let event = event as u64;
+        let Some(found) = state.events.get_mut(&event) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        found.recorded += 1;
+        let generation = found.recorded;
+        state.queue(stream as u64, device, Work::Record { event, generation })
+    }
+    fn cuEventSynchronize(state, event: CUevent) {
+        in_context!(state);
+        let Some((event, generation)) = event_of(&state, event) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        state.run_until(|s| s.events.get(&event).is_none_or(|e| e.done >= generation))
+    }
+    fn cuEventQuery(state, event: CUevent) {
+        let Some((event, generation)) = event_of(&state, event) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        let done = state.events.get(&event).is_some_and(|e| e.done >= generation);
+        if done { OK } else { CUresult::CUDA_ERROR_NOT_READY }
+    }
+    fn cuEventElapsedTime(state, out: *mut f32, start: CUevent, end: CUevent) {
+        // SAFETY: as `put`.
+        state.elapsed(start as u64, end as u64).map_or(CUresult::CUDA_ERROR_NOT_READY, |ms| unsafe { put(out, ms) })
+    }
+    fn cuEventElapsedTime_v2(state, out: *mut f32, start: CUevent, end: CUevent) {
+        // SAFETY: as `put`.
+        state.elapsed(start as u64, end as u64).map_or(CUresult::CUDA_ERROR_NOT_READY, |ms| unsafe { put(out, ms) })
+    }
+    fn cuModuleLoadData(state, out: *mut CUmodule, image: *const c_void) {
+        in_context!(state);
+        // SAFETY: images are those of this compiler, which begin with their length.
+        let path = unsafe {
+            let start = image.cast::<u8>();
+            if std::slice::from_raw_parts(start, MAGIC.len()) != MAGIC {
+                return CUresult::CUDA_ERROR_INVALID_IMAGE;
+            }
+            let len = u64::from_le_bytes(std::ptr::read_unaligned(start.add(8).cast::<[u8; 8]>()));
+            String::from_utf8_lossy(std::slice::from_raw_parts(start.add(16), len as usize)).into_owned()
+        };
+        // SAFETY: a library that was made from a kernel's text, and has no initialisers.
+        let Ok(library) = (unsafe { Library::new(&path) }) else { return CUresult::CUDA_ERROR_INVALID_IMAGE };
+        let handle = state.handle();
+        state.modules.insert(handle, Arc::new(library));
+        // SAFETY: as `put`.
+        unsafe { put(out, handle as CUmodule) }
+    }
+    fn cuModuleUnload(state, module: CUmodule) {
+        state.drain();
+        state.modules.remove(&(module as u64)).map_or(CUresult::CUDA_ERROR_INVALID_HANDLE, |_| OK)
+    }
+    fn cuModuleGetFunction(state, out: *mut CUfunction, module: CUmodule, name: *const c_char) {
+        in_context!(state);
+        let Some(library) = state.modules.get(&(module as u64)).cloned() else {
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        };
+        // SAFETY: the caller gives a text that ends.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        let symbol = |prefix: &str| CString::new(format!("{prefix}{name}")).unwrap_or_default();
+        // SAFETY: the symbols are those that the compiler adds to each kernel, of these types.
+        let function = unsafe {
+            let (Ok(run), Ok(sizes)) = (
+                library.get::<unsafe extern "C" fn(*mut *mut c_void, *const Launch) -> *const c_char>(
+                    symbol("mock_run_").as_bytes_with_nul(),
+                ),
+                library.get::<unsafe extern "C" fn(*mut usize) -> c_int>(symbol("mock_sizes_").as_bytes_with_nul()),
+            ) else {
+                return CUresult::CUDA_ERROR_NOT_FOUND;
+            };
+            let mut all = [0usize; 1024];
+            let count = sizes(all.as_mut_ptr()) as usize;
+            Function { name, sizes: all[..count].to_vec(), run: *run, _library: library.clone() }
+        };
+        let handle = state.handle();
+        state.functions.insert(handle, Arc::new(function));
+        // SAFETY: as `put`.
+        unsafe { put(out, handle as CUfunction) }
+    }
+    fn cuFuncSetAttribute(_state, _function: CUfunction, _attribute: CUfunction_attribute, _value: c_int) { OK }
+    fn cuLaunchKernel(
+        state,
+        function: CUfunction,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: CUstream,
+        params: *mut *mut c_void,
+        _extra: *mut *mut c_void,
+    ) {
+        let device = in_context!(state);
+        let Some(function) = state.functions.get(&(function as u64)).cloned() else {
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        };
+        let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
+        let threads: u64 = block.iter().map(|&n| u64::from(n)).product();
+        if grid.contains(&0) || threads == 0 || threads > 1024 || grid_y > 65535 || grid_z > 65535 {
+            state.find(format!("kernel {}: a launch of {grid:?} blocks of {block:?} threads", function.name));
+            return INVALID;
+        }
+        let args = function
+            .sizes
+            .iter()
+            .enumerate()
+            // SAFETY: the caller gives the address of each argument, of the size that the kernel has it.
+            .map(|(i, &size)| unsafe { std::slice::from_raw_parts((*params.add(i)).cast::<u8>(), size) }.to_vec())
+            .collect();
+        state.queue(stream as u64, device, Work::Kernel { function, args, launch: Launch { grid, block, shared, seed: 0 } })
+    }
+    fn cuGetErrorName(_state, error: CUresult, out: *mut *const c_char) {
+        // SAFETY: as `put`.
+        unsafe { put(out, text(error).as_ptr()) }
+    }
+    fn cuGetErrorString(_state, error: CUresult, out: *mut *const c_char) {
+        // SAFETY: as `put`.
+        unsafe { put(out, text(error).as_ptr()) }
+    }
+}
+
+/// The name of a code, kept for good.
+fn text(code: CUresult) -> &'static CStr {
+    Box::leak(CString::new(format!("{code:?}")).unwrap_or_default().into_boxed_c_str())
+}
+
+/// What can be allocated of a device's memory: the driver keeps a part for itself.
+fn limit(state: &State) -> usize {
+    state.settings.memory - state.settings.memory / 16
+}
+
+unsafe fn allocate(state: &mut State, device: usize, out: *mut CUdeviceptr, len: usize) -> CUresult {
+    if len == 0 {
+        return INVALID;
+    }
+    let limit = limit(state);
+    let mut block = state.arena.allocate(device, len, limit);
+    if block.is_none() {
+        // What is queued may free memory.
+        state.drain();
+        block = state.arena.allocate(device, len, limit);
+    }
+    state.arena.set_open(false);
+    match block {
+        // SAFETY: as `put`.
+        Some(block) => unsafe { put(out, block) },
+        None => CUresult::CUDA_ERROR_OUT_OF_MEMORY,
+    }
+}

@@ -1,0 +1,341 @@
+//! What the emulated driver knows, and when queued work runs.
+//!
+//! A stream is a queue, and runs only when somebody waits. Which of the streams that could go on does so is drawn
+//! from a seed, so that a program that relies on an order it did not ask for fails, the same way each time.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cudarc::driver::sys::CUresult;
+use libloading::Library;
+
+use crate::memory::Arena;
+
+/// What a kernel is launched with, as the device header has it.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Launch {
+    pub(crate) grid: [u32; 3],
+    pub(crate) block: [u32; 3],
+    pub(crate) shared: u32,
+    pub(crate) seed: u32,
+}
+
+/// A kernel of a loaded image.
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) sizes: Vec<usize>,
+    pub(crate) run: unsafe extern "C" fn(*mut *mut c_void, *const Launch) -> *const c_char,
+    /// Keeps the code loaded.
+    pub(crate) _library: Arc<Library>,
+}
+
+/// Where the bytes of a copy to a device come from.
+pub(crate) enum Source {
+    /// Memory that was read at the call.
+    Bytes(Vec<u8>),
+    /// Pinned memory, which is read when the copy runs.
+    Pinned(u64),
+}
+
+/// One piece of queued work.
+pub(crate) enum Work {
+    Kernel { function: Arc<Function>, args: Vec<Vec<u8>>, launch: Launch },
+    CopyIn { to: u64, from: Source, len: usize },
+    CopyOut { to: u64, from: u64, len: usize },
+    Copy { to: u64, from: u64, len: usize },
+    Fill { to: u64, pattern: Vec<u8>, count: usize },
+    Free { block: u64 },
+    Record { event: u64, generation: u64 },
+    Wait { event: u64, generation: u64 },
+}
+
+pub(crate) struct Stream {
+    pub(crate) device: usize,
+    pub(crate) queue: VecDeque<Work>,
+}
+
+#[derive(Default)]
+pub(crate) struct Event {
+    pub(crate) recorded: u64,
+    pub(crate) done: u64,
+    /// The number of pieces of work that had run by then, which stands for the time.
+    pub(crate) time: u64,
+}
+
+/// What tests set.
+pub(crate) struct Settings {
+    pub(crate) devices: i32,
+    /// Bytes of each device.
+    pub(crate) memory: usize,
+    pub(crate) driver_version: i32,
+    /// The code of `cuInit`, where it is to fail.
+    pub(crate) init: i32,
+    /// Whether work runs at the call that queues it.
+    pub(crate) eager: bool,
+}
+
+pub(crate) struct State {
+    pub(crate) settings: Settings,
+    pub(crate) arena: Arena,
+    pub(crate) streams: BTreeMap<u64, Stream>,
+    pub(crate) events: BTreeMap<u64, Event>,
+    pub(crate) modules: BTreeMap<u64, Arc<Library>>,
+    pub(crate) functions: BTreeMap<u64, Arc<Function>>,
+    /// Pinned memory of the host: start and length.
+    pub(crate) pinned: BTreeMap<u64, usize>,
+    pub(crate) counts: BTreeMap<&'static str, u64>,
+    /// For a function, the number of the call that fails, and the code.
+    pub(crate) failures: BTreeMap<String, (u64, i32)>,
+    pub(crate) findings: Vec<String>,
+    /// A failure that does not go away.
+    pub(crate) sticky: Option<CUresult>,
+    pub(crate) initialised: bool,
+    next: u64,
+    random: u64,
+    time: u64,
+}
+
+fn number(variable: &str, default: i64) -> i64 {
+    std::env::var(variable).ok().and_then(|v| v.parse().ok()).unwrap_or(default)
+}
+
+impl State {
+    fn new() -> State {
+        let settings = Settings {
+            devices: number("PENSTOCK_MOCK_DEVICES", 1) as i32,
+            memory: number("PENSTOCK_MOCK_MEMORY", 512 << 20) as usize,
+            driver_version: number("PENSTOCK_MOCK_DRIVER", 13_000) as i32,
+            init: number("PENSTOCK_MOCK_INIT", 0) as i32,
+            eager: number("PENSTOCK_MOCK_EAGER", 0) != 0,
+        };
+        State {
+            settings,
+            arena: Arena::new().expect("address space for the devices' memory"),
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            pinned: BTreeMap::new(),
+            counts: BTreeMap::new(),
+            failures: BTreeMap::new(),
+            findings: Vec::new(),
+            sticky: None,
+            initialised: false,
+            next: 0x1000,
+            random: number("PENSTOCK_MOCK_SEED", 1) as u64,
+            time: 0,
+        }
+    }
+
+    /// A handle that nobody had before.
+    pub(crate) fn handle(&mut self) -> u64 {
+        self.next += 0x10;
+        self.next
+    }
+
+    pub(crate) fn set_seed(&mut self, seed: u64) {
+        self.random = seed;
+    }
+
+    fn draw(&mut self) -> u64 {
+        // The generator of splitmix64.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.random;
+        z = (z ^ z >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ z >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ z >> 31
+    }
+
+    pub(crate) fn find(&mut self, text: impl Into<String>) {
+        let text = text.into();
+        eprintln!("mock CUDA: {text}");
+        self.findings.push(text);
+    }
+
+    /// Whether `len` bytes from `address` may be read or written by the device; says so where not.
+    pub(crate) fn takes(&mut self, what: &str, address: u64, len: usize) -> bool {
+        let live = len == 0 || self.arena.is_live(address, len);
+        if !live {
+            self.find(format!("{what}: {len} bytes at {address:#x} are in no live block"));
+        }
+        live
+    }
+
+    /// Queues work on a stream, the default stream where it is 0.
+    pub(crate) fn queue(&mut self, stream: u64, device: usize, work: Work) -> CUresult {
+        if let Some(code) = self.sticky {
+            return code;
+        }
+        if stream == 0 {
+            // The default stream waits for the others, and they for it.
+            self.drain();
+            self.streams.entry(0).or_insert(Stream { device, queue: VecDeque::new() });
+        }
+        let Some(queue) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        queue.queue.push_back(work);
+        if stream == 0 || self.settings.eager {
+            self.drain();
+        }
+        self.sticky.unwrap_or(CUresult::CUDA_SUCCESS)
+    }
+
+    /// Runs what is queued until `done`.
+    pub(crate) fn run_until(&mut self, done: impl Fn(&State) -> bool) -> CUresult {
+        while !done(self) {
+            if let Some(code) = self.sticky {
+                return code;
+            }
+            let ready: Vec<u64> = self
+                .streams
+                .iter()
+                .filter(|(_, s)| match s.queue.front() {
+                    None => false,
+                    Some(Work::Wait { event, generation }) => {
+                        self.events.get(event).is_none_or(|e| e.done >= *generation)
+                    }
+                    Some(_) => true,
+                })
+                .map(|(&id, _)| id)
+                .collect();
+            if ready.is_empty() {
+                self.find("somebody waits for work that was never queued, or that waits for itself");
+                self.sticky = Some(CUresult::CUDA_ERROR_UNKNOWN);
+                break;
+            }
+            let chosen = ready[(self.draw() % ready.len() as u64) as usize];
+            let work = self.streams.get_mut(&chosen).and_then(|s| s.queue.pop_front());
+            if let Some(work) = work {
+                self.time += 1;
+                self.run(work);
+            }
+        }
+        self.sticky.unwrap_or(CUresult::CUDA_SUCCESS)
+    }
+
+    /// Runs everything.
+    pub(crate) fn drain(&mut self) -> CUresult {
+        self.run_until(|s| s.streams.values().all(|s| s.queue.is_empty()))
+    }
+
+    /// Runs everything of a stream.
+    pub(crate) fn drain_stream(&mut self, stream: u64) -> CUresult {
+        if stream == 0 {
+            return self.drain();
+        }
+        self.run_until(|s| s.streams.get(&stream).is_none_or(|s| s.queue.is_empty()))
+    }
+
+    fn run(&mut self, work: Work) {
+        self.arena.set_open(true);
+        match work {
+            Work::Kernel { function, args, mut launch } => {
+                launch.seed = self.draw() as u32;
+                self.kernel(&function, args, &launch);
+            }
+            Work::CopyIn { to, from, len } => {
+                if self.takes("a copy to the device", to, len) {
+                    let from = match &from {
+                        Source::Bytes(bytes) => bytes.as_ptr(),
+                        Source::Pinned(address) => *address as *const u8,
+                    };
+                    // SAFETY: the target is within a live block, and the source has as many bytes, its own or pinned
+                    // ones, which the caller keeps until the stream is through.
+                    unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, len) };
+                }
+            }
+            Work::CopyOut { to, from, len } => {
+                if self.takes("a copy to the host", from, len) {
+                    // SAFETY: the source is within a live block; the caller keeps the target until the stream is through.
+                    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
+                }
+            }
+            Work::Copy { to, from, len } => {
+                if self.takes("a copy on the device", to, len) && self.takes("a copy on the device", from, len) {
+                    // SAFETY: both are within live blocks.
+                    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+                }
+            }
+            Work::Fill { to, pattern, count } => {
+                if self.takes("a fill", to, pattern.len() * count) {
+                    for i in 0..count {
+                        // SAFETY: all repetitions are within a live block.
+                        unsafe {
+                            std::ptr::copy_nonoverlapping(
+                                pattern.as_ptr(),
+                                (to as *mut u8).add(i * pattern.len()),
+                                pattern.len(),
+                            );
+                        };
+                    }
+                }
+            }
+            Work::Free { block } => {
+                if let Err(text) = self.arena.free(block) {
+                    self.find(text);
+                }
+            }
+            Work::Record { event, generation } => {
+                let time = self.time;
+                if let Some(event) = self.events.get_mut(&event) {
+                    event.done = event.done.max(generation);
+                    event.time = time;
+                }
+            }
+            Work::Wait { .. } => {}
+        }
+        self.arena.set_open(false);
+    }
+
+    fn kernel(&mut self, function: &Function, mut args: Vec<Vec<u8>>, launch: &Launch) {
+        let pointers: Vec<u64> = args
+            .iter()
+            .filter_map(|a| <[u8; 8]>::try_from(&a[..]).ok().map(u64::from_ne_bytes))
+            .filter(|&p| self.arena.contains(p))
+            .collect();
+        for pointer in pointers {
+            if !self.arena.is_live(pointer, 1) {
+                self.find(format!("kernel {}: its argument {pointer:#x} is in no live block", function.name));
+                self.sticky = Some(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
+                return;
+            }
+        }
+        let mut places: Vec<*mut c_void> = args.iter_mut().map(|a| a.as_mut_ptr().cast()).collect();
+        // SAFETY: the code was made from the kernel's text, and reads as many arguments of these sizes.
+        let found = unsafe { (function.run)(places.as_mut_ptr(), launch) };
+        if !found.is_null() {
+            // SAFETY: findings are literals of the device header.
+            let text = unsafe { CStr::from_ptr(found) }.to_string_lossy().into_owned();
+            self.find(format!("kernel {}: {text}", function.name));
+        }
+        if let Err(text) = self.arena.check_all() {
+            self.find(format!("kernel {}: {text}", function.name));
+        }
+    }
+
+    /// Counts a call; its code where it is to fail.
+    pub(crate) fn count(&mut self, name: &'static str) -> CUresult {
+        let count = self.counts.entry(name).or_default();
+        *count += 1;
+        match self.failures.get(name) {
+            Some(&(nth, code)) if *count == nth => {
+                // SAFETY: the codes are those of the driver, which tests name.
+                unsafe { std::mem::transmute::<c_int, CUresult>(code) }
+            }
+            _ => CUresult::CUDA_SUCCESS,
+        }
+    }
+
+    /// The time between two events; `None` where one is not done.
+    pub(crate) fn elapsed(&self, start: u64, end: u64) -> Option<f32> {
+        let time = |e: u64| self.events.get(&e).filter(|e| e.recorded > 0 && e.done >= e.recorded).map(|e| e.time);
+        Some((time(end)?.saturating_sub(time(start)?)) as f32 * 1e-3)
+    }
+}
+
+/// The one driver of the process.
+pub(crate) fn state() -> MutexGuard<'static, State> {
+    static STATE: std::sync::OnceLock<Mutex<State>> = std::sync::OnceLock::new();
+    STATE.get_or_init(|| Mutex::new(State::new())).lock().unwrap_or_else(PoisonError::into_inner)
+}

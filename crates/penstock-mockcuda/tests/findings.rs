@@ -1,0 +1,216 @@
+//! Planted faults of each kind are found.
+
+#![cfg(target_os = "linux")]
+#![expect(unsafe_code, reason = "calls of the driver")]
+
+use std::ffi::{CString, c_void};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use cudarc::driver::sys::{self, CUresult};
+use penstock_mockcuda::{
+    Mock, nvrtcCompileProgram, nvrtcCreateProgram, nvrtcDestroyProgram, nvrtcGetCUBIN, nvrtcGetCUBINSize,
+};
+
+/// The emulated driver with a context, for one test at a time.
+struct Driver {
+    mock: &'static Mock,
+    _turn: MutexGuard<'static, ()>,
+}
+
+fn ok(code: CUresult) {
+    assert_eq!(code, CUresult::CUDA_SUCCESS);
+}
+
+/// The driver; `None` where there is no `g++`.
+fn driver() -> Option<Driver> {
+    static MOCK: OnceLock<Option<Mock>> = OnceLock::new();
+    static TURN: Mutex<()> = Mutex::new(());
+    let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    if std::process::Command::new("g++").arg("--version").output().is_err() {
+        eprintln!("skipped: there is no g++");
+        return None;
+    }
+    let mock = MOCK.get_or_init(Mock::load).as_ref()?;
+    // SAFETY: the calls that begin a use of the driver.
+    unsafe {
+        ok(sys::cuInit(0));
+        let mut context = std::ptr::null_mut();
+        ok(sys::cuDevicePrimaryCtxRetain(&mut context, 0));
+        ok(sys::cuCtxSetCurrent(context));
+    }
+    mock.findings();
+    Some(Driver { mock, _turn: turn })
+}
+
+impl Driver {
+    fn stream(&self) -> sys::CUstream {
+        let mut out = std::ptr::null_mut();
+        // SAFETY: writes a handle.
+        unsafe { ok(sys::cuStreamCreate(&mut out, 1)) };
+        out
+    }
+
+    fn memory(&self, len: usize, stream: sys::CUstream) -> u64 {
+        let mut out = 0;
+        // SAFETY: writes an address.
+        unsafe { ok(sys::cuMemAllocAsync(&mut out, len, stream)) };
+        out
+    }
+
+    fn kernel(&self, text: &str, name: &str) -> sys::CUfunction {
+        let (source, name) = (CString::new(text).expect("a text"), CString::new(name).expect("a name"));
+        let (mut program, mut module, mut function) =
+            (std::ptr::null_mut(), std::ptr::null_mut(), std::ptr::null_mut());
+        // SAFETY: the texts end, and the image is as long as it says.
+        unsafe {
+            nvrtcCreateProgram(&mut program, source.as_ptr(), c"t".as_ptr(), 0, std::ptr::null(), std::ptr::null());
+            assert_eq!(nvrtcCompileProgram(program, 0, [std::ptr::null()].as_ptr()), 0);
+            let mut len = 0;
+            nvrtcGetCUBINSize(program, &mut len);
+            let mut image = vec![0u8; len];
+            nvrtcGetCUBIN(program, image.as_mut_ptr().cast());
+            nvrtcDestroyProgram(&mut program);
+            ok(sys::cuModuleLoadData(&mut module, image.as_ptr().cast()));
+            ok(sys::cuModuleGetFunction(&mut function, module, name.as_ptr()));
+        }
+        function
+    }
+
+    fn launch(&self, function: sys::CUfunction, blocks: u32, threads: u32, stream: sys::CUstream, args: &[u64]) {
+        let mut places: Vec<*mut c_void> = args.iter().map(|a| std::ptr::from_ref(a).cast_mut().cast()).collect();
+        // SAFETY: the kernels of these tests have parameters of 64 bits.
+        unsafe {
+            let (none, params) = (std::ptr::null_mut(), places.as_mut_ptr());
+            ok(sys::cuLaunchKernel(function, blocks, 1, 1, threads, 1, 1, 0, stream, params, none));
+        }
+    }
+
+    fn wait(&self, stream: sys::CUstream) -> CUresult {
+        // SAFETY: the stream is alive.
+        unsafe { sys::cuStreamSynchronize(stream) }
+    }
+
+    fn read(&self, from: u64, stream: sys::CUstream) -> u32 {
+        let mut out = 0u32;
+        // SAFETY: writes four bytes.
+        unsafe { ok(sys::cuMemcpyDtoHAsync_v2(std::ptr::from_mut(&mut out).cast(), from, 4, stream)) };
+        ok(self.wait(stream));
+        out
+    }
+
+    #[track_caller]
+    fn assert_found(&self, text: &str) {
+        let found = self.mock.findings();
+        assert!(found.iter().any(|f| f.contains(text)), "{found:?}");
+    }
+}
+
+const FILL: &str = "extern \"C\" __global__ void fill(unsigned int* p, unsigned long long n, unsigned long long value) {\n\
+    for (unsigned long long i = threadIdx.x; i < n; i += blockDim.x) p[i] = (unsigned int)value;\n}";
+
+#[test]
+fn memory_is_written_and_read() {
+    let Some(d) = driver() else { return };
+    let (stream, fill) = (d.stream(), d.kernel(FILL, "fill"));
+    let memory = d.memory(64, stream);
+    assert_eq!(d.read(memory, stream), u32::MAX, "fresh memory means nothing");
+    d.launch(fill, 1, 32, stream, &[memory, 16, 7]);
+    assert_eq!(d.read(memory, stream), 7);
+    assert_eq!(d.mock.findings(), Vec::<String>::new());
+    // SAFETY: the memory is freed once.
+    unsafe { ok(sys::cuMemFreeAsync(memory, stream)) };
+}
+
+#[test]
+fn a_write_behind_a_block_is_found() {
+    let Some(d) = driver() else { return };
+    let (stream, fill) = (d.stream(), d.kernel(FILL, "fill"));
+    let memory = d.memory(64, stream);
+    d.launch(fill, 1, 32, stream, &[memory, 17, 7]);
+    ok(d.wait(stream));
+    d.assert_found("byte 0 behind a block of 64 bytes");
+}
+
+#[test]
+fn a_block_that_is_freed_twice_is_found() {
+    let Some(d) = driver() else { return };
+    let stream = d.stream();
+    let memory = d.memory(64, stream);
+    // SAFETY: the emulation reports the second.
+    unsafe {
+        ok(sys::cuMemFreeAsync(memory, stream));
+        ok(sys::cuMemFreeAsync(memory, stream));
+    }
+    ok(d.wait(stream));
+    d.assert_found("no live block");
+}
+
+#[test]
+fn an_event_that_is_missing_between_streams_shows_under_some_seed_and_with_it_under_none() {
+    let Some(d) = driver() else { return };
+    let (one, two, fill) = (d.stream(), d.stream(), d.kernel(FILL, "fill"));
+    let run = |seed: i64, with_event: bool| {
+        d.mock.set("seed", seed);
+        let memory = d.memory(64, one);
+        d.launch(fill, 1, 32, one, &[memory, 16, 7]);
+        // SAFETY: the handles are alive; the memory is freed once.
+        unsafe {
+            if with_event {
+                let mut event = std::ptr::null_mut();
+                ok(sys::cuEventCreate(&mut event, 0));
+                ok(sys::cuEventRecord(event, one));
+                ok(sys::cuStreamWaitEvent(two, event, 0));
+            }
+            let value = d.read(memory, two);
+            ok(d.wait(one));
+            ok(sys::cuMemFreeAsync(memory, one));
+            value
+        }
+    };
+    assert!((0..10).any(|seed| run(seed, false) != 7));
+    assert!((0..10).all(|seed| run(seed, true) == 7));
+}
+
+#[test]
+fn threads_sum_by_shuffles_and_shared_memory() {
+    const TEXT: &str = "extern \"C\" __global__ void total(unsigned int* out) {\n\
+        __shared__ unsigned int part[4];\n\
+        unsigned int v = threadIdx.x;\n\
+        for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(~0u, v, d);\n\
+        if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = v;\n\
+        __syncthreads();\n\
+        if (threadIdx.x == 0) *out = part[0] + part[1] + part[2] + part[3];\n}";
+    let Some(d) = driver() else { return };
+    let (stream, total) = (d.stream(), d.kernel(TEXT, "total"));
+    let memory = d.memory(4, stream);
+    for seed in 0..5 {
+        d.mock.set("seed", seed);
+        d.launch(total, 1, 128, stream, &[memory]);
+        assert_eq!(d.read(memory, stream), 127 * 64);
+    }
+    assert_eq!(d.mock.findings(), Vec::<String>::new());
+}
+
+#[test]
+fn a_barrier_that_not_all_threads_reach_is_found() {
+    const TEXT: &str = "extern \"C\" __global__ void diverge() { if (threadIdx.x < 7) __syncthreads(); }";
+    let Some(d) = driver() else { return };
+    let stream = d.stream();
+    d.launch(d.kernel(TEXT, "diverge"), 1, 32, stream, &[]);
+    ok(d.wait(stream));
+    d.assert_found("returned in front of a barrier");
+}
+
+#[test]
+fn the_call_that_a_test_names_fails_and_the_next_does_not() {
+    let Some(d) = driver() else { return };
+    let stream = d.stream();
+    d.mock.fail("cuMemAllocAsync", 2, 2);
+    let before = d.mock.count("cuMemAllocAsync");
+    d.memory(8, stream);
+    let mut out = 0;
+    // SAFETY: writes an address.
+    unsafe { assert_eq!(sys::cuMemAllocAsync(&mut out, 8, stream), CUresult::CUDA_ERROR_OUT_OF_MEMORY) };
+    d.memory(8, stream);
+    assert_eq!(d.mock.count("cuMemAllocAsync") - before, 3);
+}

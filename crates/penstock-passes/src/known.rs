@@ -1,0 +1,76 @@
+//! Values that types tell, and small ones that are computed while a graph is copied: shape arithmetic.
+
+use penstock_data::{DType, Tensor, num_elements};
+use penstock_ir::{Attrs, Fold, Graph, GraphValues, KnownValues, NoEnv, OpDef, Type, Value};
+use penstock_ops::array::{RANK, SHAPE, SIZE};
+use penstock_ops::cast::CAST;
+use penstock_ops::joining::{CONCAT, STACK};
+use penstock_ops::slicing::STRIDED_SLICE;
+use smallvec::SmallVec;
+
+use crate::evaluate::{self, Outputs};
+
+/// The most elements of an operand or result of shape arithmetic.
+pub(crate) const SMALL: usize = 256;
+
+/// The value of an instruction that asks for sizes alone, where the type of its operand tells them.
+pub(crate) fn sizes(op: &OpDef, attrs: &Attrs, operand: &Type) -> Option<Tensor> {
+    let shape = operand.shape();
+    if op.is(&SHAPE) {
+        integers(attrs.opt_dtype(0)?, &shape.extents()?, true)
+    } else if op.is(&SIZE) {
+        integers(attrs.opt_dtype(0)?, &[num_elements(&shape.extents()?)?], false)
+    } else if op.is(&RANK) {
+        integers(DType::I32, &[shape.rank()?], false)
+    } else {
+        None
+    }
+}
+
+fn integers(dtype: DType, values: &[usize], vector: bool) -> Option<Tensor> {
+    let wide: SmallVec<[i64; 6]> = values.iter().map(|&n| i64::try_from(n).ok()).collect::<Option<_>>()?;
+    let narrow = || wide.iter().map(|&n| i32::try_from(n).ok()).collect::<Option<SmallVec<[i32; 6]>>>();
+    match (dtype, vector) {
+        (DType::I32, true) => Some(Tensor::vector(&narrow()?)),
+        (DType::I32, false) => Some(Tensor::from(narrow()?[0])),
+        (DType::I64, true) => Some(Tensor::vector(&wide)),
+        (DType::I64, false) => Some(Tensor::from(wide[0])),
+        _ => None,
+    }
+}
+
+/// The value of an instruction on integers and booleans, where it is small and follows from what is known of its operands.
+pub(crate) fn small_value(graph: &Graph, op: &'static OpDef, attrs: &Attrs, operands: &[Value]) -> Option<Tensor> {
+    if op.fold != Fold::Evaluate || !op.is_pure() {
+        return None;
+    }
+    if let &[operand] = operands
+        && let Some(value) = sizes(op, attrs, graph.ty(operand))
+    {
+        return Some(value);
+    }
+    let constant = |&v: &Value| graph.constant(v).filter(|t| counts(t.dtype()) && t.len() <= SMALL);
+    let inputs: SmallVec<[&Tensor; 4]> = operands.iter().map(constant).collect::<Option<_>>()?;
+    let types = evaluate::infer(op, attrs, &inputs).ok()?;
+    let [ty] = &types[..] else { return None };
+    if !counts(ty.dtype()) || ty.shape().num_elements().is_some_and(|n| n > SMALL) {
+        return None;
+    }
+    let mut outputs = Outputs::new();
+    evaluate::compute(op, attrs, &inputs, &types, &mut outputs, &NoEnv).ok()?;
+    outputs.pop().filter(|t| t.len() <= SMALL)
+}
+
+/// The value of a shape or size that was computed from ones that are known in part: `x.shape[0]` where other extents are not.
+pub(crate) fn picked(graph: &Graph, op: &OpDef, result: Value) -> Option<Tensor> {
+    let picks = [&STRIDED_SLICE, &STACK, &CONCAT, &CAST].iter().any(|known| op.is(known));
+    let ty = graph.ty(result);
+    let rank = ty.shape().rank().filter(|&rank| picks && rank < 2)?;
+    let elements = GraphValues { graph, operands: &[result] }.elements(0)?;
+    let values: SmallVec<[usize; 6]> = elements.iter().map(|e| e.dim().known()).collect::<Option<_>>()?;
+    integers(ty.dtype(), &values, rank == 1)
+}
+
+fn counts(dtype: DType) -> bool {
+    dtype.is_integer() || dtype == DType::Bool
+}

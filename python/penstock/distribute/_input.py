@@ -1,0 +1,150 @@
+"""What strategies hand to replicas: data sets, values, and how they are made."""
+
+from __future__ import annotations
+
+import abc
+import enum
+from typing import NamedTuple
+
+from penstock import _core
+from penstock.data import Dataset, Iterator
+
+__all__ = [
+    "DistributedDataset",
+    "DistributedIterator",
+    "DistributedValues",
+    "InputContext",
+    "InputOptions",
+    "InputReplicationMode",
+    "RunOptions",
+]
+
+
+class DistributedDataset(abc.ABC):  # noqa: B024
+    """The class of data sets that a strategy hands out: with one replica, any data set.
+
+    >>> import penstock as tf
+    >>> isinstance(tf.data.Dataset.range(3), tf.distribute.DistributedDataset)
+    True
+    """
+
+
+class DistributedIterator(abc.ABC):  # noqa: B024
+    """The class of iterators of data sets that a strategy hands out: with one replica, any iterator of one.
+
+    >>> import penstock as tf
+    >>> isinstance(iter(tf.data.Dataset.range(3)), tf.distribute.DistributedIterator)
+    True
+    """
+
+
+class DistributedValues(abc.ABC):  # noqa: B024
+    """The class of values that replicas have: with one replica, any tensor.
+
+    >>> import penstock as tf
+    >>> isinstance(tf.constant(1), tf.distribute.DistributedValues)
+    True
+    """
+
+
+DistributedDataset.register(Dataset)
+DistributedIterator.register(Iterator)  # type: ignore[type-abstract]
+DistributedValues.register(_core.Tensor)
+
+
+class InputReplicationMode(enum.Enum):
+    """How data sets are made for replicas: one for each worker or one for each replica."""
+
+    PER_WORKER = "PER_WORKER"
+    PER_REPLICA = "PER_REPLICA"
+
+
+class InputOptions(NamedTuple):
+    """How a data set is handed to replicas. With one replica nothing depends on it.
+
+    Attributes:
+        experimental_fetch_to_device: whether elements are moved to the device ahead.
+        experimental_replication_mode: for whom data sets are made.
+        experimental_place_dataset_on_device: whether the data set itself is on the device.
+        experimental_per_replica_buffer_size: how many elements are ahead.
+    """
+
+    experimental_fetch_to_device: bool | None = None
+    experimental_replication_mode: InputReplicationMode = InputReplicationMode.PER_WORKER
+    experimental_place_dataset_on_device: bool = False
+    experimental_per_replica_buffer_size: int = 1
+
+
+class RunOptions(NamedTuple):
+    """How `Strategy.run` runs a function. Nothing depends on it.
+
+    Attributes:
+        experimental_enable_dynamic_batch_size: whether batches may differ in size; they always may.
+        experimental_bucketizing_dynamic_shape: accepted and ignored.
+        experimental_xla_options: accepted and ignored.
+    """
+
+    experimental_enable_dynamic_batch_size: bool = True
+    experimental_bucketizing_dynamic_shape: bool = False
+    experimental_xla_options: object = None
+
+
+class InputContext:
+    """For which part of the input a function makes a data set.
+
+    Args:
+        num_input_pipelines: how many data sets are made.
+        input_pipeline_id: which of them this one is.
+        num_replicas_in_sync: how many replicas there are.
+
+    >>> import penstock as tf
+    >>> tf.distribute.InputContext(num_replicas_in_sync=2).get_per_replica_batch_size(8)
+    4
+    """
+
+    def __init__(
+        self, num_input_pipelines: int = 1, input_pipeline_id: int = 0, num_replicas_in_sync: int = 1
+    ) -> None:
+        self._pipelines = num_input_pipelines
+        self._id = input_pipeline_id
+        self._replicas = num_replicas_in_sync
+
+    @property
+    def num_input_pipelines(self) -> int:
+        """How many data sets are made."""
+        return self._pipelines
+
+    @property
+    def input_pipeline_id(self) -> int:
+        """Which of them this one is."""
+        return self._id
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas there are."""
+        return self._replicas
+
+    def get_per_replica_batch_size(self, global_batch_size: int) -> int:
+        """Divide a batch among the replicas.
+
+        Args:
+            global_batch_size: the size of the whole batch.
+
+        Returns:
+            The size of the batch of each replica.
+
+        Raises:
+            ValueError: where the replicas do not divide it.
+
+        >>> import penstock as tf
+        >>> tf.distribute.InputContext().get_per_replica_batch_size(8)
+        8
+        """
+        if global_batch_size % self._replicas:
+            raise ValueError(
+                f"argument 'global_batch_size' must be a multiple of {self._replicas}: {global_batch_size}"
+            )
+        return global_batch_size // self._replicas
+
+    def __repr__(self) -> str:
+        return f"InputContext({self._pipelines}, {self._id}, {self._replicas})"

@@ -1,0 +1,453 @@
+"""Strategies with one replica."""
+
+from __future__ import annotations
+
+import enum
+import weakref
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from penstock import config, nest
+from penstock._ops.reductions import reduce_mean, reduce_sum
+from penstock._runtime.arguments import integer
+from penstock._runtime.scope import device
+from penstock._values.variable import Variable, variable_creator_scope
+from penstock.distribute import _context
+from penstock.distribute._input import InputContext
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import IntLike, Nested, TensorLike
+    from penstock.data import Dataset
+    from penstock.distribute._input import InputOptions, RunOptions
+
+__all__ = ["MirroredStrategy", "OneDeviceStrategy", "ReduceOp", "Strategy", "StrategyExtended"]
+
+_R = TypeVar("_R")
+
+
+class ReduceOp(enum.Enum):
+    """How values of replicas are combined."""
+
+    SUM = "SUM"
+    MEAN = "MEAN"
+
+
+class StrategyExtended:
+    """What a strategy offers to those who write training loops and optimizers.
+
+    Args:
+        container_strategy: the strategy.
+
+    >>> import penstock as tf
+    >>> tf.distribute.get_strategy().extended.worker_devices
+    ('/device:CPU:0',)
+    """
+
+    def __init__(self, container_strategy: Strategy) -> None:
+        self._strategy = container_strategy
+        self._made: weakref.WeakValueDictionary[int, Variable] = weakref.WeakValueDictionary()
+
+    @property
+    def worker_devices(self) -> tuple[str, ...]:
+        """The devices that replicas run on."""
+        return self._strategy._devices()
+
+    @property
+    def parameter_devices(self) -> tuple[str, ...]:
+        """The devices that variables are on."""
+        return self.worker_devices
+
+    def variable_created_in_scope(self, v: Variable) -> bool:
+        """Tell whether a variable was made in the scope of the strategy.
+
+        Args:
+            v: a variable.
+
+        Returns:
+            Whether it is so; always for the default strategy.
+
+        >>> import penstock as tf
+        >>> strategy = tf.distribute.OneDeviceStrategy("/CPU:0")
+        >>> strategy.extended.variable_created_in_scope(tf.Variable(1))
+        False
+        """
+        return self._strategy is _context._plain() or self._made.get(id(v)) is v
+
+    def value_container(self, value: object) -> Any:
+        """Find what holds the value of a replica: with one replica, the value itself.
+
+        Args:
+            value: a value of a replica.
+
+        Returns:
+            The value.
+
+        >>> import penstock as tf
+        >>> tf.distribute.get_strategy().extended.value_container(3)
+        3
+        """
+        return value
+
+    @contextmanager
+    def colocate_vars_with(self, colocate_with_variable: Variable) -> Iterator[None]:
+        """Make a context in which variables are made where another one is: there is one place.
+
+        Args:
+            colocate_with_variable: a variable.
+
+        Returns:
+            A context.
+
+        >>> import penstock as tf
+        >>> with tf.distribute.get_strategy().extended.colocate_vars_with(tf.Variable(1)):
+        ...     pass
+        """
+        yield
+
+    def reduce_to(
+        self, reduce_op: ReduceOp | str, value: TensorLike, destinations: object, options: object = None
+    ) -> Any:
+        """Combine the values of all replicas.
+
+        Args:
+            reduce_op: how.
+            value: the values.
+            destinations: accepted; there is one place.
+            options: accepted and ignored.
+
+        Returns:
+            With one replica, its value.
+
+        Raises:
+            ValueError: for another `reduce_op`.
+
+        >>> import penstock as tf
+        >>> float(tf.distribute.get_strategy().extended.reduce_to("SUM", tf.constant(2.0), None))
+        2.0
+        """
+        _context._reduction(reduce_op)
+        return value
+
+    def batch_reduce_to(
+        self,
+        reduce_op: ReduceOp | str,
+        value_destination_pairs: Sequence[tuple[TensorLike, object]],
+        options: object = None,
+    ) -> list[Any]:
+        """Combine several values of all replicas.
+
+        Args:
+            reduce_op: how.
+            value_destination_pairs: the values, each with its place.
+            options: accepted and ignored.
+
+        Returns:
+            With one replica, its values.
+
+        Raises:
+            ValueError: for another `reduce_op`.
+
+        >>> import penstock as tf
+        >>> tf.distribute.get_strategy().extended.batch_reduce_to("SUM", [(1, None)])
+        [1]
+        """
+        _context._reduction(reduce_op)
+        return [value for value, _ in value_destination_pairs]
+
+    def update(
+        self,
+        var: Variable,
+        fn: Callable[..., _R],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        group: bool = True,
+    ) -> _R:
+        """Call a function that changes a variable, on every device that has a copy.
+
+        Args:
+            var: the variable.
+            fn: called with the variable and the arguments.
+            args: its further arguments.
+            kwargs: its keyword arguments.
+            group: accepted; there is one result.
+
+        Returns:
+            What it returns.
+
+        >>> import penstock as tf
+        >>> v = tf.Variable(1)
+        >>> tf.distribute.get_strategy().extended.update(v, lambda v, x: v.assign_add(x), args=(2,)).numpy()
+        np.int32(3)
+        """
+        return fn(var, *args, **(kwargs or {}))
+
+
+class Strategy:
+    """The base of strategies, and the class of the default one: one replica, on the devices there are.
+
+    Args:
+        extended: what it offers to those who write training loops.
+
+    >>> import penstock as tf
+    >>> strategy = tf.distribute.get_strategy()
+    >>> float(strategy.run(lambda x: x * 2, args=(tf.constant(3.0),)))
+    6.0
+    """
+
+    def __init__(self, extended: StrategyExtended) -> None:
+        self._extended = extended
+
+    @property
+    def extended(self) -> StrategyExtended:
+        """What it offers to those who write training loops and optimizers."""
+        return self._extended
+
+    @property
+    def num_replicas_in_sync(self) -> int:
+        """How many replicas there are: 1."""
+        return 1
+
+    @property
+    def cluster_resolver(self) -> None:
+        """None: there is no cluster."""
+        return None
+
+    def _devices(self) -> tuple[str, ...]:
+        return (config.list_logical_devices("CPU")[0].name,)
+
+    @contextmanager
+    def scope(self) -> Iterator[Strategy]:
+        """Make a context in which the strategy is in force, and variables are made for it.
+
+        Returns:
+            A context that gives the strategy.
+
+        Raises:
+            RuntimeError: within the scope of another strategy.
+
+        >>> import penstock as tf
+        >>> strategy = tf.distribute.OneDeviceStrategy("/CPU:0")
+        >>> with strategy.scope():
+        ...     tf.distribute.get_strategy() is strategy
+        True
+        """
+        current = _context.get_strategy()
+        if current is not self and current is not _context._plain():
+            raise RuntimeError("the scope of a strategy is entered within that of another one")
+
+        def made(create: Callable[..., Variable], **kwargs: Any) -> Variable:
+            variable = create(**kwargs)
+            self._extended._made[id(variable)] = variable
+            return variable
+
+        default = self is _context._plain()
+        with _context.entered(self, cross_replica=not default), device(self._devices()[0]):
+            if default:
+                yield self
+                return
+            with variable_creator_scope(made):
+                yield self
+
+    def run(
+        self,
+        fn: Callable[..., _R],
+        args: tuple[Any, ...] = (),
+        kwargs: dict[str, Any] | None = None,
+        options: RunOptions | None = None,
+    ) -> _R:
+        """Call a function in every replica, each with its part of the arguments.
+
+        Args:
+            fn: a function, often a step of a training loop.
+            args: its arguments.
+            kwargs: its keyword arguments.
+            options: accepted and ignored.
+
+        Returns:
+            What it returns.
+
+        Raises:
+            TypeError: for arguments that are no tuple or list.
+
+        >>> import penstock as tf
+        >>> float(tf.distribute.get_strategy().run(tf.square, args=(3.0,)))
+        9.0
+        """
+        if not isinstance(args, tuple | list):
+            raise TypeError(f"argument 'args' must be a tuple, got {args!r}")
+        with _context.entered(self, cross_replica=False), device(self._devices()[0]):
+            return fn(*args, **(kwargs or {}))
+
+    def reduce(self, reduce_op: ReduceOp | str, value: Nested[TensorLike], axis: IntLike | None) -> Any:
+        """Combine the values of all replicas, and their elements along a dimension.
+
+        Args:
+            reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or their names.
+            value: a nest of tensors.
+            axis: the dimension; None to combine replicas alone.
+
+        Returns:
+            The nest.
+
+        Raises:
+            ValueError: for another `reduce_op`.
+
+        >>> import penstock as tf
+        >>> float(tf.distribute.get_strategy().reduce("MEAN", [1.0, 3.0], axis=None)[1])
+        3.0
+        """
+        name = _context._reduction(reduce_op)
+        if axis is None:
+            return nest.map_structure(_context._tensor, value)
+        along = reduce_sum if name == "SUM" else reduce_mean
+        return nest.map_structure(lambda x: along(x, integer(axis, "axis")), value)
+
+    def gather(self, value: Nested[TensorLike], axis: IntLike) -> Any:
+        """Put the values of all replicas one behind the other.
+
+        Args:
+            value: a nest of tensors.
+            axis: the dimension along which they are joined.
+
+        Returns:
+            The nest.
+
+        >>> import penstock as tf
+        >>> tf.distribute.get_strategy().gather(tf.constant([1, 2]), axis=0).numpy().tolist()
+        [1, 2]
+        """
+        return nest.map_structure(_context._tensor, value)
+
+    def experimental_local_results(self, value: object) -> tuple[Any, ...]:
+        """List the values of the replicas of this process.
+
+        Args:
+            value: what `run` returned.
+
+        Returns:
+            A tuple: with one replica, of its value.
+
+        >>> import penstock as tf
+        >>> tf.distribute.get_strategy().experimental_local_results(3)
+        (3,)
+        """
+        return (value,)
+
+    def experimental_distribute_dataset(
+        self, dataset: Dataset[Any], options: InputOptions | None = None
+    ) -> Dataset[Any]:
+        """Divide the batches of a data set among the replicas.
+
+        Args:
+            dataset: a data set of batches.
+            options: accepted; with one replica nothing depends on it.
+
+        Returns:
+            With one replica, the data set.
+
+        >>> import penstock as tf
+        >>> batches = tf.data.Dataset.range(4).batch(2)
+        >>> [x.shape for x in tf.distribute.get_strategy().experimental_distribute_dataset(batches)]
+        [TensorShape([2]), TensorShape([2])]
+        """
+        return dataset
+
+    def distribute_datasets_from_function(
+        self, dataset_fn: Callable[[InputContext], Dataset[Any]], options: InputOptions | None = None
+    ) -> Dataset[Any]:
+        """Make the data set of each worker by a function.
+
+        Args:
+            dataset_fn: called with an `InputContext`; returns a data set of batches for one replica.
+            options: accepted; with one replica nothing depends on it.
+
+        Returns:
+            A data set.
+
+        >>> import penstock as tf
+        >>> def make(context):
+        ...     return tf.data.Dataset.range(4).batch(context.get_per_replica_batch_size(2))
+        >>> len(tf.distribute.get_strategy().distribute_datasets_from_function(make))
+        2
+        """
+        return dataset_fn(InputContext(1, 0, self.num_replicas_in_sync))
+
+    def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], _R]) -> _R:
+        """Make the value of each replica by a function.
+
+        Args:
+            value_fn: called with a context that has `replica_id_in_sync_group` and `num_replicas_in_sync`.
+
+        Returns:
+            With one replica, its value.
+
+        >>> import penstock as tf
+        >>> strategy = tf.distribute.get_strategy()
+        >>> strategy.experimental_distribute_values_from_function(lambda c: c.replica_id_in_sync_group)
+        0
+        """
+        return value_fn(_context.ReplicaContext(self, 0))
+
+
+class OneDeviceStrategy(Strategy):
+    """A strategy of one replica on one device.
+
+    Args:
+        device: the device, such as `"/GPU:0"`.
+
+    Raises:
+        ValueError: for something that names no device.
+
+    >>> import penstock as tf
+    >>> tf.distribute.OneDeviceStrategy("/CPU:0").extended.worker_devices
+    ('/CPU:0',)
+    """
+
+    def __init__(self, device: str) -> None:
+        _check_device(device)
+        self._device = device
+        super().__init__(StrategyExtended(self))
+
+    def _devices(self) -> tuple[str, ...]:
+        return (self._device,)
+
+
+class MirroredStrategy(Strategy):
+    """A strategy whose replicas have copies of all variables. In this release it has one replica.
+
+    Args:
+        devices: the devices, such as `["/GPU:0"]`; by default the first GPU, or the CPU.
+        cross_device_ops: accepted; with one device nothing is sent.
+
+    Raises:
+        ValueError: for several devices, or something that names no device.
+
+    >>> import penstock as tf
+    >>> strategy = tf.distribute.MirroredStrategy(["/CPU:0"])
+    >>> with strategy.scope():
+    ...     v = tf.Variable(1.0)
+    >>> strategy.num_replicas_in_sync, strategy.extended.variable_created_in_scope(v)
+    (1, True)
+    """
+
+    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: object = None) -> None:
+        if devices is None:
+            there = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")
+            devices = [there[0].name]
+        names = [devices] if isinstance(devices, str) else list(devices)
+        if len(names) != 1:
+            raise ValueError(
+                "argument 'devices' must name one device: several replicas in a process are not there yet"
+            )
+        _check_device(names[0])
+        self._device = names[0]
+        super().__init__(StrategyExtended(self))
+
+    def _devices(self) -> tuple[str, ...]:
+        return (self._device,)
+
+
+def _check_device(name: str) -> None:
+    """Raises ValueError for something that names no device."""
+    device(name)

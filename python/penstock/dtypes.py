@@ -1,0 +1,61 @@
+"""Element types, and conversions between them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from penstock._core import (
+    DType as DType,
+    bfloat16 as bfloat16,
+    bool as bool,
+    complex64 as complex64,
+    complex128 as complex128,
+    float16 as float16,
+    float32 as float32,
+    float64 as float64,
+    int8 as int8,
+    int16 as int16,
+    int32 as int32,
+    int64 as int64,
+    resource as resource,
+    string as string,
+    uint8 as uint8,
+    uint16 as uint16,
+    uint32 as uint32,
+    uint64 as uint64,
+    variant as variant,
+)
+from penstock._ops.casts import cast as cast, saturate_cast as saturate_cast
+from penstock._ops.complex_numbers import complex as complex
+
+__all__ = [
+    "DType",
+    "as_dtype",
+    "bfloat16",
+    "bool",
+    "cast",
+    "complex",
+    "complex64",
+    "complex128",
+    "double",
+    "float16",
+    "float32",
+    "float64",
+    "half",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "resource",
+    "saturate_cast",
+    "string",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "variant",
+]
+
+as_dtype = DType
+double: Final = float64
+half: Final = float16

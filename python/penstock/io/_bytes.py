@@ -1,0 +1,234 @@
+"""Tensors as bytes, and bytes as tensors."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import math as _math
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock import _core
+from penstock._runtime.host_calls import numpy_function, py_function
+from penstock._runtime.protos import TensorProto, array_of, tensor_proto
+from penstock._runtime.scope import scoped
+from penstock._types.specs import TensorSpec
+from penstock.errors import DataLossError, InvalidArgumentError
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, IntLike, TensorLike
+
+__all__ = ["decode_base64", "decode_raw", "encode_base64", "parse_tensor", "serialize_tensor"]
+
+
+@scoped
+def serialize_tensor(tensor: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Write a tensor as the bytes of a `TensorProto` message.
+
+    Args:
+        tensor: the tensor.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The bytes, a string scalar.
+
+    >>> import penstock as tf
+    >>> content = tf.io.serialize_tensor([1, 2])
+    >>> tf.io.parse_tensor(content, tf.int32).numpy()
+    array([1, 2], dtype=int32)
+    """
+
+    def written(value: _core.Tensor) -> bytes:
+        return tensor_proto(value).SerializeToString()
+
+    found: _core.Tensor = py_function(written, [_core._to_tensor(tensor)], TensorSpec([], _core.string))
+    return found
+
+
+@scoped
+def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None = None) -> _core.Tensor:
+    """Read a tensor from the bytes of a `TensorProto` message.
+
+    Args:
+        serialized: the bytes, a string scalar.
+        out_type: the dtype of the tensor.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The tensor, of a shape that the bytes say.
+
+    Raises:
+        InvalidArgumentError: where the bytes are no such message, or have another dtype.
+        ValueError: where `serialized` is no scalar.
+
+    >>> import penstock as tf
+    >>> tf.io.parse_tensor(tf.io.serialize_tensor(1.5), tf.float32).numpy()
+    np.float32(1.5)
+    """
+    dtype = _core.DType(out_type)
+    content = _core._to_tensor(serialized, dtype=_core.string)
+    if content.shape.rank not in (0, None):
+        raise ValueError(f"argument 'serialized' must be a scalar, got shape {content.shape}")
+
+    def read(value: _core.Tensor) -> _core.Tensor:
+        try:
+            proto = TensorProto.FromString(value.numpy())
+            array, kept = array_of(proto)
+        except (DataLossError, ValueError) as error:
+            raise InvalidArgumentError(f"argument 'serialized' is no tensor: {error}") from None
+        if kept != dtype.name:
+            raise InvalidArgumentError(f"argument 'serialized' has dtype {kept}, 'out_type' is {dtype.name}")
+        return _core._to_tensor(array, dtype=dtype)
+
+    found: _core.Tensor = py_function(read, [content], TensorSpec(None, dtype))
+    return found
+
+
+@scoped
+def decode_raw(
+    input_bytes: TensorLike,
+    out_type: DTypeLike,
+    little_endian: bool = True,
+    fixed_length: IntLike | None = None,
+    name: str | None = None,
+) -> _core.Tensor:
+    """Read the bytes of strings as numbers.
+
+    Args:
+        input_bytes: strings of one length.
+        out_type: the dtype of the numbers.
+        little_endian: whether the lowest byte of a number comes first.
+        fixed_length: how many bytes of each string are read; shorter ones go on with zeros. All by default.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The numbers of each string in a new last dimension.
+
+    Raises:
+        InvalidArgumentError: where lengths differ, or are no multiples of the dtype's.
+        ValueError: for a dtype that is not of numbers.
+
+    >>> import penstock as tf
+    >>> tf.io.decode_raw(["ab", "cd"], tf.uint8).numpy().tolist()
+    [[97, 98], [99, 100]]
+    """
+    dtype = _core.DType(out_type)
+    if not (dtype.is_numeric or dtype.is_bool):
+        raise ValueError(f"argument 'out_type' must be a dtype of numbers, got {dtype.name}")
+    length = None if fixed_length is None else int(fixed_length)
+    if length is not None and (length <= 0 or length % dtype.size):
+        raise InvalidArgumentError(
+            f"argument 'fixed_length' must be a positive multiple of {dtype.size}, got {length}"
+        )
+    strings = _core._to_tensor(input_bytes, dtype=_core.string)
+
+    def read(value: Any) -> Any:
+        import numpy as np  # start-up does without it
+
+        texts = [value] if isinstance(value, bytes) else np.asarray(value, object).ravel().tolist()
+        if length is not None:
+            texts = [text[:length].ljust(length, b"\0") for text in texts]
+        sizes = {len(text) for text in texts} or {0}
+        if len(sizes) > 1:
+            raise InvalidArgumentError(
+                f"argument 'input_bytes' has strings of {len(sizes)} lengths, not of one"
+            )
+        size = sizes.pop()
+        if size % dtype.size:
+            raise InvalidArgumentError(
+                f"argument 'input_bytes' has strings of {size} bytes, which is no multiple of {dtype.size}"
+            )
+        numbers = np.frombuffer(b"".join(texts), dtype.as_numpy_dtype)
+        if little_endian != (sys.byteorder == "little"):
+            numbers = numbers.byteswap()
+        return numbers.reshape([*np.shape(value), size // dtype.size])
+
+    rank = strings.shape.rank
+    shape = None if rank is None else [*strings.shape, None if length is None else length // dtype.size]
+    found: _core.Tensor = numpy_function(read, [strings], TensorSpec(shape, dtype), stateful=False)
+    return found
+
+
+def _each(function: Callable[[bytes], bytes], strings: Any, argument: str) -> _core.Tensor:
+    """The results of a function on every string."""
+    given = _core._to_tensor(strings)
+    if given.dtype != _core.string:
+        raise TypeError(f"argument '{argument}' must be of dtype string, got {given.dtype.name}")
+
+    def mapped(value: Any) -> Any:
+        import numpy as np  # start-up does without it
+
+        if isinstance(value, bytes):
+            return function(value)
+        result = np.empty(_math.prod(value.shape), object)
+        result[:] = [function(text) for text in value.ravel().tolist()]
+        return result.reshape(value.shape)
+
+    found: _core.Tensor = numpy_function(
+        mapped, [given], TensorSpec(given.shape, _core.string), stateful=False
+    )
+    return found
+
+
+@scoped
+def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None) -> _core.Tensor:
+    """Write strings in the characters of base64 that URLs may have.
+
+    Args:
+        input: the strings.
+        pad: whether `=` fills the last group of four.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        Strings of the same shape.
+
+    Raises:
+        TypeError: where `input` has no strings.
+
+    >>> import penstock as tf
+    >>> tf.io.encode_base64("a").numpy()
+    b'YQ'
+    """
+
+    def encoded(text: bytes) -> bytes:
+        content = base64.urlsafe_b64encode(text)
+        return content if pad else content.rstrip(b"=")
+
+    return _each(encoded, input, "input")
+
+
+@scoped
+def decode_base64(input: TensorLike, name: str | None = None) -> _core.Tensor:
+    """Read strings from base64 with the characters that URLs may have.
+
+    Args:
+        input: the strings, with or without `=` at the end.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        Strings of the same shape.
+
+    Raises:
+        InvalidArgumentError: where one is no base64.
+        TypeError: where `input` has no strings.
+
+    >>> import penstock as tf
+    >>> tf.io.decode_base64("YQ").numpy()
+    b'a'
+    """
+
+    def decoded(text: bytes) -> bytes:
+        bare = text.rstrip(b"=")
+        filled = bare + b"=" * (-len(bare) % 4)
+        try:
+            if text not in (bare, filled) or b"+" in text or b"/" in text:
+                raise binascii.Error("it has a character that does not belong there")
+            return base64.b64decode(filled.translate(_FROM_URLS), validate=True)
+        except binascii.Error as error:
+            raise InvalidArgumentError(f"argument 'input' has a string that is no base64: {error}") from None
+
+    return _each(decoded, input, "input")
+
+
+_FROM_URLS = bytes.maketrans(b"-_", b"+/")
