@@ -1,4 +1,4 @@
-# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, .venv-onnx, target, dist.
+# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, .venv-onnx, .venv-libraries, target, dist.
 # Stamp files make a second run quick, and able to run without a network.
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -18,6 +18,8 @@ EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
 KERAS := .venv-keras
 ONNX := .venv-onnx
+LIBRARIES := .venv-libraries
+LIBRARIES_STAMP := $(LIBRARIES)/.stamp-requirements
 KERAS_STAMP := $(KERAS)/.stamp-requirements
 ONNX_STAMP := $(ONNX)/.stamp-requirements
 
@@ -26,7 +28,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo gpu-programs gpu-check test test-rust test-python test-keras test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -62,6 +64,12 @@ $(KERAS_STAMP): requirements/dev.txt requirements/keras.txt
 	$(KERAS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/dev.txt -r requirements/keras.txt
 	@touch $@
 
+$(LIBRARIES_STAMP): requirements/dev.txt requirements/libraries.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(LIBRARIES)/bin/python || "$(PYTHON)" -m venv $(LIBRARIES)
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt -r requirements/libraries.txt
+	@touch $@
+
 $(ONNX_STAMP): requirements/onnx.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(ONNX)/bin/python || "$(PYTHON)" -m venv $(ONNX)
@@ -87,7 +95,7 @@ demo: $(EXT_STAMP) ## build, then train on handwritten digits, by hand and with 
 test: test-rust test-python ## every test: Rust, Python, doctests
 
 test-rust: $(NVRTC_STAMP)
-	$(CARGO) test $(CARGO_FLAGS)
+	$(CARGO) test --no-fail-fast $(CARGO_FLAGS)
 
 test-python: $(EXT_STAMP)
 	$(PY) -m pytest
@@ -104,6 +112,9 @@ fuzz-formats: $(EXT_STAMP) ## a hundred thousand damaged files of each format th
 
 test-keras: $(EXT_STAMP) $(KERAS_STAMP) ## the tests that Keras's wheel ships, some 15 minutes (KERAS_TESTS="ops/nn_test.py")
 	PYTHONPATH=python $(KERAS)/bin/python tests/keras_suite/run.py -q $(KERAS_TESTS)
+
+test-libraries: $(EXT_STAMP) $(LIBRARIES_STAMP) ## libraries written for TensorFlow, by their own tests (LIBRARY_SUITES="sonnet")
+	PYTHONPATH=python $(LIBRARIES)/bin/python tests/libraries/run.py $(if $(LIBRARY_SUITES),$(LIBRARY_SUITES),--write)
 
 test-features: ## the tests of programs without the features of Cargo
 	$(CARGO) test $(CARGO_FLAGS) -p penstock-engine --no-default-features --test features

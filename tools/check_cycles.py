@@ -1,7 +1,7 @@
 """Checks that few files of a crate depend on each other in a circle: `python tools/check_cycles.py`.
 
-Files that need each other have to be read together. No more than `LIMIT` of a crate may: those in `KNOWN`
-have more, and may only become fewer. A file depends on another one where it names a path into it.
+Files that need each other have to be read together. No more than `LIMIT` of a crate may. A file depends on
+another one where it names a path into it.
 """
 
 import re
@@ -12,7 +12,6 @@ from typing import Final
 
 CRATES: Final = Path(__file__).resolve().parent.parent / "crates"
 LIMIT: Final = 4
-KNOWN: Final = {"penstock-python": 21}
 
 Module = tuple[str, ...]
 Graph = dict[Module, set[Module]]
@@ -90,14 +89,10 @@ def main() -> int:
     wrong = 0
     for crate in sorted(path for path in CRATES.iterdir() if (path / "src").is_dir()):
         largest = max(circles(graph_of(crate)), key=len, default=set())
-        limit = KNOWN.get(crate.name, LIMIT)
-        if len(largest) > limit:
+        if len(largest) > LIMIT:
             wrong = 1
             names = ", ".join(sorted("/".join(module) or "lib" for module in largest))
-            print(f"{crate.name}: {len(largest)} files need each other, {limit} may: {names}")
-        elif len(largest) < limit and crate.name in KNOWN:
-            wrong = 1
-            print(f"{crate.name}: {len(largest)} files need each other; KNOWN says {limit}, lower it")
+            print(f"{crate.name}: {len(largest)} files need each other, {LIMIT} may: {names}")
     return wrong
 
 

@@ -21,6 +21,7 @@ ROOMS: Final = (
     ("_values",),
     ("_ops",),
     (
+        "audio",
         "debugging",
         "bitwise",
         "ragged",
@@ -42,13 +43,28 @@ ROOMS: Final = (
     ("_autodiff",),
     ("autodiff", "autograph"),
     ("_function",),
-    ("types", "experimental", "test", "data", "compat", "array_api", "lookup", "io", "summary", "image"),
+    (
+        "types",
+        "experimental",
+        "test",
+        "data",
+        "compat",
+        "array_api",
+        "lookup",
+        "io",
+        "summary",
+        "image",
+        "quantization",
+        "queue",
+    ),
     ("distribute", "_saving"),
     ("saved_model", "train", "convert", "onnx"),
+    ("feature_column",),
     ("_keras_hook",),
     ("keras",),
     ("_hooks",),
     ("penstock",),
+    ("as_tensorflow",),
 )
 LEVELS: Final = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 

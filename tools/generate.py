@@ -20,6 +20,7 @@ from pathlib import Path
 import array_elementwise
 import elementwise
 import rust_operators
+import tensorflow_inside
 from penstock import _core, api_report
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -29,6 +30,9 @@ Family = tuple[str, list[str]]
 
 # The page that ends with the report of symbols, and what stands before it.
 SYMBOLS = ROOT / "docs" / "tensorflow.md"
+# Pages with a part that is written here.
+LIBRARIES = ROOT / "docs" / "libraries.md"
+SAVING = ROOT / "docs" / "saving.md"
 SYMBOLS_MARK = "<!-- Below: written by tools/generate.py. -->\n"
 
 # What an attribute of a kind may be.
@@ -53,10 +57,16 @@ RESULTS = {
     ),
     **dict.fromkeys(("list_pop", "list_take", "table_export"), "tuple[Tensor, Tensor]"),
     **dict.fromkeys(("string_bytes_split", "string_split", "unicode_decode"), "tuple[Tensor, Tensor]"),
+    "unicode_decode_with_offsets": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys(
         ("eig", "log_matrix_determinant", "lu", "qr", "qr_full", "self_adjoint_eig"), "tuple[Tensor, Tensor]"
     ),
     **dict.fromkeys(("svd", "svd_full"), "tuple[Tensor, Tensor, Tensor]"),
+    **dict.fromkeys(("decode_wav", "non_max_suppression_overlaps"), "tuple[Tensor, Tensor]"),
+    **dict.fromkeys(
+        ("non_max_suppression", "stateless_sample_distorted_bounding_box"), "tuple[Tensor, Tensor, Tensor]"
+    ),
+    **dict.fromkeys(("decode_csv", "example_features"), "_Tensors"),
     "unique": "tuple[Tensor, Tensor, Tensor]",
     **dict.fromkeys(("barrier", "concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "native", "host_call", "switch", "while"), "_Tensors | None"),
@@ -275,6 +285,19 @@ def symbols(page: str) -> str:
     return f"{head}{mark}\n{api_report.as_markdown(api_report.coverage())}\n"
 
 
+def between(page: str, begin: str, end: str, text: str) -> str:
+    """The text of a page with what stands between two marks replaced."""
+    before, after = page[: page.index(begin)], page[page.index(end) :]
+    return f"{before}{begin}\n\n{text}\n\n{after}"
+
+
+def unwritten(families: Sequence[Family]) -> str:
+    """The operators of which no SavedModel for TensorFlow can be written."""
+    known = set(_core._tensorflow_operators())
+    names = sorted(name for _, members in families for name in members if name not in known)
+    return ", ".join(f"`{name}`" for name in names) + "."
+
+
 def generated() -> dict[Path, str]:
     """The text of each generated file.
 
@@ -290,6 +313,18 @@ def generated() -> dict[Path, str]:
         ROOT / "python" / "penstock" / "array_api" / "_elementwise.py": array_elementwise.module(),
         ROOT / "docs" / "ops.md": table(ops, families),
         SYMBOLS: symbols(SYMBOLS.read_text(encoding="utf-8")),
+        LIBRARIES: between(
+            LIBRARIES.read_text(encoding="utf-8"),
+            "<!-- inside:begin -->",
+            "<!-- inside:end -->",
+            tensorflow_inside.table(),
+        ),
+        SAVING: between(
+            SAVING.read_text(encoding="utf-8"),
+            "<!-- unwritten:begin -->",
+            "<!-- unwritten:end -->",
+            unwritten(families),
+        ),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
     }
 

@@ -16,7 +16,7 @@ ROOT = Path(__file__).resolve().parent.parent
 LIMIT = 10_000_000
 
 # What is built: the features, one set a line of the table.
-SETS = ("", "jit", "linalg", "fourier", "text", "onnx", "fourier,jit,linalg,onnx,text")
+SETS = ("", "jit", "linalg", "fourier", "images", "text", "onnx", "fourier,images,jit,linalg,onnx,text")
 
 
 def size(features: str) -> int:

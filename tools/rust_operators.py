@@ -38,7 +38,7 @@ HEADER = """\
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, Result};
+use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, HostRef, OpDef, Type, Value};
 use smallvec::SmallVec;
 
@@ -114,7 +114,8 @@ def statics(names: Iterable[str]) -> dict[str, str]:
     texts = {path.stem: path.read_text(encoding="utf-8") for path in sorted(SOURCES.glob("*.rs"))}
     for name in names:
         # Most statics are written out; those of a table are rows, the static before the name.
-        written, row = rf'\bstatic (\w+): OpDef = OpDef \{{\s*name: "{name}"', rf'\b([A-Z]\w+)[ ,:(]+"{name}"'
+        written = rf'\bstatic (\w+): OpDef = (?:OpDef \{{\s*name: |\w+\(\s*)"{name}"'
+        row = rf'\b([A-Z]\w+)[ ,:(]+"{name}"'
         for declared in (written, row):
             matches = [(module, re.findall(declared, text)) for module, text in texts.items()]
             if places := sorted({f"{module}::{static}" for module, found in matches for static in found}):
@@ -170,6 +171,7 @@ RUST_DTYPES = {
     "int32": "I32",
     "int64": "I64",
     "float32": "F32",
+    "uint8": "U8",
     "float64": "F64",
 }
 

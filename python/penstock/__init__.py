@@ -136,6 +136,7 @@ from penstock._runtime.public_names import publish as _publish, settle as _settl
 from penstock._runtime.scope import (
     device as device,
     executing_eagerly as executing_eagerly,
+    get_current_name_scope as get_current_name_scope,
     get_static_value as get_static_value,
     inside_function as inside_function,
     is_symbolic_tensor as is_symbolic_tensor,
@@ -250,6 +251,9 @@ complex64, complex128 = _core.complex64, _core.complex128
 string = _core.string
 variant = _core.variant
 resource = _core.resource
+# Quantized types are the integers that they are made of.
+qint8, qint16, qint32 = int8, int16, int32
+quint8, quint16 = uint8, uint16
 newaxis = None
 
 __version__ = _core.__version__
@@ -257,6 +261,8 @@ __version__ = _core.__version__
 # Namespaces that are imported when they are first used, and names that live in one of them.
 _NAMESPACES = {
     "array_api",
+    "as_tensorflow",
+    "audio",
     "autograph",
     "bitwise",
     "compat",
@@ -266,6 +272,7 @@ _NAMESPACES = {
     "distribute",
     "dtypes",
     "experimental",
+    "feature_column",
     "image",
     "initializers",
     "io",
@@ -273,6 +280,8 @@ _NAMESPACES = {
     "nn",
     "onnx",
     "optimizers",
+    "quantization",
+    "queue",
     "ragged",
     "random",
     "saved_model",
@@ -316,6 +325,10 @@ _ELSEWHERE = {
     "make_ndarray": "_ops.tensor_protos",
     "make_tensor_proto": "_ops.tensor_protos",
     "ones_initializer": "initializers",
+    "ragged_fill_empty_rows": "_ops.ragged_fill",
+    "ragged_fill_empty_rows_grad": "_ops.ragged_fill",
+    "random_index_shuffle": "_ops.random_more",
+    "edit_distance": "_ops.sparse_distance",
     "parallel_stack": "_ops.layouts",
     "random_normal_initializer": "initializers",
     "random_uniform_initializer": "initializers",
@@ -330,6 +343,8 @@ _ELSEWHERE = {
 if _typing.TYPE_CHECKING:
     from penstock import (
         array_api as array_api,
+        as_tensorflow as as_tensorflow,
+        audio as audio,
         autograph as autograph,
         bitwise as bitwise,
         compat as compat,
@@ -339,6 +354,7 @@ if _typing.TYPE_CHECKING:
         distribute as distribute,
         dtypes as dtypes,
         experimental as experimental,
+        feature_column as feature_column,
         image as image,
         initializers as initializers,
         io as io,
@@ -347,6 +363,8 @@ if _typing.TYPE_CHECKING:
         nn as nn,
         onnx as onnx,
         optimizers as optimizers,
+        quantization as quantization,
+        queue as queue,
         ragged as ragged,
         random as random,
         saved_model as saved_model,
@@ -369,11 +387,17 @@ if _typing.TYPE_CHECKING:
         unravel_index as unravel_index,
     )
     from penstock._ops.matrix_functions import matrix_square_root as matrix_square_root
+    from penstock._ops.ragged_fill import (
+        ragged_fill_empty_rows as ragged_fill_empty_rows,
+        ragged_fill_empty_rows_grad as ragged_fill_empty_rows_grad,
+    )
+    from penstock._ops.random_more import random_index_shuffle as random_index_shuffle
     from penstock._ops.space_batch import (
         batch_to_space as batch_to_space,
         space_to_batch as space_to_batch,
         space_to_batch_nd as space_to_batch_nd,
     )
+    from penstock._ops.sparse_distance import edit_distance as edit_distance
     from penstock._ops.tensor_protos import (
         make_ndarray as make_ndarray,
         make_tensor_proto as make_tensor_proto,

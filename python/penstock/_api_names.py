@@ -17,6 +17,7 @@ _CLUSTER: Final = "TensorFlow's own cluster runtime, which gRPC servers and thei
 _LITE: Final = "TensorFlow Lite, a package of its own (LiteRT)"
 _MLIR: Final = "internals of TensorFlow's compiler"
 _PARAMETER_SERVERS: Final = "variables on parameter servers of TensorFlow's cluster runtime"
+_QUANTIZER: Final = "the quantizer of SavedModels that TensorFlow's compiler is, and its protos"
 _TPU: Final = "for TPUs, which the engine does not run on"
 _XLA: Final = "for XLA; the engine compiles by itself"
 
@@ -49,6 +50,7 @@ NOT_APPLICABLE: Final[dict[str, str]] = {
     "mlir": _MLIR,
     "profiler.experimental.client": "a client of TensorFlow's profiler server",
     "profiler.experimental.server": "a server in TensorFlow's own protocol",
+    "quantization.experimental": _QUANTIZER,
     "test.create_local_cluster": _CLUSTER,
     "test.with_eager_op_as_function": "TensorFlow's own tests of a runtime that it no longer has",
     "tpu": _TPU,

@@ -1,4 +1,9 @@
-"""`python -m penstock.convert SAVED_MODEL OUT`: a SavedModel of TensorFlow as a program of this engine."""
+"""`python -m penstock.convert SOURCE OUT`: models of one format as those of another.
+
+SOURCE is a SavedModel of TensorFlow, a directory of `tf.saved_model.save`, a program (`.penstock`) or a model
+of ONNX (`.onnx`). OUT is a directory or a `.penstock`, or a `.onnx`; with `--to tensorflow` it is a directory
+that TensorFlow loads.
+"""
 
 from __future__ import annotations
 
@@ -10,17 +15,34 @@ from pathlib import Path
 
 from penstock import _core, errors
 from penstock._runtime.public_names import publish as _publish
+from penstock._saving import onnx_export, onnx_model
 from penstock._saving.save import ASSETS, FILE
 
 __all__ = ["convert", "main"]
 
 
-def convert(source: str | Path, target: str | Path) -> dict[str, str]:
-    """Convert a SavedModel of TensorFlow to a program, as `tf.saved_model.save` writes it.
+def _read(source: Path) -> tuple[_core.Program, dict[str, str]]:
+    """The program of a file or directory, and the functions that were left out."""
+    if source.suffix == ".onnx":
+        program: _core.Program = onnx_model.load(source).program()
+        return program, {}
+    if source.is_dir() and (source / FILE).exists():
+        return _core.Program.load(source / FILE), {}
+    if source.suffix == Path(FILE).suffix:
+        return _core.Program.load(source), {}
+    program, refused = _core.Program._of_tensorflow(source)
+    return program, dict(refused)
+
+
+def convert(source: str | Path, target: str | Path, to: str | None = None) -> dict[str, str]:
+    """Convert a model to another format.
 
     Args:
-        source: the directory that TensorFlow has written.
-        target: the directory to write, or a file whose name ends with `.penstock`, which has no assets.
+        source: the directory of a SavedModel, of TensorFlow or of `tf.saved_model.save`; or a file whose name
+            ends with `.penstock` or `.onnx`.
+        target: the directory to write, a file whose name ends with `.penstock`, which has no assets, or one
+            whose name ends with `.onnx`, which holds the default signature.
+        to: `"tensorflow"` for a directory that TensorFlow loads; None for what the name of `target` says.
 
     Returns:
         The functions that were left out, with what they need that there is not here.
@@ -28,25 +50,45 @@ def convert(source: str | Path, target: str | Path) -> dict[str, str]:
     Raises:
         NotFoundError: where there is no SavedModel.
         InvalidArgumentError: for one that is damaged.
+        UnimplementedError: for what the other format does not have, all of which it names.
+        ValueError: for another `to`.
 
+    >>> import os, tempfile
+    >>> import penstock as tf
     >>> from penstock.convert import convert
-    >>> convert("nowhere", "out")
-    Traceback (most recent call last):
-    penstock.errors.NotFoundError: nowhere: there is no SavedModel
+    >>> folder = tempfile.mkdtemp()
+    >>> model, program = os.path.join(folder, "relu.onnx"), os.path.join(folder, "relu.penstock")
+    >>> tf.onnx.save(tf.nn.relu, model, [tf.TensorSpec([None])])
+    >>> convert(model, program)
+    {}
+    >>> convert(program, os.path.join(folder, "relu"), to="tensorflow")
+    {}
+    >>> serve = tf.saved_model.load(os.path.join(folder, "relu")).signatures["serving_default"]
+    >>> list(serve(tf.constant([-1.0, 2.0])).values())[0].numpy()
+    array([0., 2.], dtype=float32)
     """
     source, target = Path(source), Path(target)
-    program, refused = _core.Program._of_tensorflow(source)
-    if target.suffix == Path(FILE).suffix:
+    if to not in (None, "tensorflow"):
+        raise ValueError(f"argument 'to' must be 'tensorflow' or None, got {to!r}")
+    program, refused = _read(source)
+    if to is None and target.suffix == Path(FILE).suffix:
         program.save(target)
-        return dict(refused)
+        return refused
+    if to is None and target.suffix == ".onnx":
+        onnx_export.save(program, target)
+        return refused
     target.mkdir(parents=True, exist_ok=True)
     assets = [file for file in (source / ASSETS).glob("*") if file.is_file()]
     if assets:
         (target / ASSETS).mkdir(exist_ok=True)
     for file in assets:
         shutil.copyfile(file, target / ASSETS / file.name)
-    program.save(target / FILE)
-    return dict(refused)
+    if to == "tensorflow":
+        program._save_tensorflow(target)
+        (target / FILE).unlink(missing_ok=True)
+    else:
+        program.save(target / FILE)
+    return refused
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -58,14 +100,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, or 1 where nothing was read, or a function was left out without `--partial`.
     """
-    parser = argparse.ArgumentParser("python -m penstock.convert", description=__doc__)
-    parser.add_argument("source", metavar="SAVED_MODEL", help="the directory that TensorFlow has written")
-    parser.add_argument("target", metavar="OUT", help="the directory, or the file *.penstock, to write")
+    parser = argparse.ArgumentParser(
+        "python -m penstock.convert",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument(
+        "source", metavar="SOURCE", help="the directory, or the file *.penstock or *.onnx, to read"
+    )
+    parser.add_argument(
+        "target", metavar="OUT", help="the directory, or the file *.penstock or *.onnx, to write"
+    )
+    parser.add_argument("--to", choices=["tensorflow"], help="write a directory that TensorFlow loads")
     parser.add_argument("--partial", action="store_true", help="succeed where functions are left out")
     given = parser.parse_args(arguments)
     try:
-        refused = convert(given.source, given.target)
-    except (errors.OpError, OSError) as error:
+        refused = convert(given.source, given.target, given.to)
+    except (errors.OpError, OSError, ValueError) as error:
         print(f"{parser.prog}: {error}", file=sys.stderr)
         return 1
     for name, reason in refused.items():

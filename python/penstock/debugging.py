@@ -7,6 +7,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, named
+from penstock._runtime.debug_switches import (
+    disable_traceback_filtering as disable_traceback_filtering,
+    enable_traceback_filtering as enable_traceback_filtering,
+    get_log_device_placement as get_log_device_placement,
+    is_traceback_filtering_enabled as is_traceback_filtering_enabled,
+    set_log_device_placement as set_log_device_placement,
+)
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.print import Assert as Assert, check as _check
 from penstock._runtime.public_names import publish as _publish
@@ -32,6 +39,7 @@ __all__ = [
     "assert_non_positive",
     "assert_none_equal",
     "assert_positive",
+    "assert_proper_iterable",
     "assert_rank",
     "assert_rank_at_least",
     "assert_rank_in",
@@ -44,8 +52,10 @@ __all__ = [
     "disable_traceback_filtering",
     "enable_check_numerics",
     "enable_traceback_filtering",
+    "get_log_device_placement",
     "is_numeric_tensor",
     "is_traceback_filtering_enabled",
+    "set_log_device_placement",
 ]
 
 
@@ -724,45 +734,25 @@ def disable_check_numerics() -> None:
 
 # --- tracebacks ---
 
-_filtering = True
 
+def assert_proper_iterable(values: object) -> None:
+    """Check that a value is a container of several, rather than a single one that Python can go through.
 
-def enable_traceback_filtering() -> None:
-    """Ask for tracebacks without the frames of AutoGraph and of the Python layer.
+    Args:
+        values: a list, a tuple, a dict or another iterable.
 
-    >>> import penstock as tf
-    >>> tf.debugging.enable_traceback_filtering()
-    >>> tf.debugging.is_traceback_filtering_enabled()
-    True
-    """
-    global _filtering
-    _filtering = True
-
-
-def disable_traceback_filtering() -> None:
-    """Ask for tracebacks with the frames of the Python layer, as they are.
+    Raises:
+        TypeError: for a tensor, an array, a text, or what is no iterable.
 
     >>> import penstock as tf
-    >>> tf.debugging.disable_traceback_filtering()
-    >>> tf.debugging.is_traceback_filtering_enabled()
-    False
-    >>> tf.debugging.enable_traceback_filtering()
+    >>> tf.debugging.assert_proper_iterable([tf.constant(1), tf.constant(2)])
+    >>> tf.debugging.assert_proper_iterable("ab")
+    Traceback (most recent call last):
+    TypeError: argument 'values' must be a container of several values, got 'ab'
     """
-    global _filtering
-    _filtering = False
-
-
-def is_traceback_filtering_enabled() -> bool:
-    """Tell whether tracebacks were asked for without the frames of the Python layer.
-
-    Returns:
-        What was asked for last; true at first.
-
-    >>> import penstock as tf
-    >>> tf.debugging.is_traceback_filtering_enabled()
-    True
-    """
-    return _filtering
+    single = isinstance(values, _core.Tensor | _core._Variable | str | bytes) or hasattr(values, "_type_spec")
+    if single or hasattr(values, "__array__") or not isinstance(values, Iterable):
+        raise TypeError(f"argument 'values' must be a container of several values, got {values!r}")
 
 
 _publish(__name__)

@@ -29,6 +29,7 @@ from penstock._ops.casts import cast as cast, saturate_cast as saturate_cast
 from penstock._ops.complex_numbers import complex as complex
 
 __all__ = [
+    "QUANTIZED_DTYPES",
     "DType",
     "as_dtype",
     "bfloat16",
@@ -46,6 +47,11 @@ __all__ = [
     "int16",
     "int32",
     "int64",
+    "qint8",
+    "qint16",
+    "qint32",
+    "quint8",
+    "quint16",
     "resource",
     "saturate_cast",
     "string",
@@ -59,3 +65,10 @@ __all__ = [
 as_dtype = DType
 double: Final = float64
 half: Final = float16
+# Quantized types are the integers that they are made of; none is one that only quantized tensors have.
+qint8: Final = int8
+qint16: Final = int16
+qint32: Final = int32
+quint8: Final = uint8
+quint16: Final = uint16
+QUANTIZED_DTYPES: Final[frozenset[DType]] = frozenset()

@@ -3153,6 +3153,447 @@ def string_to_hash_bucket_strong(
         x: string.
     """
 
+# --- words ---
+
+def unicode_decode_with_offsets(
+    x: _TensorLike,
+    *,
+    input_encoding: str = "UTF-8",
+    errors: str = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The code points of each string, `i32`, the place of the first byte of each in its string, `i64`, and
+    the splits between the rows of code points, `i64`.
+
+    The attributes are those of `unicode_decode`.
+
+    Dtypes:
+        x: string.
+    """
+
+def unicode_script(x: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The script of each code point by the number that ICU gives it, `i32`: 0 for what many scripts share, 25
+    for Latin, 103 for a code point of none; -1 for a number that is no code point.
+
+    Dtypes:
+        x: int32.
+    """
+
+def string_unsorted_segment_join(
+    data: _TensorLike,
+    segment_ids: _TensorLike,
+    num_segments: _TensorLike,
+    *,
+    separator: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The strings of `data` that have the same `segment_ids` joined in their order, with `separator` between
+    them; the empty string where there are none.
+
+    The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place.
+    Negative ids drop their strings. Raises InvalidArgument for an id not below `num_segments`.
+
+    Dtypes:
+        data: string.
+        segment_ids: int32, int64.
+        num_segments: int32, int64.
+    """
+
+def string_to_hash_bucket(x: _TensorLike, *, num_buckets: int, name: str | None = None) -> Tensor:
+    """The hash of each string modulo `num_buckets`, `i64`.
+
+    The hash is MurmurHash64A. For files that last, `string_to_hash_bucket_fast` is the one to take.
+
+    Dtypes:
+        x: string.
+    """
+
+def edit_distance(
+    hypothesis: _TensorLike,
+    hypothesis_splits: _TensorLike,
+    truth: _TensorLike,
+    truth_splits: _TensorLike,
+    *,
+    normalize: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """How many insertions, deletions and replacements of one element make each row of `truth` of the row of
+    `hypothesis` with the same number, `f32`.
+
+    Row `i` of each is what stands from its splits' element `i` up to the next. Where `normalize`, the
+    distance is divided by the length of the row of `truth`: infinite where that row alone is empty, 0 where
+    both are. Raises InvalidArgument for splits that are not in order.
+
+    Dtypes:
+        hypothesis: int64.
+        hypothesis_splits: int64.
+        truth: int64.
+        truth_splits: int64.
+    """
+
+# --- images ---
+
+def decode_png(
+    contents: _TensorLike, *, channels: int = 0, dtype: _DTypeLike = "uint8", name: str | None = None
+) -> Tensor:
+    """The image in `contents`, a PNG, a JPEG or a GIF of one frame, of shape `[height, width, channels]`.
+
+    `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours and opacity;
+    `dtype` is `u8` or `u16`.
+
+    Errors: `InvalidArgument` for contents that are damaged or no such image.
+
+    Dtypes:
+        contents: string.
+    """
+
+def decode_jpeg(
+    contents: _TensorLike,
+    *,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1.0,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The image in `contents`, a JPEG, a PNG or a GIF of one frame, `u8` of shape `[height, width,
+    channels]`.
+
+    `channels` is 0 for as many as the image has, 1 for grey, 3 for colours. A JPEG is made smaller by
+    `ratio`, 1, 2, 4 or 8, and where `try_recover_truncated` what is missing at its end is filled up.
+    `fancy_upscaling`, `acceptable_fraction` and `dct_method` are accepted and change nothing.
+
+    Errors: `InvalidArgument` for contents that are damaged or no such image.
+
+    Dtypes:
+        contents: string.
+    """
+
+def decode_and_crop_jpeg(
+    contents: _TensorLike,
+    crop_window: _TensorLike,
+    *,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1.0,
+    dct_method: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A part of the JPEG in `contents`, `u8` of shape `[height, width, channels]`.
+
+    `crop_window` holds its top, left edge, height and width, in the pixels of the image made smaller by
+    `ratio`. Attributes are those of `decode_jpeg`.
+
+    Errors: `InvalidArgument` for contents that are damaged or no JPEG, and a window that reaches beyond the
+    image.
+
+    Dtypes:
+        contents: string.
+        crop_window: int32, int64.
+    """
+
+def decode_gif(contents: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The frames in `contents`, a GIF, a PNG or a JPEG, `u8` of shape `[frames, height, width, 3]`.
+
+    Where a frame does not reach, or is transparent, the frame before is seen, and black before the first.
+
+    Errors: `InvalidArgument` for contents that are damaged or no such image.
+
+    Dtypes:
+        contents: string.
+    """
+
+def decode_bmp(contents: _TensorLike, *, channels: int = 0, name: str | None = None) -> Tensor:
+    """The image in `contents`, a BMP of 8, 24 or 32 bits a pixel, `u8` of shape `[height, width, channels]`.
+
+    `channels` is 0 for as many as the image has, 3 for colours, 4 for colours and opacity. One of 8 bits is
+    grey.
+
+    Errors: `InvalidArgument` for contents that are damaged or no BMP.
+
+    Dtypes:
+        contents: string.
+    """
+
+def decode_webp(
+    contents: _TensorLike, *, channels: int = 0, dtype: _DTypeLike = "uint8", name: str | None = None
+) -> Tensor:
+    """The frames in `contents`, a WebP, `u8` of shape `[frames, height, width, channels]`.
+
+    `channels` is 0, or as many as the image has: 3 for colours, 4 for colours and opacity. Animations have 4.
+
+    Errors: `InvalidArgument` for contents that are damaged or no WebP, and another number of channels.
+
+    Dtypes:
+        contents: string.
+    """
+
+def decode_image(
+    contents: _TensorLike,
+    *,
+    channels: int = 0,
+    dtype: _DTypeLike = "uint8",
+    expand_animations: bool = True,
+    name: str | None = None,
+) -> Tensor:
+    """The image in `contents`, of any of the formats JPEG, PNG, GIF, BMP and WebP, of shape `[height, width,
+    channels]`.
+
+    With `expand_animations` a GIF or a WebP has shape `[frames, height, width, channels]`, and without it is
+    its first frame. `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours
+    and opacity, as far as its format has that. `dtype` is `u8`, `u16`, or `f32` for samples from 0 to 1.
+
+    Errors: `InvalidArgument` for contents that are damaged or no image, and options that the format does not
+    have.
+
+    Dtypes:
+        contents: string.
+    """
+
+def extract_jpeg_shape(
+    contents: _TensorLike, *, output_type: _DTypeLike = "int32", name: str | None = None
+) -> Tensor:
+    """The height, the width and the number of channels of the JPEG in `contents`, of which only the header is
+    read.
+
+    `output_type` is `i32` or `i64`.
+
+    Errors: `InvalidArgument` for contents that are no JPEG.
+
+    Dtypes:
+        contents: string.
+    """
+
+def encode_png(image: _TensorLike, *, compression: int = -1, name: str | None = None) -> Tensor:
+    """PNGs of images of shape `[..., height, width, channels]`, strings of shape `[...]`.
+
+    Channels are 1 for grey, 2 for grey and opacity, 3 for colours, 4 for colours and opacity. `compression`
+    goes from 0 for none to 9, and is -1 for the usual.
+
+    Errors: `InvalidArgument` for images without pixels and another number of channels.
+
+    Dtypes:
+        image: uint8, uint16.
+    """
+
+def encode_jpeg(
+    image: _TensorLike,
+    *,
+    format: str = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A JPEG of an image of shape `[height, width, channels]`, a string scalar.
+
+    `format` is `grayscale` for 1 channel, `rgb` for 3, or empty for either. `quality` goes from 0 to 100.
+    With `progressive` the image gets clearer with what is read of it, with `optimize_size` it is smaller and
+    takes longer, with `chroma_downsampling` colours are kept for four pixels together. The densities are in
+    pixels by `density_unit`, `in` or `cm`. `xmp_metadata` is put into the file.
+
+    Errors: `InvalidArgument` for images without pixels or with more than 65535 in a row, and another number
+    of channels.
+
+    Dtypes:
+        image: uint8.
+    """
+
+def encode_jpeg_variable_quality(
+    image: _TensorLike, quality: _TensorLike, *, name: str | None = None
+) -> Tensor:
+    """A JPEG of an image of shape `[height, width, channels]`, a string scalar, with colours kept for four
+    pixels together.
+
+    `quality` is an integer scalar from 0 to 100.
+
+    Errors: `InvalidArgument` for another quality, images without pixels or with more than 65535 in a row, and
+    another number of channels than 1 and 3.
+
+    Dtypes:
+        image: uint8.
+        quality: int32, int64.
+    """
+
+# --- boxes ---
+
+def non_max_suppression(
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    iou_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    soft_nms_sigma: _TensorLike,
+    *,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Which boxes of each image are kept, by falling scores: none that overlaps one kept before by more than
+    `iou_threshold`.
+
+    `boxes` has shape `[batch, boxes, 4]`, two opposite corners each, row first, and `scores` shape `[batch,
+    boxes]`; boxes whose score is not above `score_threshold` are left out. With a `soft_nms_sigma` above 0 no
+    box is left out for an overlap: its score falls by `exp(-overlap^2 / (2 * soft_nms_sigma))`. Gives
+    indices, `i32`, and scores of shape `[batch, max_output_size]`, zeros behind those kept, and how many are
+    kept, `i32` of shape `[batch]`.
+
+    Errors: `InvalidArgument` for other shapes, an `iou_threshold` outside of 0 to 1, a negative
+    `max_output_size` or `soft_nms_sigma`.
+
+    Dtypes:
+        boxes: float32.
+        scores: float32.
+        max_output_size: int32, int64.
+        iou_threshold: float32.
+        score_threshold: float32.
+        soft_nms_sigma: float32.
+    """
+
+def non_max_suppression_overlaps(
+    overlaps: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    overlap_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    *,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor]:
+    """Which boxes are kept, by falling scores: none whose overlap with one kept before is above
+    `overlap_threshold`.
+
+    `overlaps` has shape `[boxes, boxes]`, `scores` shape `[boxes]`; boxes whose score is not above
+    `score_threshold` are left out. Gives indices, `i32` of shape `[max_output_size]`, zeros behind those
+    kept, and how many are kept, an `i32` scalar.
+
+    Errors: `InvalidArgument` for other shapes and a negative `max_output_size`.
+
+    Dtypes:
+        overlaps: float32.
+        scores: float32.
+        max_output_size: int32, int64.
+        overlap_threshold: float32.
+        score_threshold: float32.
+    """
+
+def stateless_sample_distorted_bounding_box(
+    image_size: _TensorLike,
+    bounding_boxes: _TensorLike,
+    min_object_covered: _TensorLike,
+    seed: _TensorLike,
+    aspect_ratio_range: _TensorLike,
+    area_range: _TensorLike,
+    *,
+    max_attempts: int = 100,
+    use_image_if_no_bounding_boxes: bool = False,
+    name: str | None = None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """A random part of an image of size `image_size`, `[height, width, channels]`: where it begins, `[top,
+    left, 0]`, its size, `[height, width, -1]`, both of the dtype of `image_size`, and its corners as shares
+    of the image, `f32` of shape `[1, 1, 4]`.
+
+    The part is drawn by `seed` so that its height and width are in a ratio and its area a share in the ranges
+    `aspect_ratio_range` and `area_range`, and that it covers the share `min_object_covered` of one of
+    `bounding_boxes`, `[batch, boxes, 4]`. Where `max_attempts` draws give none, and where there are no boxes
+    and `use_image_if_no_bounding_boxes`, it is the whole image.
+
+    Errors: `InvalidArgument` for other shapes, ranges that are not positive or fall, and no boxes.
+
+    Dtypes:
+        image_size: int8, int16, int32, int64, uint8.
+        bounding_boxes: float32.
+        min_object_covered: float32.
+        seed: int32, int64.
+        aspect_ratio_range: float32.
+        area_range: float32.
+    """
+
+# --- records ---
+
+def decode_wav(
+    contents: _TensorLike, *, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
+) -> tuple[Tensor, Tensor]:
+    """The samples in `contents`, a WAV of 16 bits a sample, from -1 to 1, `f32` of shape `[samples,
+    channels]`, and their number a second, an `i32` scalar.
+
+    `desired_channels` and `desired_samples` are -1 for as many as there are. The last channel is repeated,
+    and zeros follow the last sample, where more are wanted.
+
+    Errors: `InvalidArgument` for contents that are no such WAV.
+
+    Dtypes:
+        contents: string.
+    """
+
+def encode_wav(audio: _TensorLike, sample_rate: _TensorLike, *, name: str | None = None) -> Tensor:
+    """A WAV of 16 bits a sample of `audio`, of shape `[samples, channels]`, a string scalar.
+
+    Samples go from -1 to 1, and are cut off beyond. There are `sample_rate` of them a second, an `i32`
+    scalar.
+
+    Errors: `InvalidArgument` for a rate that is not positive, for no channels, and for more samples than a
+    WAV holds.
+
+    Dtypes:
+        audio: float32.
+        sample_rate: int32.
+    """
+
+def decode_csv(
+    records: _TensorLike,
+    *record_defaults: _TensorLike,
+    field_delim: str = ",",
+    use_quote_delim: bool = True,
+    na_value: str = "",
+    select_cols: int | Sequence[int] | Tensor | None = None,
+    name: str | None = None,
+) -> _Tensors:
+    """The fields of lines of comma-separated values, a tensor of the shape of `records` for each of
+    `record_defaults`.
+
+    A default has the dtype of its field, `f32`, `f64`, `i32`, `i64` or `str`, and one element, which stands
+    for a field that is empty or `na_value`, or none where a line must have the field. `field_delim` is what
+    stands between fields. With `use_quote_delim` a field may be in double quotes, where two of them stand for
+    one. `select_cols` are the indices of the fields that are read, in rising order; all by default.
+
+    Errors: `InvalidArgument` for lines of another number of fields, fields that are missing or no number of
+    their dtype, and quotes and line breaks where they may not be.
+
+    Dtypes:
+        records: string.
+        record_defaults: int32, int64, float32, float64, string.
+    """
+
+def example_features(
+    serialized: _TensorLike,
+    *,
+    part: str = "example",
+    keys: _TensorLike,
+    outs: Iterable[_TypeLike],
+    name: str | None = None,
+) -> _Tensors:
+    """The values of features of serialized messages: for each of `keys` all values, a vector of the dtype in
+    `outs`, and how many each message has, `i64`, -1 for one without the feature.
+
+    `part` is `example` for `tf.train.Example` messages, `context` for those of whole `SequenceExample`s, and
+    `steps` for their lists of features: there the number of steps of each message comes between, -1 for one
+    without the list, and then the number of values of each step. Dtypes are `f32`, `i64` and `str`.
+
+    Errors: `InvalidArgument` for what is no message, and for a feature of another kind.
+
+    Dtypes:
+        serialized: string.
+    """
+
 # --- list ---
 
 def list_new(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock import raw_ops
-from penstock._ops.crosses import Crossed, crossed, feature
+from penstock._ops.crosses import Crossed, Feature, crossed, feature
 from penstock._ops.sparse_arithmetic import (
     add as add,
     map_values as map_values,
@@ -84,6 +84,11 @@ __all__ = [
 ]
 
 
+def _features(inputs: Sequence[SparseTensor | TensorLike]) -> list[Feature]:
+    """The features of inputs: those of sparse ones first, as TensorFlow crosses them."""
+    return [feature(x) for x in sorted(inputs, key=lambda x: not isinstance(x, SparseTensor))]
+
+
 def _as_sparse(found: Crossed) -> SparseTensor:
     places = raw_ops.stack([found.rows, found.columns], axis=1)
     longest = raw_ops.reduce_max(raw_ops.concat([found.lengths, int64([0])], axis=0))
@@ -99,7 +104,7 @@ def cross(
     """Combine features: of each row every combination of elements, as a text.
 
     Args:
-        inputs: matrices of strings or integers, sparse or not, with as many rows.
+        inputs: matrices of strings or integers, sparse or not, with as many rows. Sparse ones come first.
         name: a scope for the names of its operations in a graph.
         separator: what stands between the texts, by default `_X_`.
 
@@ -115,7 +120,7 @@ def cross(
     >>> x.values.numpy().tolist()
     [b'a_X_1', b'b_X_1']
     """
-    return _as_sparse(crossed([feature(x) for x in inputs], "_X_" if separator is None else separator))
+    return _as_sparse(crossed(_features(inputs), "_X_" if separator is None else separator))
 
 
 @scoped
@@ -128,7 +133,7 @@ def cross_hashed(
     """Combine features: of each row every combination of elements, as a hash.
 
     Args:
-        inputs: matrices of strings or integers, sparse or not, with as many rows.
+        inputs: matrices of strings or integers, sparse or not, with as many rows. Sparse ones come first.
         num_buckets: what the hashes are below; 0 for no bound.
         hash_key: what the hash starts with.
         name: a scope for the names of its operations in a graph.
@@ -145,7 +150,7 @@ def cross_hashed(
     >>> x.shape, bool(tf.reduce_all(x.values < 100))
     (TensorShape([1, 2]), True)
     """
-    return _as_sparse(crossed([feature(x) for x in inputs], buckets=num_buckets, key=hash_key))
+    return _as_sparse(crossed(_features(inputs), buckets=num_buckets, key=hash_key))
 
 
 _publish(__name__)

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Any, overload
 from penstock import _core, nest, raw_ops
 from penstock._ops.ngrams import ngrams as ngrams
 from penstock._ops.text import as_string as as_string
-from penstock._runtime.arguments import axes, extents, integer, items, known_rank, product, sizes
+from penstock._ops.unicode import (
+    rows_of_parts,
+    strings_of,
+    unicode_decode as unicode_decode,
+    unicode_decode_with_offsets as unicode_decode_with_offsets,
+    unicode_encode as unicode_encode,
+    unicode_script as unicode_script,
+    unicode_split as unicode_split,
+    unicode_split_with_offsets as unicode_split_with_offsets,
+    unicode_transcode as unicode_transcode,
+)
+from penstock._runtime.arguments import axes, integer, items
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.public_names import publish as _publish
-from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._values.ragged import RaggedTensor
 
@@ -32,12 +42,18 @@ __all__ = [
     "split",
     "strip",
     "substr",
+    "to_hash_bucket",
     "to_hash_bucket_fast",
     "to_hash_bucket_strong",
     "to_number",
     "unicode_decode",
+    "unicode_decode_with_offsets",
     "unicode_encode",
+    "unicode_script",
     "unicode_split",
+    "unicode_split_with_offsets",
+    "unicode_transcode",
+    "unsorted_segment_join",
     "upper",
 ]
 
@@ -485,29 +501,6 @@ def reduce_join(
     )
 
 
-def _flat(input: TensorLike | RaggedTensor) -> _core.Tensor:
-    """The strings of a tensor, or of a ragged one."""
-    if isinstance(input, RaggedTensor):
-        return input.flat_values  # type: ignore[no-any-return]
-    return _core._to_tensor(input)
-
-
-def _rows(
-    parts: tuple[_core.Tensor, _core.Tensor], input: TensorLike | RaggedTensor, x: _core.Tensor
-) -> _core.Tensor | RaggedTensor:
-    """The parts of each string: a vector for a scalar, else the rows of a ragged tensor."""
-    values, splits = parts
-    if isinstance(input, RaggedTensor):
-        around = input
-    else:
-        rank = len(known_rank(x))
-        if rank < 2:
-            return values if rank == 0 else RaggedTensor(values, splits)
-        around = RaggedTensor.from_tensor(x, ragged_rank=rank - 1)
-    made: RaggedTensor = around.with_flat_values(RaggedTensor(values, splits))
-    return made
-
-
 def _elementwise(
     function: Callable[..., _core.Tensor], input: TensorLike | RaggedTensor, *operands: Any, **attributes: Any
 ) -> _core.Tensor | RaggedTensor:
@@ -565,9 +558,9 @@ def split(
     >>> tf.strings.split(["a b", "c"])
     <tf.RaggedTensor [[b'a', b'b'], [b'c']]>
     """
-    x = _flat(input)
+    x = strings_of(input)
     separator = "" if sep is None else _pattern(sep, "sep")
-    return _rows(
+    return rows_of_parts(
         raw_ops.string_split(x, sep=separator, maxsplit=integer(maxsplit, "maxsplit"), name=name), input, x
     )
 
@@ -599,178 +592,70 @@ def bytes_split(input: TensorLike | RaggedTensor, name: str | None = None) -> _c
     >>> tf.strings.bytes_split(["ab", ""])
     <tf.RaggedTensor [[b'a', b'b'], []]>
     """
-    x = _flat(input)
-    return _rows(raw_ops.string_bytes_split(x, name=name), input, x)
+    x = strings_of(input)
+    return rows_of_parts(raw_ops.string_bytes_split(x, name=name), input, x)
 
 
-@overload
-def unicode_decode(
-    input: str | bytes,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
+@dispatched
+def unsorted_segment_join(
+    inputs: TensorLike,
+    segment_ids: TensorLike,
+    num_segments: TensorLike,
+    separator: str = "",
     name: str | None = None,
-) -> _core.Tensor: ...
-@overload
-def unicode_decode(
-    input: RaggedTensor | list[Any] | tuple[Any, ...],
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-    name: str | None = None,
-) -> RaggedTensor: ...
-@overload
-def unicode_decode(
-    input: TensorLike,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-    name: str | None = None,
-) -> _core.Tensor | RaggedTensor: ...
-def unicode_decode(
-    input: TensorLike | RaggedTensor,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    replace_control_characters: bool = False,
-    name: str | None = None,
-) -> _core.Tensor | RaggedTensor:
-    """Decode each string into its code points.
+) -> _core.Tensor:
+    """Join the strings that have the same number.
 
     Args:
-        input: strings, in a tensor of known rank or a ragged one.
-        input_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
-        errors: `"strict"` to fail at a malformed sequence, `"replace"` to put `replacement_char` in its
-            place, `"ignore"` to leave it out.
-        replacement_char: a code point.
-        replace_control_characters: whether code points below 32 are replaced, too.
+        inputs: strings.
+        segment_ids: a number for each of the first dimensions of `inputs`; negative ones drop their strings.
+        num_segments: how many numbers there are.
+        separator: what to put between the strings.
         name: a name for the result in a graph.
 
     Returns:
-        `int32`: a vector for a scalar, else a `tf.RaggedTensor` with one dimension more than `input`.
+        Strings, with `num_segments` in place of the dimensions of `segment_ids`; empty where there are none.
 
     Raises:
-        InvalidArgumentError: for a malformed string, where `errors` is `"strict"`, or another encoding.
-        ValueError: where the rank of `input` is not known.
+        InvalidArgumentError: for a number that is not below `num_segments`.
 
     >>> import penstock as tf
-    >>> tf.strings.unicode_decode("hé", "UTF-8").numpy().tolist()
-    [104, 233]
-    >>> tf.strings.unicode_decode(["ab", "c"], "UTF-8")
-    <tf.RaggedTensor [[97, 98], [99]]>
+    >>> tf.strings.unsorted_segment_join(["this", "is", "a", "test"], [1, 0, 0, 1], 2, ":").numpy().tolist()
+    [b'is:a', b'this:test']
     """
-    x = _flat(input)
-    parts = raw_ops.unicode_decode(
-        x,
-        input_encoding=input_encoding,
-        errors=errors,
-        replacement_char=replacement_char,
-        replace_control_characters=replace_control_characters,
-        name=name,
+    return raw_ops.string_unsorted_segment_join(
+        inputs, segment_ids, num_segments, separator=separator, name=name
     )
-    return _rows(parts, input, x)
 
 
 @overload
-def unicode_encode(
-    input: RaggedTensor,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    name: str | None = None,
-) -> _core.Tensor | RaggedTensor: ...
+def to_hash_bucket(input: RaggedTensor, num_buckets: IntLike, name: str | None = None) -> RaggedTensor: ...
 @overload
-def unicode_encode(
-    input: TensorLike,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    name: str | None = None,
-) -> _core.Tensor: ...
-def unicode_encode(
-    input: TensorLike | RaggedTensor,
-    output_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    name: str | None = None,
+def to_hash_bucket(input: TensorLike, num_buckets: IntLike, name: str | None = None) -> _core.Tensor: ...
+def to_hash_bucket(
+    input: TensorLike | RaggedTensor, num_buckets: IntLike, name: str | None = None
 ) -> _core.Tensor | RaggedTensor:
-    """Encode rows of code points as strings.
+    """Compute a quick hash of each string modulo a number of buckets.
+
+    The hash is MurmurHash64A, which may change; `to_hash_bucket_fast` computes one that stays.
 
     Args:
-        input: `int32`, of rank 1 or more, or ragged: then the innermost rows are strings.
-        output_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`.
-        errors: `"strict"` to fail at a number that is no code point, `"replace"` to put `replacement_char` in
-            its place, `"ignore"` to leave it out.
-        replacement_char: a code point.
+        input: strings, in a tensor or a ragged one.
+        num_buckets: how many buckets there are.
         name: a name for the result in a graph.
 
     Returns:
-        Strings of the shape of `input` without its last dimension; ragged, where rows of strings are.
+        A tensor of `int64` of the shape of `input`.
 
     Raises:
-        InvalidArgumentError: for a number that is no code point, where `errors` is `"strict"`, or another
-            encoding.
+        InvalidArgumentError: where `num_buckets` is below 1.
 
     >>> import penstock as tf
-    >>> tf.strings.unicode_encode([104, 233], "UTF-8").numpy().decode()
-    'hé'
+    >>> tf.strings.to_hash_bucket(["a", "a"], 1).numpy().tolist()
+    [0, 0]
     """
-    options: dict[str, Any] = {
-        "output_encoding": output_encoding,
-        "errors": errors,
-        "replacement_char": replacement_char,
-    }
-    if isinstance(input, RaggedTensor):
-        if isinstance(input.values, RaggedTensor):
-            inner = unicode_encode(input.values, output_encoding, errors, replacement_char, name)
-            made: RaggedTensor = input.with_values(inner)
-            return made
-        return raw_ops.unicode_encode(input.values, input.row_splits, **options, name=name)
-    x = _core._to_tensor_hinted(input, _core.int32)
-    dims = sizes(x)
-    if not dims:
-        raise ValueError("argument 'input' must have at least one dimension, got a scalar")
-    rows, length = product(dims[:-1]), dims[-1]
-    step = raw_ops.range(0, raw_ops.cast(_core._to_tensor(rows + 1), dtype=_core.int32), 1)
-    encoded = raw_ops.unicode_encode(raw_ops.reshape(x, [-1]), step * length, **options)
-    return raw_ops.reshape(encoded, extents(dims[:-1]), name=name)
-
-
-@scoped
-def unicode_split(
-    input: TensorLike | RaggedTensor,
-    input_encoding: str,
-    errors: str = "replace",
-    replacement_char: int = 65533,
-    name: str | None = None,
-) -> _core.Tensor | RaggedTensor:
-    """Divide each string into its characters.
-
-    Args:
-        input: strings, in a tensor of known rank or a ragged one.
-        input_encoding: `"UTF-8"`, `"UTF-16-BE"` or `"UTF-32-BE"`; the characters are in it too.
-        errors: what to do with bytes that are no character: `"replace"`, `"ignore"` or `"strict"`.
-        replacement_char: the code point to replace them by.
-        name: a scope for the names of its operations in a graph.
-
-    Returns:
-        The characters: a vector of a scalar, else a ragged tensor with a dimension more.
-
-    Raises:
-        InvalidArgumentError: for such bytes where `errors` is `"strict"`.
-
-    >>> import penstock as tf
-    >>> tf.strings.unicode_split("ab", "UTF-8").numpy().tolist()
-    [b'a', b'b']
-    """
-    points = unicode_decode(input, input_encoding, errors=errors, replacement_char=replacement_char)
-    if isinstance(points, RaggedTensor):
-        characters = unicode_encode(raw_ops.expand_dims(points.flat_values, axis=1), input_encoding)
-        return points.with_flat_values(characters)
-    return unicode_encode(raw_ops.expand_dims(points, axis=-1), input_encoding)
+    buckets = integer(num_buckets, "num_buckets")
+    return _elementwise(raw_ops.string_to_hash_bucket, input, num_buckets=buckets, name=name)
 
 
 _publish(__name__)

@@ -107,6 +107,36 @@ pub(crate) fn path(
     Path::new(steps, &targets, sources)
 }
 
+/// Goes back through an open region, to see on what its results depend differentiably.
+pub struct Influence {
+    region: Region,
+    /// How many instructions of the region are still ahead.
+    left: usize,
+    wanted: FxHashSet<Value>,
+}
+
+impl Influence {
+    /// Starts from results that a region will have.
+    pub fn of(graph: &Graph, region: Region, results: &[Value]) -> Influence {
+        Influence { region, left: graph.regions[region].insts.len(), wanted: results.iter().copied().collect() }
+    }
+
+    /// Whether the results depend on those of an instruction of the region. Instructions are asked about from last to
+    /// first; what operands it has is looked at when a further one is asked about.
+    pub fn reaches(&mut self, graph: &Graph, inst: Inst) -> bool {
+        let insts = &graph.regions[self.region].insts;
+        while self.left > 0 && insts[self.left - 1] != inst {
+            self.left -= 1;
+            let step = &graph.insts[insts[self.left]];
+            if rules::takes_part(step.op.0) && step.results.iter().any(|v| self.wanted.contains(v)) {
+                self.wanted.extend(&step.operands);
+                self.wanted.extend(captures(graph, &step.regions));
+            }
+        }
+        graph.insts[inst].results.iter().any(|v| self.wanted.contains(v))
+    }
+}
+
 /// The values from outside that regions use, in the order of their first use.
 pub fn captures(graph: &Graph, regions: &[Region]) -> Vec<Value> {
     let mut found = Vec::new();
@@ -254,6 +284,16 @@ impl<'b> GraphPass<'b> {
         values[branch] = Some(value);
         slots.push(Slot { result, values });
         result
+    }
+
+    /// What a branch of an instruction gives for one of its results.
+    pub(crate) fn of_branches(&self, inst: Inst, result: usize) -> Option<Value> {
+        let data = &self.graph().insts[inst];
+        let slot = self.slots.get(&inst).and_then(|slots| slots.iter().find(|s| s.result == data.results[result]));
+        match slot {
+            Some(slot) => slot.values.iter().flatten().next().copied(),
+            None => self.graph().regions[*data.regions.first()?].results.get(result).copied(),
+        }
     }
 
     /// Runs `f` with `region` open, and makes what it gives the results of the region.

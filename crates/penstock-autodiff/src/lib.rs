@@ -32,6 +32,6 @@ pub use accumulator::Accumulator;
 pub use batch::{Batched, batch_by_loop, batch_function};
 pub use forward::{JvpFunction, jvp_function};
 pub use function::{Residual, VjpPair, vjp_function};
-pub use graph::{Request, captures, gradients_in};
+pub use graph::{Influence, Request, captures, gradients_in};
 pub use rows::{ByRows, Given, by_rows, row_pieces};
 pub use tape::{Backward, CustomVjp, Dispatcher, Grad, Handle, Rows, RowsVjp, Tape, tangents_of};

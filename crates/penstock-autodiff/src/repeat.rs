@@ -38,6 +38,20 @@ pub(crate) struct LoopFrame {
     recalled: FxHashMap<Value, Value>,
     /// What the loop of the program touches.
     effects: EffectSet,
+    /// The lists of lists of an iteration that are recalled, in one list.
+    pack: Option<Pack>,
+}
+
+/// Lists that an iteration of the program puts into one list, which alone is pushed. So what loops inside of loops keep
+/// takes as many instructions in each of them, however deep they nest.
+#[derive(Clone, Copy)]
+struct Pack {
+    /// The instruction of the program's body that pushes it.
+    push: Inst,
+    /// The list in the same iteration of the backward loop.
+    recalled: Value,
+    /// How many lists are in it.
+    len: i64,
 }
 
 /// Which variables of a loop, and which values that its body sees from outside, have a cotangent of use.
@@ -65,7 +79,10 @@ impl GraphPass<'_> {
                 let inside = this.builder.current();
                 let recalled = FxHashMap::default();
                 let effects = effects_of(this.graph(), step.inst);
-                this.loops.insert(body, LoopFrame { inst: step.inst, outside, inside, iteration, recalled, effects });
+                this.loops.insert(
+                    body,
+                    LoopFrame { inst: step.inst, outside, inside, iteration, recalled, effects, pack: None },
+                );
                 let seeds: Vec<(Value, Option<Value>)> =
                     flow.variables.iter().zip(state).map(|(&k, &g)| (ends[k], Some(g))).collect();
                 let sources: Vec<Value> =
@@ -316,22 +333,95 @@ impl GraphPass<'_> {
             self.at(outside, |this| this.invariant(inst, value))?
         } else if let Some(found) = self.counted(inst, inside, iteration, value)? {
             found
+        } else if self.holds_lists(value) {
+            self.unpacked(body, value)?
         } else {
-            let stack = self.stack_of(inst, value)?;
-            let stack = self.at(outside, |this| this.resolve(stack))?;
-            let ty = self.graph().ty(value).clone();
-            self.at(inside, |this| {
-                let shape = this.builder.constant(element_shape(&ty));
-                let read = &[("dtype", ty.dtype().into())];
-                let found = this.builder.emit(&list::LIST_GET, &[stack, iteration, shape], read)?[0];
-                this.builder.refine(found, ty.shape())?;
-                Ok(found)
-            })?
+            self.popped(body, value)?
         };
         if let Some(frame) = self.loops.get_mut(&body) {
             frame.recalled.insert(value, found);
         }
         Ok(found)
+    }
+
+    /// A value of the body of a loop that is pushed on a list, in the same iteration of the backward loop.
+    fn popped(&mut self, body: Region, value: Value) -> Result<Value> {
+        let LoopFrame { inst, outside, inside, iteration, .. } = self.loops[&body];
+        let stack = self.stack_of(inst, value)?;
+        let stack = self.at(outside, |this| this.resolve(stack))?;
+        let ty = self.graph().ty(value).clone();
+        self.at(inside, |this| this.element(stack, iteration, &ty))
+    }
+
+    /// The element of a list at an index, of a known type.
+    fn element(&mut self, list: Value, index: Value, ty: &Type) -> Result<Value> {
+        let shape = self.builder.constant(element_shape(ty));
+        let found = self.builder.emit(&list::LIST_GET, &[list, index, shape], &[("dtype", ty.dtype().into())])?[0];
+        self.builder.refine(found, ty.shape())?;
+        Ok(found)
+    }
+
+    /// A list of lists of the body of a loop, in the same iteration of the backward loop: an element of the frame's pack.
+    fn unpacked(&mut self, body: Region, value: Value) -> Result<Value> {
+        let pack = match self.loops[&body].pack {
+            Some(pack) => {
+                let packed = self.graph().insts[pack.push].operands[1];
+                let more = self.at(body, |this| Ok(this.builder.emit(&list::LIST_PUSH, &[packed, value], &[])?[0]))?;
+                let graph = self.builder.graph_mut();
+                graph.insts[pack.push].operands[1] = more;
+                // What it takes now comes behind it.
+                let insts = &mut graph.regions[body].insts;
+                insts.retain(|&i| i != pack.push);
+                insts.push(pack.push);
+                Pack { len: pack.len + 1, ..pack }
+            }
+            None => {
+                let packed = self.at(body, |this| {
+                    let none = this.builder.constant(Tensor::from(0i64));
+                    let empty = this.builder.emit(&list::LIST_NEW, &[none], &[("dtype", DType::Variant.into())])?[0];
+                    Ok(this.builder.emit(&list::LIST_PUSH, &[empty, value], &[])?[0])
+                })?;
+                let recalled = self.popped(body, packed)?;
+                let graph = self.graph();
+                let pushes = |&i: &Inst| graph.insts[i].op.is(&list::LIST_PUSH) && graph.insts[i].operands[1] == packed;
+                let push = graph.regions[body].results.iter().filter_map(|&v| graph.def_inst(v)).find(pushes);
+                let push = push.ok_or_else(|| Error::internal("a list of lists is not pushed"))?;
+                Pack { push, recalled, len: 1 }
+            }
+        };
+        let LoopFrame { inside, .. } = self.loops[&body];
+        if let Some(frame) = self.loops.get_mut(&body) {
+            frame.pack = Some(pack);
+        }
+        let ty = self.graph().ty(value).clone();
+        self.at(inside, |this| {
+            let index = this.builder.constant(Tensor::from(pack.len - 1));
+            this.element(pack.recalled, index, &ty)
+        })
+    }
+
+    /// Whether a value is a list of lists, as far as its definition tells: what a loop or branches give by another loop.
+    fn holds_lists(&self, value: Value) -> bool {
+        let graph = self.graph();
+        let mut value = value;
+        while graph.ty(value).dtype() == DType::Variant
+            && let Def::Result(inst, k) = graph.values[value].def
+        {
+            let data = &graph.insts[inst];
+            if data.op.is(&list::LIST_NEW) {
+                return data.attrs.opt_dtype(0) == Some(DType::Variant);
+            }
+            let next = if data.op.is(&control::WHILE) {
+                Some(data.operands[k as usize])
+            } else if data.op.is(&list::LIST_PUSH) {
+                Some(data.operands[0])
+            } else {
+                self.of_branches(inst, k as usize)
+            };
+            let Some(next) = next else { return false };
+            value = next;
+        }
+        false
     }
 
     /// The list to which the body of a loop pushes a value: the last value of the variable that is it.

@@ -98,15 +98,29 @@ pub(crate) fn convert(mut arguments: Arguments) -> Result<(), Failure> {
     let (from, to) = (arguments.due("the file to convert")?, arguments.due("the file to write")?);
     arguments.end()?;
     let to = Path::new(&to);
-    let is_text = ends_with(to, "pst");
-    if !is_text && !ends_with(to, "penstock") {
-        let message = format!("{} is neither a .penstock nor a .pst, which is what can be written", to.display());
+    let kinds = ["penstock", "pst", "onnx"];
+    let wanted = match arguments.option("to") {
+        None => kinds.into_iter().find(|kind| ends_with(to, kind)),
+        Some("tensorflow") => Some("tensorflow"),
+        Some(other) => return Err(Failure::Usage(format!("--to {other} is unknown; there is 'tensorflow'"))),
+    };
+    let Some(wanted) = wanted else {
+        let message = format!(
+            "{} is neither a .penstock nor a .pst nor an .onnx; a directory is written with --to tensorflow",
+            to.display()
+        );
         return Err(Failure::Usage(message));
-    }
+    };
     let program = load(&from, arguments.flag("files"), 0)?;
-    if !is_text {
-        return Ok(program.save(to)?);
+    match wanted {
+        "penstock" => Ok(program.save(to)?),
+        "onnx" => Ok(to_onnx(&program, to)?),
+        "tensorflow" => Ok(to_tensorflow(&program, Path::new(&from), to)?),
+        _ => to_text(&program, to),
     }
+}
+
+fn to_text(program: &Program, to: &Path) -> Result<(), Failure> {
     let function = program.default_function()?;
     if !function.captures().is_empty() {
         let message = format!("'{}' takes variables or constants from outside, which a text has not", function.name());
@@ -114,6 +128,35 @@ pub(crate) fn convert(mut arguments: Arguments) -> Result<(), Failure> {
     }
     let text = penstock::print_function(function.function(), &PrintOptions::default());
     std::fs::write(to, text).map_err(|e| unwritten(to, &e).into())
+}
+
+/// The default function as a model of ONNX.
+#[cfg(feature = "onnx")]
+fn to_onnx(program: &Program, to: &Path) -> Result<()> {
+    penstock_onnx::save(&program.default_function()?, to, &penstock_onnx::ExportOptions::default())
+}
+
+#[cfg(not(feature = "onnx"))]
+fn to_onnx(_: &Program, to: &Path) -> Result<()> {
+    Err(Error::unimplemented(format!("{}: this command is built without the feature 'onnx'", to.display())))
+}
+
+/// A SavedModel, with the files that belong to the program.
+#[cfg(feature = "tf")]
+fn to_tensorflow(program: &Program, from: &Path, to: &Path) -> Result<()> {
+    penstock_tf::save_saved_model(program, to)?;
+    let (source, target) = (from.join("assets"), to.join("assets"));
+    let Ok(files) = std::fs::read_dir(&source) else { return Ok(()) };
+    std::fs::create_dir_all(&target).map_err(|e| unwritten(&target, &e))?;
+    for file in files.flatten().filter(|file| file.path().is_file()) {
+        std::fs::copy(file.path(), target.join(file.file_name())).map_err(|e| unwritten(&target, &e))?;
+    }
+    Ok(())
+}
+
+#[cfg(not(feature = "tf"))]
+fn to_tensorflow(_: &Program, _: &Path, to: &Path) -> Result<()> {
+    Err(Error::unimplemented(format!("{}: this command is built without the feature 'tf'", to.display())))
 }
 
 /// `penstock verify FILE`.

@@ -26,7 +26,8 @@ usage: penstock COMMAND FILE [ARGUMENTS]
   bench FILE [FUNCTION] [NAME=VALUE…]  times of calls; inputs that are not given are made up
       --size NAME=N               an extent that is not known, such as s0
       --runs N                    how many calls (default: as many as go in a second)
-  convert FROM TO                 FROM is a .penstock, a text (.pst), an .onnx or a SavedModel directory, TO one of the first two
+  convert FROM TO                 FROM is a .penstock, a text (.pst), an .onnx or a SavedModel directory, TO one of the first three
+      --to tensorflow             TO is a directory that TensorFlow reads
   verify FILE                     load the program, and check it and all its checksums
   help, version
 
@@ -83,7 +84,7 @@ fn command(all: Vec<String>) -> Result<(), Failure> {
         "print" => show::print(Arguments::read(rest, &[], &["files", "optimized"])?, &mut out),
         "run" => run::run(Arguments::read(rest, &["inputs", "outputs", "save", "threads"], &["files"])?, &mut out),
         "bench" => bench::bench(Arguments::read(rest, &["inputs", "runs", "size", "threads"], &["files"])?, &mut out),
-        "convert" => files::convert(Arguments::read(rest, &[], &["files"])?),
+        "convert" => files::convert(Arguments::read(rest, &["to"], &["files"])?),
         "verify" => files::verify(Arguments::read(rest, &[], &["files"])?, &mut out),
         other => Err(Failure::Usage(format!("there is no command '{other}'"))),
     }

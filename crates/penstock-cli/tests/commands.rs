@@ -142,6 +142,22 @@ fn convert_goes_from_text_to_program_and_back() {
     assert!(fails(2, &["convert", &text, &folder.file("f.zip")]).contains("neither a .penstock nor a .pst"));
 }
 
+#[cfg(all(feature = "onnx", feature = "tf"))]
+#[test]
+fn convert_writes_what_other_programs_read() {
+    let folder = Folder::new("others");
+    let program = folder.program();
+    let (model, directory) = (folder.file("f.onnx"), folder.file("saved"));
+    succeeds(&["convert", &program, &model]);
+    succeeds(&["convert", &program, &directory, "--to", "tensorflow"]);
+    let due = succeeds(&["run", &program, "x=[[1,2]]", "by=3"]);
+    assert_eq!(succeeds(&["run", &model, "x=[[1,2]]", "by=3"]), due);
+    // A SavedModel has its results in the order of their names.
+    let lines = |text: &str| text.lines().map(str::to_owned).collect::<std::collections::BTreeSet<_>>();
+    assert_eq!(lines(&succeeds(&["run", &directory, "x=[[1,2]]", "by=3"])), lines(&due));
+    assert!(fails(2, &["convert", &program, &directory, "--to", "caffe"]).contains("--to caffe is unknown"));
+}
+
 #[test]
 fn what_is_wrong_is_said_with_the_status() {
     let folder = Folder::new("wrong");

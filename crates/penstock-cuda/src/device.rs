@@ -7,8 +7,8 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
-use penstock_data::{DType, Error, Result, Tensor};
-use penstock_exec::{Device, DeviceKind, DeviceTensor};
+use penstock_data::{DType, Error, Remote, Result, Tensor};
+use penstock_exec::{Device, DeviceKind, Outputs};
 use penstock_ir::{Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -33,6 +33,27 @@ pub struct CudaDevice {
 struct CudaMemory {
     memory: Memory,
     origins: Origins,
+}
+
+impl Remote for CudaMemory {
+    fn fetch(&self, to: &mut [u8]) -> Result<()> {
+        let device = &self.memory.device;
+        device.ready()?;
+        faults::check(&self.origins, device)?;
+        if to.is_empty() {
+            return Ok(());
+        }
+        if to.len() > self.memory.bytes {
+            return Err(Error::internal("a tensor has more bytes than its memory"));
+        }
+        // SAFETY: the memory has as many bytes; the target is read when the stream is through.
+        unsafe { result::memcpy_dtoh_async(to, self.memory.address, device.stream.cu_stream()) }.map_err(failure)?;
+        device.stream.synchronize().map_err(failure)
+    }
+
+    fn device(&self) -> &str {
+        &self.memory.device.name
+    }
 }
 
 /// The CUDA devices of this machine; none where there is no usable driver.
@@ -110,10 +131,6 @@ impl CudaDevice {
         device.ready()?;
         Ok(device)
     }
-
-    fn tensor(dtype: DType, dims: &[usize], memory: Memory) -> DeviceTensor {
-        DeviceTensor::new(dtype, dims, Box::new(CudaMemory { memory, origins: Origins::new() }))
-    }
 }
 
 impl fmt::Debug for CudaDevice {
@@ -141,32 +158,17 @@ impl Device for CudaDevice {
         Some(penstock_exec::Memory { total: total as u64, free: free as u64 })
     }
 
-    fn allocate(&self, dtype: DType, dims: &[usize]) -> Result<DeviceTensor> {
-        Ok(CudaDevice::tensor(dtype, dims, self.ready()?.allocate(dtype, dims)?))
-    }
-
-    fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
+    fn upload(&self, tensor: &Tensor) -> Result<Tensor> {
         let device = self.ready()?;
-        let memory = device.allocate(tensor.dtype(), tensor.dims())?;
-        if !tensor.is_empty() {
-            device.copy_in(tensor, &memory)?;
+        if is_here(device, tensor) {
+            return Ok(tensor.clone());
         }
-        Ok(CudaDevice::tensor(tensor.dtype(), tensor.dims(), memory))
-    }
-
-    fn download(&self, tensor: &DeviceTensor) -> Result<Tensor> {
-        let device = self.ready()?;
-        let CudaMemory { memory, origins } = data(device, tensor)?;
-        faults::check(origins, device)?;
-        let mut out = Tensor::empty(tensor.dtype(), tensor.dims())?;
-        if !out.is_empty() {
-            let stream = &device.stream;
-            // SAFETY: the memory has the bytes of the tensor; the target is read when the stream is through.
-            unsafe { result::memcpy_dtoh_async(out.bytes_mut(), memory.address, stream.cu_stream()) }
-                .map_err(failure)?;
-            stream.synchronize().map_err(failure)?;
+        let host = tensor.on_host()?;
+        if !host.is_in_buffer() {
+            return Ok(host);
         }
-        Ok(out)
+        let memory = device.copy_in(&host)?;
+        Ok(host.mirrored(Box::new(CudaMemory { memory, origins: Origins::new() })))
     }
 
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn penstock_exec::Program>> {
@@ -182,13 +184,15 @@ impl Device for CudaDevice {
     }
 }
 
-/// The data of a tensor of this device.
-fn data<'t>(device: &Arc<Opened>, tensor: &'t DeviceTensor) -> Result<&'t CudaMemory> {
-    let data: &CudaMemory = tensor.memory()?;
-    if !Arc::ptr_eq(&data.memory.device, device) {
-        return Err(Error::invalid(format!("the tensor is not on GPU {}", device.info.ordinal)));
-    }
-    Ok(data)
+/// The data of a tensor of the device; `None` where it lies elsewhere.
+fn data<'t>(device: &Arc<Opened>, tensor: &'t Tensor) -> Option<&'t CudaMemory> {
+    let memory: &dyn Any = tensor.remote()?;
+    memory.downcast_ref::<CudaMemory>().filter(|data| Arc::ptr_eq(&data.memory.device, device))
+}
+
+/// Whether a tensor is on the device.
+fn is_here(device: &Arc<Opened>, tensor: &Tensor) -> bool {
+    data(device, tensor).is_some()
 }
 
 /// A [`Program`] on a device: one kernel for each way in which its operands lie.
@@ -210,67 +214,75 @@ impl CudaProgram {
         Ok(loaded)
     }
 
-    fn check_dtypes(&self, inputs: &[&DeviceTensor], outputs: &[DeviceTensor]) -> Result<()> {
-        let fits = inputs.iter().map(|t| t.dtype()).eq(self.program.inputs.iter().copied())
-            && outputs.iter().map(DeviceTensor::dtype).eq(self.program.outputs.iter().map(|o| o.dtype));
-        if fits {
+    fn check_dtypes(&self, inputs: &[&Tensor]) -> Result<()> {
+        if inputs.iter().map(|t| t.dtype()).eq(self.program.inputs.iter().copied()) {
             return Ok(());
         }
-        let due: Vec<DType> = self.program.outputs.iter().map(|o| o.dtype).collect();
-        Err(Error::invalid(format!(
-            "the program computes {due:?} from {:?}, got {outputs:?} and {inputs:?}",
-            self.program.inputs
-        )))
+        let got: Vec<DType> = inputs.iter().map(|t| t.dtype()).collect();
+        Err(Error::invalid(format!("the program computes of {:?}, not of {got:?}", self.program.inputs)))
     }
 }
 
 impl penstock_exec::Program for CudaProgram {
-    /// Queues a run; the inputs broadcast to the extents of the outputs. What it rejects, a division of an integer by zero
-    /// for example, is reported by [`Device::download`] of an output, or of what was computed of one.
-    fn launch(&self, inputs: &[&DeviceTensor], outputs: &mut [DeviceTensor]) -> Result<()> {
+    /// Queues a run; the inputs broadcast to the extents. What it rejects, a division of an integer by zero for example, is
+    /// reported by [`Tensor::on_host`] of a result, or of what was computed of one.
+    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs> {
         let device = &self.device;
-        self.check_dtypes(inputs, outputs)?;
-        let Some(first) = outputs.first() else { return Err(Error::invalid("no output to write")) };
-        if outputs.iter().any(|t| t.dims() != first.dims()) {
-            return Err(Error::invalid("the outputs of a fused region have one shape"));
-        }
+        self.check_dtypes(inputs)?;
         let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
-        let layout = Layout::new(first.dims(), &extents)?;
-        if layout.len == 0 {
-            return Ok(());
-        }
+        let layout = Layout::new(dims, &extents)?;
         device.ready()?;
-        let address = |t: &DeviceTensor| data(device, t).map(|d| d.memory.address);
-        let to = outputs.iter().map(address).collect::<Result<SmallVec<[u64; 4]>>>()?;
-        let from = inputs.iter().map(|t| address(t)).collect::<Result<SmallVec<[u64; 4]>>>()?;
-        let loaded = self.loaded(&layout)?;
         let own = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
-        let word = own.as_ref().map_or(0, |faults| faults.address());
-        let args = loaded.kernel.arguments(&layout, &to, &from, (word, 0));
-        let mut pointers: SmallVec<[*mut std::ffi::c_void; 12]> = args.iter().map(|a| a.as_ptr()).collect();
-        let blocks = loaded.kernel.grid(layout.len, device.info.multiprocessors * (RESIDENT_THREADS / BLOCK));
-        // SAFETY: the arguments are those of the kernel's signature, which was generated for the
-        // variant of this layout, and live until the call has copied them. The layout was made of the
-        // tensors' own extents, whose elements their memory, on this device, holds. That memory is
-        // freed in the order of the stream, and so after this launch.
-        unsafe {
-            result::launch_kernel(
-                loaded.function.cu_function(),
-                (blocks, 1, 1),
-                (BLOCK, 1, 1),
-                0,
-                device.stream.cu_stream(),
-                &mut pointers,
-            )
+        // Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the stream.
+        let mut copies: SmallVec<[Memory; 4]> = SmallVec::new();
+        let mut sources: SmallVec<[&Origins; 4]> = SmallVec::new();
+        let mut from: SmallVec<[u64; 4]> = SmallVec::new();
+        for &tensor in inputs {
+            match data(device, tensor) {
+                Some(data) => {
+                    sources.push(&data.origins);
+                    from.push(data.memory.address);
+                }
+                None => {
+                    let copy = device.copy_in(&tensor.on_host()?)?;
+                    from.push(copy.address);
+                    copies.push(copy);
+                }
+            }
         }
-        .map_err(failure)?;
-        let sources =
-            inputs.iter().map(|t| data(device, t).map(|d| &d.origins)).collect::<Result<SmallVec<[_; 4]>>>()?;
+        let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, dims));
+        let results = results.collect::<Result<SmallVec<[Memory; 4]>>>()?;
+        if layout.len > 0 {
+            let to: SmallVec<[u64; 4]> = results.iter().map(|memory| memory.address).collect();
+            let loaded = self.loaded(&layout)?;
+            let word = own.as_ref().map_or(0, |faults| faults.address());
+            let args = loaded.kernel.arguments(&layout, &to, &from, (word, 0));
+            let mut pointers: SmallVec<[*mut std::ffi::c_void; 12]> = args.iter().map(|a| a.as_ptr()).collect();
+            let blocks = loaded.kernel.grid(layout.len, device.info.multiprocessors * (RESIDENT_THREADS / BLOCK));
+            // SAFETY: the arguments are those of the kernel's signature, which was generated for the
+            // variant of this layout, and live until the call has copied them. The layout was made of the
+            // tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
+            // the extents of the layout. All of it is freed in the order of the stream, and so after this launch.
+            unsafe {
+                result::launch_kernel(
+                    loaded.function.cu_function(),
+                    (blocks, 1, 1),
+                    (BLOCK, 1, 1),
+                    0,
+                    device.stream.cu_stream(),
+                    &mut pointers,
+                )
+            }
+            .map_err(failure)?;
+        }
         let origins = faults::joined(sources.into_iter(), own.as_ref());
-        for output in outputs {
-            output.memory_mut::<CudaMemory>()?.origins = origins.clone();
-        }
-        Ok(())
+        let dtypes = self.program.outputs.iter().map(|o| o.dtype);
+        dtypes
+            .zip(results)
+            .map(|(dtype, memory)| {
+                Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins: origins.clone() }))
+            })
+            .collect()
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock, Weak};
 
 use cudarc::driver::{result, sys};
 use penstock_data::{Error, Loc, Result};
-use penstock_kernels::Fault;
+use penstock_ir::OpRef;
 use smallvec::SmallVec;
 
 use crate::driver::failure;
@@ -20,7 +20,7 @@ const NONE: u32 = u32::MAX;
 /// What a checked step is, for the message of its fault.
 #[derive(Clone, Copy, PartialEq)]
 pub(crate) struct Site {
-    pub(crate) op: &'static str,
+    pub(crate) op: OpRef,
     pub(crate) loc: Loc,
 }
 
@@ -84,7 +84,7 @@ impl Faults {
         let found = match word[0] {
             NONE => Ok(()),
             number => Err(match self.sites.get(number as usize) {
-                Some(site) => Error::invalid(Fault::of(site.op).to_string()).in_op(site.op).at(site.loc),
+                Some(site) => Error::invalid(site.op.fault().to_string()).in_op(site.op.name).at(site.loc),
                 None => Error::internal("a kernel reported a fault that it does not have"),
             }),
         };

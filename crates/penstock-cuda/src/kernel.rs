@@ -229,7 +229,7 @@ fn write_body(out: &mut String, program: &Program, name: &str) {
             let _ = writeln!(out, "        site = {sites};");
             sites += 1;
         }
-        let _ = writeln!(out, "        const {} v{i} = {};  // {}", computed(step.dtype), step.value, step.op);
+        let _ = writeln!(out, "        const {} v{i} = {};  // {}", computed(step.dtype), step.value, step.op.name);
     }
     for (i, output) in program.outputs.iter().enumerate() {
         let _ = writeln!(out, "        penstock_store(r{i}, {});", output.value);

@@ -154,7 +154,7 @@ impl Nvrtc {
             // SAFETY: NVIDIA's library; loading it has no effect beyond its own initialisation.
             libraries.push(unsafe { Library::new(&builtins) }?);
         }
-        // SAFETY: as above.
+        // SAFETY: NVIDIA's library; loading it has no effect beyond its own initialisation.
         let library = unsafe { Library::new(path) }?;
         // SAFETY: the library has NVRTC's name, and is kept loaded beside its functions.
         let functions = unsafe { Functions::of(&library) }?;

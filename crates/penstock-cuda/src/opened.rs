@@ -26,6 +26,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// An open device with one stream, on which everything happens in the order of the calls.
 pub(crate) struct Opened {
     pub(crate) info: DeviceInfo,
+    /// Its TensorFlow name.
+    pub(crate) name: String,
     pub(crate) context: Arc<CudaContext>,
     pub(crate) stream: Arc<CudaStream>,
     /// The process that opened it; no other can use it.
@@ -47,6 +49,8 @@ pub(crate) struct Loaded {
 pub(crate) struct Memory {
     pub(crate) device: Arc<Opened>,
     pub(crate) address: u64,
+    /// At least so many.
+    pub(crate) bytes: usize,
 }
 
 impl Drop for Memory {
@@ -83,6 +87,7 @@ impl Opened {
         }
         Ok(Opened {
             info: info.clone(),
+            name: format!("/device:GPU:{}", info.ordinal),
             context,
             stream,
             process: std::process::id(),
@@ -149,12 +154,16 @@ impl Opened {
             }
             allocate()
         })?;
-        Ok(Memory { device: self.clone(), address })
+        Ok(Memory { device: self.clone(), address, bytes })
     }
 
-    /// Queues a copy of a tensor's elements to memory that holds as many bytes. The tensor is kept until they are there: where
-    /// its memory is pinned, the driver reads it later.
-    pub(crate) fn copy_in(&self, tensor: &Tensor, to: &Memory) -> Result<()> {
+    /// Memory to which a copy of a tensor's elements is queued. The tensor is kept until they are there: where its memory is
+    /// pinned, the driver reads it later.
+    pub(crate) fn copy_in(self: &Arc<Self>, tensor: &Tensor) -> Result<Memory> {
+        let to = self.allocate(tensor.dtype(), tensor.dims())?;
+        if tensor.is_empty() {
+            return Ok(to);
+        }
         let mut uploads = lock(&self.uploads);
         while uploads.front().is_some_and(|(event, _)| event.is_complete()) {
             uploads.pop_front();
@@ -163,7 +172,7 @@ impl Opened {
         unsafe { result::memcpy_htod_async(to.address, tensor.bytes(), self.stream.cu_stream()) }.map_err(failure)?;
         let event = self.stream.record_event(None).map_err(failure)?;
         uploads.push_back((event, tensor.clone()));
-        Ok(())
+        Ok(to)
     }
 
     /// Compiles and loads kernels that are not loaded yet, all as one program, since a call of the compiler takes

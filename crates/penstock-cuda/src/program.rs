@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 use penstock_data::{Bool8, DType, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
-use penstock_ir::{Attr, CONST, Cuda, Graph, Inst, OpDef, Region, Value};
+use penstock_ir::{Attr, Cuda, Graph, Inst, OpDef, OpRef, Region, Value};
 use penstock_kernels::Formula;
 use rustc_hash::FxHashMap;
 
@@ -31,8 +31,8 @@ pub struct Program {
 /// One instruction.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Step {
-    /// Its operator's name.
-    pub op: &'static str,
+    /// Its operator.
+    pub op: OpRef,
     /// The element type of its result.
     pub dtype: DType,
     /// Its value: an expression over the inputs `a0`, `a1`, … and the earlier steps `v0`, `v1`, ….
@@ -111,7 +111,7 @@ impl Program {
         let mut name = String::from("penstock");
         for step in self.steps.iter().take(SHOWN) {
             name.push('_');
-            name.extend(step.op.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }));
+            name.extend(step.op.name.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }));
         }
         if self.steps.len() > SHOWN {
             let _ = write!(name, "_and_{}_more", self.steps.len() - SHOWN);
@@ -168,7 +168,7 @@ impl<'a> Lowering<'a> {
     fn inst(&mut self, inst: Inst) -> Result<()> {
         let data = &self.graph.insts[inst];
         let op = data.op.0;
-        if op.name == CONST {
+        if op.is_constant() {
             // Read where it is used.
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl<'a> Lowering<'a> {
         let dtype = self.dtype(result);
         let first = data.operands.first().map_or(dtype, |&v| self.dtype(v));
         let text = match op.cuda {
-            Cuda::Formula(formula, text) => match formula(computed(first)) {
+            Cuda::Formula(text) => match op.function().and_then(|function| function.formula(computed(first))) {
                 Some(formula) => return self.formula(inst, formula),
                 None => text,
             },
@@ -203,7 +203,7 @@ impl<'a> Lowering<'a> {
         let checked = CHECKED.iter().any(|helper| template.contains(helper)) && first.is_integer();
         let value = round(value, dtype);
         self.names.insert(result, format!("v{}", self.steps.len()));
-        self.steps.push(Step { op: op.name, dtype, value, checked, loc: self.graph.locs[inst] });
+        self.steps.push(Step { op: data.op, dtype, value, checked, loc: self.graph.locs[inst] });
         Ok(())
     }
 
@@ -227,7 +227,7 @@ impl<'a> Lowering<'a> {
         };
         self.names.insert(result, format!("v{}", self.steps.len()));
         let value = round(value, dtype);
-        self.steps.push(Step { op: op.name, dtype, value, checked: false, loc: self.graph.locs[inst] });
+        self.steps.push(Step { op: data.op, dtype, value, checked: false, loc: self.graph.locs[inst] });
         Ok(())
     }
 

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 
 use common::{Case, case, check, fused_case, op, report};
 use penstock_cuda::{CudaDevice, Layout, Program, devices, driver};
-use penstock_data::{Class, DType, Result, Shape, Tensor};
-use penstock_exec::{Device, DeviceKind, DeviceTensor, Program as _};
+use penstock_data::{Class, DType, INLINE_BYTES, Result, Shape, Tensor};
+use penstock_exec::{Device, DeviceKind, Program as _};
 use penstock_ir::{Builder, Type};
 
 /// The first GPU; `None`, with the reason printed, where there is none.
@@ -23,15 +23,13 @@ fn gpu() -> Option<CudaDevice> {
     None
 }
 
-fn queue(gpu: &CudaDevice, program: &Program, inputs: &[Tensor], dims: &[usize]) -> Result<Vec<DeviceTensor>> {
+fn queue(gpu: &CudaDevice, program: &Program, inputs: &[Tensor], dims: &[usize]) -> Result<Vec<Tensor>> {
     let inputs = inputs.iter().map(|t| gpu.upload(t)).collect::<Result<Vec<_>>>()?;
-    let mut outputs = program.outputs.iter().map(|o| gpu.allocate(o.dtype, dims)).collect::<Result<Vec<_>>>()?;
-    gpu.prepare(program.clone())?.launch(&inputs.iter().collect::<Vec<_>>(), &mut outputs)?;
-    Ok(outputs)
+    Ok(gpu.prepare(program.clone())?.launch(&inputs.iter().collect::<Vec<_>>(), dims)?.into_vec())
 }
 
 fn run(gpu: &CudaDevice, case: &Case) -> Result<Vec<Tensor>> {
-    queue(gpu, &case.program, &case.inputs, &case.dims)?.iter().map(|t| gpu.download(t)).collect()
+    queue(gpu, &case.program, &case.inputs, &case.dims)?.iter().map(Tensor::on_host).collect()
 }
 
 fn run_all(cases: Vec<Case>) {
@@ -46,7 +44,7 @@ fn run_all(cases: Vec<Case>) {
     for case in &cases {
         let got = run(&gpu, case);
         if let Some(distance) = common::worst(case, &got) {
-            let name = case.program.steps.first().map_or("", |s| s.op);
+            let name = case.program.steps.first().map_or("", |s| s.op.name);
             let known = worst.entry(name).or_default();
             *known = distance.max(*known);
         }
@@ -111,10 +109,13 @@ fn tensors_come_back_as_they_went() {
         Tensor::zeros(DType::C128, &[3, 0]).expect("memory"),
         Tensor::vector(&[1u8, 2, 3]),
         Tensor::from(f64::NAN),
+        Tensor::from("text"),
     ] {
-        assert_eq!(gpu.download(&gpu.upload(&tensor).expect("a copy")).expect("a copy"), tensor);
+        let there = gpu.upload(&tensor).expect("a copy");
+        assert_eq!(there.remote().map(|r| r.device()), (tensor.byte_len() > INLINE_BYTES).then_some("/device:GPU:0"));
+        assert_eq!(there.on_host().expect("a copy"), tensor);
+        assert!(gpu.upload(&there).expect("the same").shares_data(&there) || there.remote().is_none());
     }
-    assert_eq!(gpu.upload(&Tensor::from("text")).err().map(|e| e.class()), Some(Class::DType));
 }
 
 #[test]
@@ -122,11 +123,15 @@ fn memory_that_is_not_there_is_an_error_and_the_device_goes_on() {
     let Some(gpu) = gpu() else { return };
     let memory = gpu.memory().expect("memory is known");
     assert!(memory.free > 0 && memory.free <= memory.total);
+    let negation = case(op("neg"), vec![Tensor::vector(&[1u8])], &[]).expect("a case").program;
+    let negation = gpu.prepare(negation).expect("a program");
     for dims in [&[usize::MAX, 2][..], &[1 << 50], &[memory.total as usize]] {
-        assert_eq!(gpu.allocate(DType::U8, dims).err().map(|e| e.class()), Some(Class::ResourceExhausted), "{dims:?}");
+        let error = negation.launch(&[&Tensor::from(1u8)], dims).err();
+        assert_eq!(error.map(|e| e.class()), Some(Class::ResourceExhausted), "{dims:?}");
     }
     gpu.synchronize().expect("the device goes on");
-    assert_eq!(gpu.download(&gpu.upload(&Tensor::from(1i64)).expect("a copy")).expect("a copy"), Tensor::from(1i64));
+    let values = Tensor::vector(&[1i64; 9]);
+    assert_eq!(gpu.upload(&values).expect("a copy").on_host().expect("a copy"), values);
 }
 
 #[test]
@@ -140,9 +145,8 @@ fn a_region_runs_behind_the_trait_of_devices() {
     assert_eq!((device.kind(), device.name().as_str()), (DeviceKind::Gpu, "/device:GPU:0"));
     let program = device.compile(&graph, graph.body()).expect("a program");
     let x = device.upload(&Tensor::vector(&[1i16, -2, i16::MIN])).expect("a copy");
-    let mut y = [device.allocate(DType::I16, &[3]).expect("memory")];
-    program.launch(&[&x], &mut y).expect("a launch");
-    assert_eq!(device.download(&y[0]).expect("a copy"), Tensor::vector(&[-1i16, 2, i16::MIN]));
+    let y = program.launch(&[&x], &[3]).expect("a launch");
+    assert_eq!(y[0].on_host().expect("a copy"), Tensor::vector(&[-1i16, 2, i16::MIN]));
 }
 
 #[test]
@@ -150,14 +154,18 @@ fn operands_that_do_not_fit_are_errors() {
     let Some(gpu) = gpu() else { return };
     let program = fused_case(DType::F32, &[4], &[4]).program;
     let prepared = gpu.prepare(program).expect("a program");
-    let tensor = |dtype, dims: &[usize]| gpu.allocate(dtype, dims).expect("memory");
+    let tensor = |dtype, dims: &[usize]| gpu.upload(&Tensor::zeros(dtype, dims).expect("memory")).expect("a copy");
     let (x, y) = (tensor(DType::F32, &[4]), tensor(DType::F32, &[3]));
-    let mut outputs = [tensor(DType::F32, &[4]), tensor(DType::Bool, &[4])];
-    assert_eq!(prepared.launch(&[&x, &y], &mut outputs).unwrap_err().class(), Class::InvalidArgument);
-    assert_eq!(prepared.launch(&[&x], &mut outputs).unwrap_err().class(), Class::InvalidArgument);
-    let host = penstock_exec::cpu().upload(&Tensor::vector(&[1.0f32; 4])).expect("a copy");
-    assert_eq!(prepared.launch(&[&x, &host], &mut outputs).unwrap_err().class(), Class::InvalidArgument);
-    prepared.launch(&[&x, &x], &mut outputs).expect("a launch that fits");
+    assert_eq!(prepared.launch(&[&x, &y], &[4]).unwrap_err().class(), Class::InvalidArgument);
+    assert_eq!(prepared.launch(&[&x, &x], &[3]).unwrap_err().class(), Class::InvalidArgument);
+    assert_eq!(prepared.launch(&[&x], &[4]).unwrap_err().class(), Class::InvalidArgument);
+    assert_eq!(prepared.launch(&[&x, &tensor(DType::F64, &[4])], &[4]).unwrap_err().class(), Class::InvalidArgument);
+    // What lies elsewhere is copied to the device.
+    let host = Tensor::vector(&[1.0f32; 4]);
+    let both = [prepared.launch(&[&x, &host], &[4]), prepared.launch(&[&x, &gpu.upload(&host).expect("a copy")], &[4])];
+    let [a, b] =
+        both.map(|results| results.expect("a launch").iter().map(|t| t.on_host().expect("a copy")).collect::<Vec<_>>());
+    assert_eq!(a, b);
     gpu.synchronize().expect("no fault");
 }
 
@@ -178,12 +186,11 @@ fn a_division_by_zero_is_the_fault_of_what_was_computed_of_it() {
     let [bad, good] =
         [0, 1].map(|i| queue(&gpu, &cases[i].program, &cases[i].inputs, &cases[i].dims).expect("a launch"));
     gpu.synchronize().expect("the device goes on");
-    assert_eq!(check(&cases[1], good.iter().map(|t| gpu.download(t)).collect()), Ok(()));
+    assert_eq!(check(&cases[1], good.iter().map(Tensor::on_host).collect()), Ok(()));
     let negation = case(op("neg"), vec![Tensor::vector(&[1i32])], &[]).expect("a case").program;
-    let mut later = [gpu.allocate(DType::I32, bad[0].dims()).expect("memory")];
-    gpu.prepare(negation).expect("a program").launch(&[&bad[0]], &mut later).expect("a launch");
+    let later = gpu.prepare(negation).expect("a program").launch(&[&bad[0]], bad[0].dims()).expect("a launch");
     for tensor in [&bad[0], &later[0], &bad[0]] {
-        let error = gpu.download(tensor).unwrap_err();
+        let error = tensor.on_host().unwrap_err();
         assert_eq!(
             (error.class(), error.op(), error.message()),
             (Class::InvalidArgument, Some("floormod"), "Integer division by zero")
@@ -208,13 +215,16 @@ fn faults_of_one_thread_are_not_those_of_another() {
 #[expect(unsafe_code, reason = "forks")]
 fn a_forked_process_is_told_that_it_cannot_use_the_device() {
     let Some(gpu) = gpu() else { return };
-    let tensor = gpu.upload(&Tensor::from(1i64)).expect("a copy");
+    let values = Tensor::vector(&[1i64; 9]);
+    let negation = case(op("neg"), vec![values.clone()], &[]).expect("a case").program;
+    let tensor = gpu.prepare(negation).expect("a program").launch(&[&values], &[9]).expect("a launch").remove(0);
     // SAFETY: the child calls what takes no lock of another thread, and ends at once.
     let status = unsafe {
         let child = libc::fork();
         if child == 0 {
             let refused = |e: Option<penstock_data::Error>| e.is_some_and(|e| e.class() == Class::FailedPrecondition);
-            let right = refused(gpu.download(&tensor).err()) && refused(gpu.upload(&Tensor::from(1i64)).err());
+            // The copy that the child asks for in vain is its own: the parent's is made below.
+            let right = refused(tensor.on_host().err()) && refused(gpu.upload(&values).err());
             libc::_exit(i32::from(!right));
         }
         let mut status = 0;
@@ -222,7 +232,7 @@ fn a_forked_process_is_told_that_it_cannot_use_the_device() {
         status
     };
     assert_eq!(status, 0);
-    assert_eq!(gpu.download(&tensor).expect("a copy"), Tensor::from(1i64));
+    assert_eq!(tensor.on_host().expect("a copy"), Tensor::vector(&[-1i64; 9]));
 }
 
 #[test]
@@ -252,7 +262,7 @@ fn more_elements_than_32_bits_count_are_reached() {
     let value = |i: usize| (i % 251) as u8;
     tensor.bytes_mut().iter_mut().enumerate().for_each(|(i, b)| *b = value(i));
     let out = queue(&gpu, &small.program, &[tensor], &[LEN]).expect("a launch");
-    let got = gpu.download(&out[0]).expect("a copy");
+    let got = out[0].on_host().expect("a copy");
     let wrong = got.bytes().iter().enumerate().find(|(i, b)| **b != value(*i).wrapping_neg());
     assert_eq!(wrong, None);
 }

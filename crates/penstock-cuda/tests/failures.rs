@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{check, fused_case};
 use penstock_cuda::{CudaDevice, driver};
 use penstock_data::{Class, DType, Result, Tensor};
-use penstock_exec::{Device, DeviceTensor, Program as _};
+use penstock_exec::{Device, Program as _};
 
 /// Code of a driver that is out of memory.
 const OUT_OF_MEMORY: i32 = 2;
@@ -33,14 +33,8 @@ fn first_use() {
 
 fn run(gpu: &CudaDevice, case: &common::Case) -> Result<Vec<Tensor>> {
     let inputs = case.inputs.iter().map(|t| gpu.upload(t)).collect::<Result<Vec<_>>>()?;
-    let mut outputs = case
-        .program
-        .outputs
-        .iter()
-        .map(|o| gpu.allocate(o.dtype, &case.dims))
-        .collect::<Result<Vec<DeviceTensor>>>()?;
-    gpu.prepare(case.program.clone())?.launch(&inputs.iter().collect::<Vec<_>>(), &mut outputs)?;
-    outputs.iter().map(|t| gpu.download(t)).collect()
+    let outputs = gpu.prepare(case.program.clone())?.launch(&inputs.iter().collect::<Vec<_>>(), &case.dims)?;
+    outputs.iter().map(Tensor::on_host).collect()
 }
 
 /// What a process says at its first use of the device, with the emulated driver and these variables; `None` where the

@@ -188,6 +188,15 @@ impl Buffer {
         self.is_pooled().then_some(self.ptr.as_ptr())
     }
 
+    /// Its bytes for writing; none where the memory is somebody else's.
+    pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
+        if !self.is_pooled() {
+            return &mut [];
+        }
+        // SAFETY: the block has `capacity` initialised bytes, and this is its only owner.
+        unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.capacity) }
+    }
+
     /// Whether the memory is the pool's own, and so may be written by a sole owner.
     #[inline]
     pub fn is_pooled(&self) -> bool {

@@ -12,6 +12,7 @@ use crate::dtype::{Bool8, DType, Element};
 use crate::error::{Error, Result};
 use crate::list::List;
 use crate::memory;
+use crate::remote::{HostCopy, Remote, RemoteBuffer};
 use crate::shape::{Dims, check_rank, num_elements, product_of};
 use crate::table::Table;
 use crate::with_dtype;
@@ -35,6 +36,8 @@ enum Storage {
     Inline([u64; 2]),
     /// `buffer[offset..]`; the offset is a multiple of the element size.
     Shared { buffer: SharedBuffer, offset: usize },
+    /// In the memory of a device: more bytes than are kept inline.
+    Remote(Arc<RemoteBuffer>),
     /// The elements of a string tensor.
     Str(Arc<[Bytes]>),
     /// The list that a `variant` scalar is.
@@ -231,6 +234,63 @@ impl Tensor {
         Ok(Tensor { dims: dims.into(), dtype, storage })
     }
 
+    /// A tensor over the memory of a device. Elements of no more than [`INLINE_BYTES`] bytes come to the host at once.
+    ///
+    /// # Errors
+    /// `DType` for strings and lists; as [`Remote::fetch`], where the elements come to the host.
+    pub fn on_device(dtype: DType, dims: &[usize], memory: Box<dyn Remote>) -> Result<Tensor> {
+        let bytes = byte_len(dtype, dims)?;
+        if dtype.size() == 0 {
+            return Err(Error::dtype(format!("{} tensors are kept on the host", dtype.tf_name())));
+        }
+        if bytes <= INLINE_BYTES {
+            let mut tensor = Tensor::empty(dtype, dims)?;
+            memory.fetch(tensor.bytes_mut())?;
+            return Ok(tensor);
+        }
+        Ok(Tensor { dims: dims.into(), dtype, storage: Storage::Remote(RemoteBuffer::new(memory, bytes)) })
+    }
+
+    /// The same tensor over the memory of a device, to which its elements were copied. What does not lie in a buffer, such as
+    /// a few elements or strings, is left where it is.
+    pub fn mirrored(&self, memory: Box<dyn Remote>) -> Tensor {
+        let Storage::Shared { buffer, offset } = &self.storage else { return self.clone() };
+        let host = HostCopy { buffer: buffer.clone(), offset: *offset };
+        let remote = match self.is_own() {
+            true => RemoteBuffer::mirror(memory, self.byte_len(), host),
+            // What somebody else may write is not read again.
+            false => RemoteBuffer::new(memory, self.byte_len()),
+        };
+        let storage = Storage::Remote(remote);
+        Tensor { dims: self.dims.clone(), dtype: self.dtype, storage }
+    }
+
+    /// Whether the elements lie in a buffer of the host, and so may be copied to a device to stay there.
+    pub fn is_in_buffer(&self) -> bool {
+        matches!(self.storage, Storage::Shared { .. })
+    }
+
+    /// The memory of a device in which the elements lie; `None` where that is the host's.
+    #[inline]
+    pub fn remote(&self) -> Option<&dyn Remote> {
+        match &self.storage {
+            Storage::Remote(buffer) => Some(buffer.memory()),
+            _ => None,
+        }
+    }
+
+    /// The same tensor in the memory of the host. The copy is made once. What reads elements without asking for it, such as
+    /// [`Tensor::as_ptr`], makes the copy too, but unwinds the stack where that fails, as [`Error::unwind`] does.
+    ///
+    /// # Errors
+    /// What the work that computes the elements has rejected; those of the device; `ResourceExhausted`.
+    pub fn on_host(&self) -> Result<Tensor> {
+        let Storage::Remote(remote) = &self.storage else { return Ok(self.clone()) };
+        let HostCopy { buffer, offset } = remote.host()?.clone();
+        let storage = Storage::Shared { buffer, offset };
+        Ok(Tensor { dims: self.dims.clone(), dtype: self.dtype, storage })
+    }
+
     /// The element type.
     #[inline]
     pub fn dtype(&self) -> DType {
@@ -274,6 +334,11 @@ impl Tensor {
             Storage::Inline(words) => words.as_ptr().cast(),
             // SAFETY: the offset lies inside the buffer by construction.
             Storage::Shared { buffer, offset } => unsafe { buffer.as_ptr().add(*offset) },
+            Storage::Remote(remote) => {
+                let HostCopy { buffer, offset } = remote.host_or_unwind();
+                // SAFETY: the offset lies inside the buffer by construction.
+                unsafe { buffer.as_ptr().add(*offset) }
+            }
             Storage::Str(_) | Storage::List(_) | Storage::Table(_) => {
                 std::ptr::NonNull::<u64>::dangling().as_ptr().cast()
             }
@@ -289,7 +354,7 @@ impl Tensor {
                 // SAFETY: the offset lies inside the buffer by construction.
                 buffer.as_mut_ptr().map(|start| unsafe { start.add(*offset) })
             }
-            Storage::Str(_) | Storage::List(_) | Storage::Table(_) => None,
+            Storage::Remote(_) | Storage::Str(_) | Storage::List(_) | Storage::Table(_) => None,
         }
     }
 
@@ -410,7 +475,12 @@ impl Tensor {
         if dtype.size() != self.dtype.size() || dtype.size() == 0 {
             return Err(Error::dtype(format!("{} and {} differ in size", self.dtype.tf_name(), dtype.tf_name())));
         }
-        let aligned = if is_aligned(self.as_ptr(), dtype) { self.clone() } else { self.to_owned_memory()? };
+        // Memory of a device, and the copy of it, are aligned for every dtype.
+        let aligned = if self.remote().is_some() || is_aligned(self.as_ptr(), dtype) {
+            self.clone()
+        } else {
+            self.to_owned_memory()?
+        };
         Ok(Tensor { dtype, ..aligned })
     }
 
@@ -432,6 +502,7 @@ impl Tensor {
             Storage::Str(values) => Storage::Str(memory::shared(memory::collected(
                 values[start * row..(start + count) * row].iter().cloned(),
             )?)?),
+            Storage::Remote(_) => return self.on_host()?.rows(start, count),
             Storage::Shared { buffer, offset } if count * row * self.dtype.size() > INLINE_BYTES => {
                 Storage::Shared { buffer: buffer.clone(), offset: offset + start * row * self.dtype.size() }
             }
@@ -531,9 +602,10 @@ impl Tensor {
     /// `ResourceExhausted` where the memory cannot be had.
     pub fn to_owned_memory(&self) -> Result<Tensor> {
         match &self.storage {
-            Storage::Shared { .. } => {
+            Storage::Shared { .. } | Storage::Remote(_) => {
+                let host = self.on_host()?;
                 let mut copy = Tensor::empty(self.dtype, &self.dims)?;
-                copy.bytes_mut().copy_from_slice(self.bytes());
+                copy.bytes_mut().copy_from_slice(host.bytes());
                 Ok(copy)
             }
             _ => Ok(self.clone()),
@@ -549,6 +621,7 @@ impl Tensor {
     pub fn shares_data(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {
             (Storage::Shared { buffer: a, .. }, Storage::Shared { buffer: b, .. }) => a.is(b),
+            (Storage::Remote(a), Storage::Remote(b)) => Arc::ptr_eq(a, b),
             (Storage::Str(a), Storage::Str(b)) => Arc::ptr_eq(a, b),
             (Storage::List(a), Storage::List(b)) => Arc::ptr_eq(a, b),
             (Storage::Table(a), Storage::Table(b)) => Arc::ptr_eq(a, b),
@@ -702,6 +775,78 @@ mod tests {
         assert!(t.rows(3, 2).is_err() && t.rows(usize::MAX, 2).is_err());
         assert!(Tensor::from(1.0f32).rows(0, 1).is_err());
         assert_eq!(t.rows(4, 0).unwrap().len(), 0);
+    }
+
+    /// Memory of a device that a test has.
+    struct Elsewhere(Vec<u8>, std::sync::atomic::AtomicUsize);
+
+    impl Remote for Elsewhere {
+        fn fetch(&self, to: &mut [u8]) -> Result<()> {
+            self.1.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            if self.0.is_empty() {
+                return Err(Error::invalid("division by zero"));
+            }
+            to.copy_from_slice(&self.0);
+            Ok(())
+        }
+
+        fn device(&self) -> &str {
+            "/device:GPU:0"
+        }
+    }
+
+    fn elsewhere(values: &[i64]) -> Tensor {
+        let memory = Elsewhere(bytemuck::cast_slice(values).to_vec(), 0.into());
+        Tensor::on_device(DType::I64, &[values.len()], Box::new(memory)).unwrap()
+    }
+
+    #[test]
+    fn elements_on_a_device_are_copied_to_the_host_once() {
+        let t = elsewhere(&[1, 2, 3, 4]);
+        let view = t.reshaped(&[2, 2]).unwrap();
+        assert!(view.shares_data(&t) && t.remote().is_some());
+        assert_eq!(
+            (t.rows(1, 2).unwrap(), view.bitcast(DType::U64).unwrap().dtype()),
+            (Tensor::vector(&[2i64, 3]), DType::U64)
+        );
+        assert_eq!(view.as_slice::<i64>(), [1, 2, 3, 4]);
+        assert!(t.on_host().unwrap().remote().is_none() && t.on_host().unwrap() == t);
+        let memory: &dyn std::any::Any = t.remote().unwrap();
+        let fetched = &memory.downcast_ref::<Elsewhere>().unwrap().1;
+        assert_eq!(fetched.load(std::sync::atomic::Ordering::Relaxed), 1);
+        let mut own = t.clone();
+        assert!(own.as_mut_ptr().is_none());
+        own.prepare(DType::I64, &[4]).unwrap();
+        own.as_mut_slice::<i64>().fill(0);
+        assert_eq!(t.as_slice::<i64>(), [1, 2, 3, 4]);
+    }
+
+    #[test]
+    fn what_was_copied_to_a_device_is_read_where_it_came_from() {
+        let host = Tensor::vector(&[1i64, 2, 3, 4]);
+        let t = host.rows(1, 3).unwrap().mirrored(Box::new(Elsewhere(Vec::new(), 0.into())));
+        assert!(t.remote().is_some() && t.on_host().unwrap().shares_data(&host));
+        assert_eq!(t.as_slice::<i64>(), [2, 3, 4]);
+        assert!(Tensor::from(1i64).mirrored(Box::new(Elsewhere(Vec::new(), 0.into()))).remote().is_none());
+    }
+
+    #[test]
+    fn few_elements_of_a_device_come_to_the_host_at_once() {
+        let t = elsewhere(&[5, 6]);
+        assert!(t.remote().is_none());
+        assert_eq!(t, Tensor::vector(&[5i64, 6]));
+        let text = Tensor::on_device(DType::Str, &[2], Box::new(Elsewhere(Vec::new(), 0.into())));
+        assert_eq!(text.err().unwrap().class(), crate::Class::DType);
+    }
+
+    #[test]
+    fn what_a_device_rejected_is_an_error_of_who_reads_it() {
+        let memory = Box::new(Elsewhere(Vec::new(), 0.into()));
+        let t = Tensor::on_device(DType::I64, &[3], memory).unwrap();
+        assert_eq!(t.on_host().unwrap_err().message(), "division by zero");
+        let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| t.bytes().len())).unwrap_err();
+        assert_eq!(Error::of_panic(&*panic).message(), "division by zero");
+        assert_eq!(t.rows(0, 1).unwrap_err().message(), "division by zero");
     }
 
     #[test]

@@ -3,11 +3,12 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, Result, Tensor};
+use penstock_data::{Error, Result, Tensor};
 use penstock_ir::{Graph, Region};
 use penstock_passes::Options;
+use penstock_passes::evaluate::Outputs;
 
-use crate::device::{Device, DeviceKind, DeviceTensor, Memory, Program};
+use crate::device::{Device, DeviceKind, Memory, Program};
 use crate::tile::TileProgram;
 
 /// The CPU: its memory is the host's.
@@ -35,16 +36,8 @@ impl Device for CpuDevice {
         Some(Memory { total: field("MemTotal:")?, free: field("MemAvailable:")? })
     }
 
-    fn allocate(&self, dtype: DType, dims: &[usize]) -> Result<DeviceTensor> {
-        self.upload(&Tensor::empty(dtype, dims)?)
-    }
-
-    fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor> {
-        Ok(DeviceTensor::new(tensor.dtype(), tensor.dims(), Box::new(tensor.clone())))
-    }
-
-    fn download(&self, tensor: &DeviceTensor) -> Result<Tensor> {
-        tensor.memory::<Tensor>().cloned()
+    fn upload(&self, tensor: &Tensor) -> Result<Tensor> {
+        tensor.on_host()
     }
 
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>> {
@@ -57,20 +50,13 @@ impl Device for CpuDevice {
 }
 
 impl Program for TileProgram {
-    fn launch(&self, inputs: &[&DeviceTensor], outputs: &mut [DeviceTensor]) -> Result<()> {
-        let tensors: Vec<&Tensor> = inputs.iter().map(|t| t.memory::<Tensor>()).collect::<Result<_>>()?;
-        if outputs.is_empty() {
-            return Err(Error::invalid("no output to write"));
+    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs> {
+        let mut results: Outputs = (0..self.results()).map(|_| Tensor::default()).collect();
+        self.run(inputs, &mut results)?;
+        match results.iter().find(|t| t.dims() != dims) {
+            Some(t) => Err(Error::invalid(format!("the results have the extents {:?}, not {dims:?}", t.dims()))),
+            None => Ok(results),
         }
-        let mut results: Vec<Tensor> = Vec::with_capacity(outputs.len());
-        for out in outputs.iter_mut() {
-            results.push(std::mem::take(out.memory_mut::<Tensor>()?));
-        }
-        let ran = self.run(&tensors, &mut results);
-        for (out, result) in outputs.iter_mut().zip(results) {
-            *out.memory_mut::<Tensor>()? = result;
-        }
-        ran
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -7,8 +7,9 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use penstock_data::{DType, Dims, Error, Result, Tensor};
+use penstock_data::{Result, Tensor};
 use penstock_ir::{Graph, Region};
+use penstock_passes::evaluate::Outputs;
 
 /// The kind of a device, as in its TensorFlow name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -39,7 +40,7 @@ pub struct Memory {
 
 /// A place that holds tensors and runs fused regions.
 ///
-/// Work is queued in the order of the calls; [`Device::download`] and [`Device::synchronize`] wait for it.
+/// Work is queued in the order of the calls; [`Tensor::on_host`] and [`Device::synchronize`] wait for it.
 pub trait Device: Send + Sync {
     /// The kind.
     fn kind(&self) -> DeviceKind;
@@ -53,26 +54,14 @@ pub trait Device: Send + Sync {
     /// The memory; `None` where it is not known.
     fn memory(&self) -> Option<Memory>;
 
-    /// A tensor of unspecified contents.
+    /// The tensor in the memory of the device: itself, where it is there. What is small enough to lie inline stays on the
+    /// host, as do strings, lists and tables.
     ///
     /// # Errors
-    /// `ResourceExhausted` where the memory cannot be had.
-    fn allocate(&self, dtype: DType, dims: &[usize]) -> Result<DeviceTensor>;
+    /// `ResourceExhausted` where the memory cannot be had; what the work that computes the tensor has rejected.
+    fn upload(&self, tensor: &Tensor) -> Result<Tensor>;
 
-    /// Copies a tensor to the device.
-    ///
-    /// # Errors
-    /// `ResourceExhausted` where the memory cannot be had; `DType` for what the device cannot hold.
-    fn upload(&self, tensor: &Tensor) -> Result<DeviceTensor>;
-
-    /// Copies a tensor to the host.
-    ///
-    /// # Errors
-    /// `ResourceExhausted`; what the work that computed it has rejected.
-    fn download(&self, tensor: &DeviceTensor) -> Result<Tensor>;
-
-    /// Makes a program of the region of a `fused` instruction: elementwise instructions over parameters that have
-    /// the shape of the results, or a single element.
+    /// Makes a program of a region of elementwise instructions, whose parameters broadcast to the shape of its results.
     ///
     /// # Errors
     /// `Unimplemented` where the device has no code for an instruction.
@@ -92,72 +81,17 @@ impl dyn Device + '_ {
     }
 }
 
-/// A compiled fused region.
+/// A compiled region.
 pub trait Program: Send + Sync {
-    /// Queues a run. The outputs have the extents of the results and overlap no input.
+    /// Queues a run, and gives the results, which have the extents `dims`. Inputs that lie elsewhere are copied to the device.
     ///
     /// # Errors
-    /// `InvalidArgument` where inputs or outputs are not those that the program was compiled for, or are another device's.
-    fn launch(&self, inputs: &[&DeviceTensor], outputs: &mut [DeviceTensor]) -> Result<()>;
+    /// `InvalidArgument` where the inputs are not those that the program was compiled for, or do not broadcast to `dims`;
+    /// as [`Device::upload`].
+    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs>;
 
     /// For the crate that made it: access to what it is.
     fn as_any(&self) -> &dyn Any;
-}
-
-/// A tensor in a device's memory.
-pub struct DeviceTensor {
-    dtype: DType,
-    dims: Dims,
-    memory: Box<dyn Any + Send + Sync>,
-}
-
-impl DeviceTensor {
-    /// A tensor whose data the device keeps in `memory`.
-    pub fn new(dtype: DType, dims: &[usize], memory: Box<dyn Any + Send + Sync>) -> DeviceTensor {
-        DeviceTensor { dtype, dims: dims.into(), memory }
-    }
-
-    /// The element type.
-    pub fn dtype(&self) -> DType {
-        self.dtype
-    }
-
-    /// The extents, outermost first.
-    pub fn dims(&self) -> &[usize] {
-        &self.dims
-    }
-
-    /// The number of elements.
-    pub fn len(&self) -> usize {
-        self.dims.iter().product()
-    }
-
-    /// Whether there is no element.
-    pub fn is_empty(&self) -> bool {
-        self.dims.contains(&0)
-    }
-
-    /// The data, where it is of the kind that the caller's device makes.
-    ///
-    /// # Errors
-    /// `InvalidArgument` where it is another device's.
-    pub fn memory<T: Any>(&self) -> Result<&T> {
-        self.memory.downcast_ref().ok_or_else(|| Error::invalid("the tensor is on another device"))
-    }
-
-    /// The data for writing.
-    ///
-    /// # Errors
-    /// As [`DeviceTensor::memory`].
-    pub fn memory_mut<T: Any>(&mut self) -> Result<&mut T> {
-        self.memory.downcast_mut().ok_or_else(|| Error::invalid("the tensor is on another device"))
-    }
-}
-
-impl fmt::Debug for DeviceTensor {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{:?} on a device", self.dtype, self.dims.as_slice())
-    }
 }
 
 fn registered() -> &'static RwLock<Vec<Arc<dyn Device>>> {

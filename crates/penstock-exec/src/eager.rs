@@ -5,8 +5,8 @@
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
-use penstock_ir::{Attr, Attrs, Cpu, Env, OpDef, OutTypes};
+use penstock_data::{DType, DTypeSet, Error, Result, Tensor, devices_in_use};
+use penstock_ir::{Attr, Attrs, Cpu, ElementFn, Env, OpDef, OutTypes};
 use penstock_kernels::{Lane, LoopFn, broadcast_dims, elementwise_flat};
 use penstock_ops::array::CHECK_NUMERICS;
 use penstock_passes::Thresholds;
@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 use crate::executable::{checks_numerics, executable};
 use crate::variable::Arg;
 use crate::work::{is_heavy, is_heavy_on};
-use crate::{offload, state};
+use crate::{offload, placement, state};
 
 /// Runs one operator on tensors.
 ///
@@ -27,11 +27,30 @@ pub fn eager(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn En
     if checks_numerics() {
         return checked(op, inputs, attrs, env);
     }
-    if let Cpu::Elementwise(lookup) = op.cpu
+    if devices_in_use() {
+        return on_wished_device(op, inputs, attrs, env);
+    }
+    on_host(op, inputs, attrs, env)
+}
+
+/// Runs one operator where [`placement`] says.
+#[cold]
+fn on_wished_device(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    let run = || match placement::device_for(inputs.iter().copied()) {
+        Some(device) => placement::run(&device, op, inputs, attrs, env),
+        None => placement::run_on_host(op, inputs, attrs, env),
+    };
+    guard(op, run).map_err(|e| e.in_op(op.name))
+}
+
+/// Runs one operator on tensors of the host.
+#[inline]
+pub(crate) fn on_host(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    if let Cpu::Elementwise(function) = op.cpu
         && attrs.0.is_empty()
         && matches!(inputs.len(), 1..=CACHED)
     {
-        return match guard(op, || elementwise(op, lookup, inputs, env)) {
+        return match guard(op, || elementwise(op, function, inputs, env)) {
             Ok(out) => Ok(SmallVec::from_buf([out])),
             Err(e) => Err(e.in_op(op.name)),
         };
@@ -56,7 +75,7 @@ fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
     let result = guard(op, || {
         let types = infer(op, attrs, inputs)?;
         if is_heavy_on(op, attrs, inputs, &types, Thresholds::DEFAULT.heavy_ns) {
-            return compute_apart(op, inputs, attrs, types, env);
+            return compute_offloaded(op, inputs, attrs, types, env);
         }
         let mut outputs = Outputs::new();
         compute(op, attrs, inputs, &types, &mut outputs, env)?;
@@ -65,9 +84,9 @@ fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
     result.map_err(|e| e.in_op(op.name))
 }
 
-/// Runs one operator with results of these types apart, while the host may let others run.
+/// Offloads an operator with results of these types, while the host may let others run.
 #[cold]
-fn compute_apart(
+fn compute_offloaded(
     op: &'static OpDef,
     inputs: &[&Tensor],
     attrs: &Attrs,
@@ -86,11 +105,11 @@ fn compute_apart(
     result.unwrap_or_else(|| Err(Error::internal("the host did not run the work")))?
 }
 
-/// As [`compute_apart`], for an elementwise operator without attributes.
+/// As [`compute_offloaded`], for an elementwise operator without attributes.
 #[cold]
-fn elementwise_apart(op: &'static OpDef, inputs: &[&Tensor], env: &dyn Env) -> Result<Tensor> {
+fn elementwise_offloaded(op: &'static OpDef, inputs: &[&Tensor], env: &dyn Env) -> Result<Tensor> {
     let types = infer(op, &Attrs::EMPTY, inputs)?;
-    Ok(compute_apart(op, inputs, &Attrs::EMPTY, types, env)?.remove(0))
+    Ok(compute_offloaded(op, inputs, &Attrs::EMPTY, types, env)?.remove(0))
 }
 
 /// Runs one operator on tensors and variables; it may be an access to a variable or a call.
@@ -144,12 +163,7 @@ thread_local! {
 }
 
 /// Runs an elementwise operator without attributes on at most [`CACHED`] operands.
-fn elementwise(
-    op: &'static OpDef,
-    lookup: fn(&[DType], &Attrs) -> Option<LoopFn>,
-    inputs: &[&Tensor],
-    env: &dyn Env,
-) -> Result<Tensor> {
+fn elementwise(op: &'static OpDef, function: ElementFn, inputs: &[&Tensor], env: &dyn Env) -> Result<Tensor> {
     let dtypes = inputs.iter().fold(1u32, |key, t| key << 8 | t.dtype() as u32);
     let slot = ((std::ptr::from_ref(op) as usize >> 4) ^ (dtypes as usize).wrapping_mul(0x9e37)) % ENTRIES;
     let entry = LOOPS.with(|loops| loops[slot].get());
@@ -157,7 +171,7 @@ fn elementwise(
         Entry { op: Some(cached), dtypes: d, f: Some(f), result } if op.is(cached) && d == dtypes => (f, result),
         _ => {
             let result = infer(op, &Attrs::EMPTY, inputs)?[0].dtype();
-            let f = resolve(lookup, inputs.iter().map(|t| t.dtype()), &Attrs::EMPTY)?;
+            let f = resolve(function, inputs.iter().map(|t| t.dtype()), result)?;
             LOOPS.with(|loops| loops[slot].set(Entry { op: Some(op), dtypes, f: Some(f), result }));
             (f, result)
         }
@@ -170,7 +184,7 @@ fn elementwise(
             if broadcast_dims(&shapes).is_some_and(|dims| {
                 is_heavy(dims.iter().product(), op.cost.per_element(), Thresholds::DEFAULT.heavy_ns)
             }) {
-                return elementwise_apart(op, inputs, env);
+                return elementwise_offloaded(op, inputs, env);
             }
         }
         let mut out = Tensor::default();
@@ -181,7 +195,7 @@ fn elementwise(
     let mut out = Tensor::empty(result, dims)?;
     let n = out.len();
     if n > LONG && is_heavy(n, op.cost.per_element(), Thresholds::DEFAULT.heavy_ns) {
-        return elementwise_apart(op, inputs, env);
+        return elementwise_offloaded(op, inputs, env);
     }
     let ptr = out.as_mut_ptr().ok_or_else(|| Error::internal("a fresh tensor is shared"))?;
     let mut lanes = [Lane::fixed(ptr); CACHED];

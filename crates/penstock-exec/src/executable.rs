@@ -1,20 +1,21 @@
 //! Functions made ready to run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
-use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, memory};
+use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, devices_in_use, memory};
 use penstock_ir::stack::{stack_left, with_room};
 use penstock_ir::{Counter, Derived, Env, Function, Graph, Type, Verified};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
 use crate::args::Inputs;
-use crate::offload;
+use crate::device::Device;
 use crate::plan::Plan;
 use crate::sizes::{BySizes, Choice, sizes_of};
 use crate::variable::Arg;
+use crate::{offload, placement};
 
 /// The bytes of stack that a run may need besides those of the runs within it: recursion that leaves less is an error, not
 /// an overflow.
@@ -82,6 +83,10 @@ pub struct Executable {
     stuck: AtomicBool,
     /// The same with checks that results are finite.
     checked: OnceLock<Box<Executable>>,
+    /// What runs the instructions that it has code for; `None` where the host runs all.
+    device: Option<Arc<dyn Device>>,
+    /// The same for the devices that runs were placed on.
+    placed: Mutex<Vec<Arc<Executable>>>,
 }
 
 /// Whether runs and eager operators check that floating point results are finite.
@@ -140,6 +145,8 @@ impl Executable {
             stuck: AtomicBool::new(false),
             options,
             checked: OnceLock::new(),
+            device: None,
+            placed: Mutex::default(),
         };
         if executable.inputs.is_static {
             executable.general()?;
@@ -161,6 +168,9 @@ impl Executable {
         if checks_numerics() && !self.options.check_numerics {
             return self.checked()?.run(args, env);
         }
+        if let Some(device) = self.device_for(args) {
+            return self.on_device(&device).run(args, env);
+        }
         self.inputs.check(args)?;
         if stack_left() < STACK_OF_A_RUN {
             return Err(Error::exhausted("host code and graphs call each other too deeply"));
@@ -180,6 +190,9 @@ impl Executable {
     pub(crate) fn plan(&self, args: &[Arg], env: &dyn Env) -> Result<Arc<Plan>> {
         if checks_numerics() && !self.options.check_numerics {
             return self.checked()?.plan(args, env);
+        }
+        if let Some(device) = self.device_for(args) {
+            return self.on_device(&device).plan(args, env);
         }
         self.inputs.check(args)?;
         if self.inputs.is_static
@@ -203,7 +216,7 @@ impl Executable {
         env: &dyn Env,
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Option<Result<()>> {
-        if self.calls_host || checks_numerics() {
+        if self.calls_host || checks_numerics() || devices_in_use() {
             return None;
         }
         let is_light = |plan: &&Arc<Plan>| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns);
@@ -218,21 +231,51 @@ impl Executable {
 
     #[cold]
     fn checked(&self) -> Result<&Executable> {
-        let checked = self.checked.get_or_init(|| {
-            Box::new(Executable {
-                graph: self.graph.clone(),
-                inputs: Inputs::of(&self.graph),
-                options: Options { check_numerics: true, ..self.options.clone() },
-                captures: self.captures,
-                calls_host: self.calls_host,
-                general: OnceLock::new(),
-                special: Mutex::new(BySizes::new(&self.options)),
-                stuck: AtomicBool::new(false),
-                checked: OnceLock::new(),
-            })
-        });
+        let checked = self
+            .checked
+            .get_or_init(|| Box::new(self.variant(Options { check_numerics: true, ..self.options.clone() }, None)));
         checked.general()?;
         Ok(checked)
+    }
+
+    /// The same, run by a device.
+    #[cold]
+    fn on_device(&self, device: &Arc<dyn Device>) -> Arc<Executable> {
+        let mut placed = self.placed.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_it = |e: &&Arc<Executable>| e.device.as_ref().is_some_and(|d| Arc::ptr_eq(d, device));
+        if let Some(known) = placed.iter().find(is_it) {
+            return known.clone();
+        }
+        let options = Options { for_device: true, ..self.options.clone() };
+        let made = Arc::new(self.variant(options, Some(device.clone())));
+        placed.push(made.clone());
+        made
+    }
+
+    /// The same with other options.
+    fn variant(&self, options: Options, device: Option<Arc<dyn Device>>) -> Executable {
+        Executable {
+            graph: self.graph.clone(),
+            inputs: Inputs::of(&self.graph),
+            captures: self.captures,
+            calls_host: self.calls_host,
+            general: OnceLock::new(),
+            special: Mutex::new(BySizes::new(&options)),
+            stuck: AtomicBool::new(false),
+            options,
+            checked: OnceLock::new(),
+            device,
+            placed: Mutex::default(),
+        }
+    }
+
+    /// The device that runs these arguments, where this is not made for it already.
+    #[inline]
+    fn device_for(&self, args: &[Arg]) -> Option<Arc<dyn Device>> {
+        if !devices_in_use() || self.device.is_some() || checks_numerics() {
+            return None;
+        }
+        placement::device_for_args(args)
     }
 
     /// Whether a run takes a few microseconds at most, what host code takes aside: no loop, nothing large.
@@ -274,7 +317,7 @@ impl Executable {
 
     /// A plan for exact input types.
     fn plan_of(&self, types: &[Type]) -> Result<Plan> {
-        make_plan(&self.graph, self.levels(), types, self.captures, &self.options)
+        make_plan(&self.graph, self.levels(), types, self.captures, &self.options, self.device.as_ref())
     }
 
     fn general(&self) -> Result<&Arc<Plan>> {
@@ -362,9 +405,9 @@ impl Executable {
     /// reports it if it is reached.
     fn make(&self, types: Vec<Type>, env: &dyn Env) -> Result<Arc<Plan>> {
         let made = if self.graph.insts.len() > LARGE {
-            let (graph, levels, captures, options) =
-                (self.graph.clone(), self.levels(), self.captures, self.options.clone());
-            offload::run(env, move |_| make_plan(&graph, levels, &types, captures, &options))?
+            let (graph, levels, captures) = (self.graph.clone(), self.levels(), self.captures);
+            let (options, device) = (self.options.clone(), self.device.clone());
+            offload::run(env, move |_| make_plan(&graph, levels, &types, captures, &options, device.as_ref()))?
         } else {
             self.plan_of(&types)
         };
@@ -376,19 +419,27 @@ impl Executable {
     }
 }
 
-fn make_plan(graph: &Verified, levels: usize, types: &[Type], captures: usize, options: &Options) -> Result<Plan> {
+fn make_plan(
+    graph: &Verified,
+    levels: usize,
+    types: &[Type],
+    captures: usize,
+    options: &Options,
+    device: Option<&Arc<dyn Device>>,
+) -> Result<Plan> {
     room_for(graph)?;
-    with_room(levels, || Plan::new(&optimize_for(graph, types, options)?, captures, options))?
+    with_room(levels, || Plan::new(&optimize_for(graph, types, options)?, captures, options, device))?
 }
 
 impl Derived for Executable {
     fn count(&self, census: &mut dyn Counter) -> bool {
-        let Ok(special) = self.special.try_lock() else { return false };
+        let (Ok(special), Ok(placed)) = (self.special.try_lock(), self.placed.try_lock()) else { return false };
         let general = self.general.get();
         let own = special.plans().filter(|plan| !general.is_some_and(|g| Arc::ptr_eq(g, plan)));
         census.graph(&self.graph)
             && general.into_iter().chain(own).all(|plan| plan.count(census))
             && self.checked.get().is_none_or(|checked| checked.count(census))
+            && placed.iter().all(|placed| placed.count(census))
     }
 }
 

@@ -4,19 +4,20 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Call, Cpu, Env, OpDef};
+use penstock_data::{DType, Error, Result, Shape, Tensor, devices_in_use};
+use penstock_ir::{Attrs, Call, Cpu, Env, OpDef, Type};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
+use penstock_ops::RULE_OPS;
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
 use penstock_ops::updates::{RNG_READ_AND_SKIP, Update};
 use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
 
-use crate::offload;
 use crate::tile::TileProgram;
 use crate::variable::{Arg, Variable};
 use crate::work::is_heavy;
+use crate::{offload, placement};
 
 /// Estimated nanoseconds of an element that an update changes.
 const UPDATE_NS: f64 = 1.0;
@@ -34,7 +35,7 @@ pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn 
             if op.is(&ASSIGN) {
                 v.assign(value.clone())?;
             } else if let Some(kind) = update_kind(op) {
-                update(v, update_loop(kind, v.dtype())?, value, env)?;
+                update(v, kind, update_loop(kind, v.dtype())?, value, env)?;
             } else {
                 return Err(Error::unimplemented("does not run on variables"));
             }
@@ -44,7 +45,7 @@ pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn 
     }
 }
 
-/// Does a heavy update apart, while the host may let others run. It is done as a whole, or not at all, where the host wants
+/// Offloads a heavy update, while the host may let others run. It is done as a whole, or not at all, where the host wants
 /// the run to stop meanwhile.
 fn update_apart<R: Send + 'static>(
     env: &dyn Env,
@@ -148,10 +149,40 @@ pub(crate) fn update_loop(kind: Binary, dtype: DType) -> Result<LoopFn> {
     binary(kind, dtype).ok_or_else(|| Error::dtype(format!("dtype {} is not supported", dtype.tf_name())))
 }
 
+/// Changes a variable whose value is on a device there; false where it is not, or the device has no code for the change, and
+/// nothing has happened.
+fn update_on_device(variable: &Variable, kind: Binary, operand: &Tensor) -> Result<bool> {
+    let value = variable.read()?;
+    let dims = value.dims();
+    if value.remote().is_none() || operand.dtype() != value.dtype() || operand.dims() != dims {
+        return Ok(false);
+    }
+    let op = if matches!(kind, Binary::Sub) { RULE_OPS.sub } else { RULE_OPS.add };
+    let ty = Type::tensor(value.dtype(), Shape::known(dims));
+    let program = placement::device_of(&value)
+        .and_then(|device| placement::program_of(&device, op, &Attrs::EMPTY, [value.dtype(); 2].into_iter(), &[ty]));
+    let Some(program) = program else { return Ok(false) };
+    let replaced = variable.update(|value| match value.dims() == dims {
+        true => Ok(Some(std::mem::replace(value, program.launch(&[&*value, operand], dims)?.remove(0)))),
+        false => Ok(None),
+    })?;
+    Ok(replaced.is_some()) // what was replaced is dropped outside of the lock
+}
+
 /// Makes the variable's value `f(value, operand)`, in place where nobody else holds it.
 ///
-/// `f` is a loop of the variable's dtype.
-pub(crate) fn update(variable: &Arc<Variable>, f: LoopFn, operand: &Tensor, env: &dyn Env) -> Result<()> {
+/// `f` is the loop of `kind` for the variable's dtype.
+pub(crate) fn update(variable: &Arc<Variable>, kind: Binary, f: LoopFn, operand: &Tensor, env: &dyn Env) -> Result<()> {
+    if devices_in_use() {
+        if update_on_device(variable, kind, operand)? {
+            return Ok(());
+        }
+        return update_on_host(variable, f, &operand.on_host()?, env);
+    }
+    update_on_host(variable, f, operand, env)
+}
+
+fn update_on_host(variable: &Arc<Variable>, f: LoopFn, operand: &Tensor, env: &dyn Env) -> Result<()> {
     if !is_heavy(operand.len(), UPDATE_NS, Thresholds::DEFAULT.heavy_ns) {
         return update_now(variable, f, operand, &|| Ok(()));
     }

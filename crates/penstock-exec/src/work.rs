@@ -14,7 +14,7 @@ pub(crate) enum Weight {
     Brief,
     /// It is not, but it is not heavy.
     Middling,
-    /// It runs apart.
+    /// It is offloaded.
     Heavy,
     /// That depends on sizes which the run will know.
     Unknown,

@@ -127,10 +127,10 @@ impl Generator<'_> {
         }
     }
 
-    /// A loop that counts from 0 to `rounds`; `body` gives the next of the other variables.
+    /// A loop that counts from 0 to `iterations`; `body` gives the next of the other variables.
     fn count(
         &mut self,
-        rounds: usize,
+        iterations: usize,
         init: &[Value],
         body: impl FnOnce(&mut Self, Value, &[Value]) -> Option<Vec<Value>>,
     ) -> Option<()> {
@@ -139,7 +139,7 @@ impl Generator<'_> {
         all.extend(init);
         let types: Vec<Type> = all.iter().map(|&v| self.b.graph().ty(v).clone()).collect();
         let cond = self.region(types.clone(), |g, params| {
-            let limit = g.b.constant(Tensor::from(rounds as i64));
+            let limit = g.b.constant(Tensor::from(iterations as i64));
             g.b.emit(less, &[params[0], limit], &[]).expect("less of two integers").to_vec()
         });
         let body = self.region(types, |g, params| {
@@ -158,11 +158,11 @@ impl Generator<'_> {
         self.b.emit(op, operands, attrs).ok().and_then(|results| results.first().copied())
     }
 
-    /// A recurrent net: rounds read rows or columns of an array, multiply, and keep what they make in a list.
+    /// A recurrent net: iterations read rows or columns of an array, multiply, and keep what they make in a list.
     fn recurrent(&mut self) -> Option<()> {
-        let (rounds, rows, width) = (self.size(1, 4), [1, 2, 17, 24][self.rng.below(4)], self.size(1, 3));
+        let (iterations, rows, width) = (self.size(1, 4), [1, 2, 17, 24][self.rng.below(4)], self.size(1, 3));
         let by_columns = self.rng.one_in(3);
-        let xs = self.array(&if by_columns { [rows, rounds, width] } else { [rounds, rows, width] }).value;
+        let xs = self.array(&if by_columns { [rows, iterations, width] } else { [iterations, rows, width] }).value;
         let [w, u] = [0, 1].map(|_| self.array(&[width, width]).value);
         let wide = self.array(&[width, 2 * width]).value;
         let h = self.array(&[rows, width]).value;
@@ -170,7 +170,7 @@ impl Generator<'_> {
         let empty = self.b.constant(Tensor::from(0i64));
         let list = self.plain("list_new", &[empty], &[("dtype", DType::F32.into())])?;
         let shape = self.b.constant(Tensor::vector(&[rows as i64, width as i64]));
-        self.count(rounds, &[h, list], |g, i, v| {
+        self.count(iterations, &[h, list], |g, i, v| {
             let x = if by_columns {
                 let zero = g.b.constant(Tensor::from(0i64));
                 let at = g.plain("stack", &[zero, i], &[])?;
@@ -200,9 +200,9 @@ impl Generator<'_> {
 
     /// A loop of integers that only counts.
     fn counting(&mut self) -> Option<()> {
-        let (rounds, by) = (self.size(0, 5), self.rng.below(5) as i64 - 2);
+        let (iterations, by) = (self.size(0, 5), self.rng.below(5) as i64 - 2);
         let init = [0, 1].map(|k| self.b.constant(Tensor::from(k + by)));
-        self.count(rounds, &init, |g, i, v| {
+        self.count(iterations, &init, |g, i, v| {
             let by = g.b.constant(Tensor::from(by));
             Some(vec![g.plain("add", &[v[0], by], &[])?, g.plain("add", &[v[1], i], &[])?])
         })
@@ -212,8 +212,8 @@ impl Generator<'_> {
     fn iterated(&mut self) -> Option<()> {
         let dims = [self.size(1, 3), self.size(1, 4)];
         let [x, y] = [0, 1].map(|_| self.array(&dims).value);
-        let rounds = self.size(1, 9);
-        self.count(rounds, &[x, y], |g, _, v| {
+        let iterations = self.size(1, 9);
+        self.count(iterations, &[x, y], |g, _, v| {
             let half = g.b.constant(Tensor::from(0.5f32));
             let less = g.plain("mul", &[v[0], half], &[])?;
             Some(vec![g.plain("sub", &[less, v[1]], &[])?, g.plain("maximum", &[v[1], less], &[])?])

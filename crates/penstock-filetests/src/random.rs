@@ -522,7 +522,7 @@ impl Generator<'_> {
         }
         let types: Vec<Type> = init.iter().map(|&v| self.b.graph().ty(v).clone()).collect();
         let steps = self.rng.below(4) as i32;
-        // Of as many rows as there are rounds, or of one more.
+        // Of as many rows as there are iterations, or of one more.
         let rows = steps as usize + self.rng.below(2);
         let product = (rows > 0 && self.rng.one_in(2)).then(|| (self.halves(&[rows, 2, 3]), self.halves(&[3, 2])));
         let cond = self.region(types.clone(), |g, params| {

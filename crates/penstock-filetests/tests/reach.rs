@@ -39,7 +39,8 @@ fn random_programs_reach_every_pass_and_every_kind_of_step() {
         more_steps.into_iter().for_each(|(kind, n)| *steps.entry(kind).or_insert(0) += n);
         let passes: Vec<&str> =
             PASSES.iter().map(|p| p.name).filter(|p| rewrites.get(p).is_none_or(|&n| n == 0)).collect();
-        let kinds: Vec<&str> = STEP_KINDS.into_iter().filter(|k| !steps.contains_key(k)).collect();
+        // Steps of devices are reached by the tests of `penstock-cuda`.
+        let kinds: Vec<&str> = STEP_KINDS.into_iter().filter(|&k| k != "device" && !steps.contains_key(k)).collect();
         assert!(steps.keys().all(|k| STEP_KINDS.contains(k)), "{steps:?}");
         if passes.is_empty() && kinds.is_empty() {
             return;

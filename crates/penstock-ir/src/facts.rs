@@ -1,8 +1,5 @@
 //! Facts of operators that are plain choices.
 
-use penstock_data::DType;
-use penstock_kernels::Formula;
-
 /// Something that an operator touches beside its operands and results.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Effect {
@@ -56,9 +53,9 @@ pub enum Fails {
 /// How an operator runs on CUDA.
 #[derive(Clone, Copy)]
 pub enum Cuda {
-    /// As its formula for the dtype of its first operand, which is the CPU's own definition; where it has none, as this text of
-    /// [`Cuda::Elementwise`], if any.
-    Formula(fn(DType) -> Option<&'static Formula>, Option<&'static str>),
+    /// As the formula of its [`ElementFn`](crate::ElementFn) for the dtype of its first operand; where there is none, as this text
+    /// of [`Cuda::Elementwise`], if any.
+    Formula(Option<&'static str>),
     /// An expression of CUDA C++ over `{0}`, `{1}`, …, one element each; `{T}` is the type in which the
     /// first operand's elements are computed, `{R}` the result's, `{S}` the type in which the result is
     /// stored. The CUDA crate documents types and functions. Such operators fuse.

@@ -15,9 +15,6 @@ use crate::entities::{Arena, Inst, Region, Value};
 use crate::op::{OpDef, Signature};
 use crate::types::Type;
 
-/// The name of the operator whose result is its only attribute.
-pub const CONST: &str = "const";
-
 /// An instruction: an operator applied to operands.
 #[derive(Clone, PartialEq, Debug)]
 pub struct InstData {
@@ -148,7 +145,7 @@ impl Graph {
     /// The value, where it is the result of a `const` instruction.
     pub fn constant(&self, value: Value) -> Option<&Tensor> {
         let data = &self.insts[self.def_inst(value)?];
-        if data.op.name != CONST {
+        if !data.op.is_constant() {
             return None;
         }
         match data.attrs.0.first() {

@@ -10,6 +10,7 @@ mod builder;
 mod dead;
 mod derived;
 mod effects;
+mod element_fn;
 mod elements;
 mod entities;
 mod env;
@@ -22,6 +23,7 @@ mod op;
 mod parse;
 mod portable;
 mod print;
+mod promise;
 mod types;
 mod verify;
 
@@ -33,11 +35,12 @@ pub use builder::{Builder, MAX_NESTING, compact};
 pub use dead::drop_dead;
 pub use derived::{Census, Kept};
 pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_region, order};
+pub use element_fn::ElementFn;
 pub use elements::GraphValues;
 pub use entities::{Arena, Entity, Inst, Region, Value};
 pub use env::{Env, NoEnv, Profiled, Profiler, Stream};
 pub use facts::{Cuda, Effect, Fails, Fold, Jvp};
-pub use graph::{CONST, Counter, Def, Derived, Function, Graph, InstData, OpRef, RegionData, ValueData, Verified};
+pub use graph::{Counter, Def, Derived, Function, Graph, InstData, OpRef, RegionData, ValueData, Verified};
 pub use known::{Element, KnownValues, NoValues};
 pub use op::{
     ArgDef, ArgType, BoxOf, Call, Cost, CostCx, Cotangents, Cpu, Cuts, DTypeVar, Elements, ElementsCx, Emitter,
@@ -47,5 +50,6 @@ pub use op::{
 pub use parse::{ConstantResolver, HostResolver, Resolvers, no_hosts, parse_function, parse_functions, parse_tensors};
 pub use portable::require_portable;
 pub use print::{ConstantSink, Locations, PrintOptions, print_function, print_functions, print_graph, print_tensor};
+pub use promise::Promise;
 pub use types::Type;
 pub use verify::{check_results, checks_trusted, infer_types, verify, verify_after};

@@ -4,21 +4,26 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
-use penstock_kernels::LoopFn;
+use penstock_kernels::{Binary, Fault};
 use smallvec::SmallVec;
 
 use crate::attr::{Attr, AttrDef, Attrs};
 use crate::batch::Batch;
+use crate::element_fn::ElementFn;
 use crate::entities::Value;
 use crate::env::Env;
 use crate::facts::{Cuda, Effect, Fails, Fold, Jvp};
 use crate::known::{Element, KnownValues};
+use crate::promise::Promise;
 use crate::types::Type;
 
 /// The types of an instruction's results.
 pub type OutTypes = SmallVec<[Type; 1]>;
 
 /// An operator.
+///
+/// What runs graphs reads and writes memory by what is said here, so a declaration needs a [`Promise`], which only unsafe code can
+/// make. Kernels of safe code are host functions ([`HostFn`](crate::HostFn)), whose results are checked.
 pub struct OpDef {
     /// The name in the text form: `matmul`.
     pub name: &'static str,
@@ -59,6 +64,8 @@ pub struct OpDef {
     pub resolve: Option<Resolver>,
     /// Whether an instruction with constant operands may be replaced by its value.
     pub fold: Fold,
+    /// That the fields agree with each other.
+    pub promise: Promise,
     /// Operands and attributes on which every shared test runs the operator.
     pub samples: fn() -> Vec<Sample>,
 }
@@ -144,6 +151,25 @@ impl OpDef {
     /// Whether it computes element by element and its operands broadcast, each to the extents of the result.
     pub fn broadcasts(&self) -> bool {
         matches!((self.cpu, self.batch), (Cpu::Elementwise(_), Batch::Broadcast))
+    }
+
+    /// The function of elements that it computes, where it computes element by element.
+    pub fn function(&self) -> Option<ElementFn> {
+        if let Cpu::Elementwise(function) = self.cpu { Some(function) } else { None }
+    }
+
+    /// What it reports of elements that it does not take, where it computes element by element.
+    pub fn fault(&self) -> Fault {
+        match self.cpu {
+            Cpu::Elementwise(ElementFn::Binary(Binary::Pow)) => Fault::NegativePower,
+            _ => Fault::DivideByZero,
+        }
+    }
+
+    /// Whether its result is its first attribute.
+    #[inline]
+    pub fn is_constant(&self) -> bool {
+        matches!(self.cpu, Cpu::Executor(Structure::Constant))
     }
 
     /// Whether it touches nothing but its operands and results.
@@ -366,9 +392,8 @@ impl InferCx<'_> {
 /// How an operator runs on the CPU.
 #[derive(Clone, Copy)]
 pub enum Cpu {
-    /// Element by element over broadcast operands, by the loop for the operands' dtypes.
-    /// Such operators fuse.
-    Elementwise(fn(&[DType], &Attrs) -> Option<LoopFn>),
+    /// Element by element over broadcast operands, by a function of elements. Such operators fuse.
+    Elementwise(ElementFn),
     /// By a kernel over whole tensors.
     Kernel(fn(&mut Call<'_>) -> Result<()>),
     /// By a kernel that makes result 0 of operand 0 in its place. When it starts, that operand is in the place of the
@@ -384,7 +409,9 @@ pub enum Cpu {
 /// How the results of an operator that the executor runs depend on its regions.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Structure {
-    /// It has none: constants and reads of variables.
+    /// It is a constant, which is its first attribute.
+    Constant,
+    /// It has none: reads of variables.
     Plain,
     /// One of the regions runs: result `k` is its result `k`.
     Branches,

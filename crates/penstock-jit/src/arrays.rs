@@ -16,7 +16,7 @@ impl Reader<'_> {
     /// An instruction that makes arrays, or scalars of arrays.
     pub(crate) fn work(&mut self, inst: Inst, nodes: &mut Vec<Node>) -> Result<()> {
         let graph = self.graph;
-        let (data, origin) = (&graph.insts[inst], (graph.insts[inst].op.name, graph.locs[inst]));
+        let (data, origin) = (&graph.insts[inst], (Some(graph.insts[inst].op.0), graph.locs[inst]));
         let refused = || Error::internal("is not for scalar regions").in_op(data.op.name);
         let small = small(graph, inst, Thresholds::DEFAULT.native_bytes).ok_or_else(refused)?;
         let scalar = |v| graph.ty(v).shape().rank() == Some(0);
@@ -108,32 +108,32 @@ impl Reader<'_> {
     /// An instruction on a list, which is an array of its elements.
     pub(crate) fn list_op(&mut self, inst: Inst, nodes: &mut Vec<Node>) -> Result<()> {
         let graph = self.graph;
-        let (data, name, loc) = (&graph.insts[inst], graph.insts[inst].op.name, graph.locs[inst]);
+        let (data, op, loc) = (&graph.insts[inst], Some(graph.insts[inst].op.0), graph.locs[inst]);
         let unknown = || Error::internal("a list that is no array");
         let result = data.results[0];
         if data.op.is(&LIST_NEW) {
             let (bytes, id) = (self.bytes(result)?, self.define(result)?);
             let out = self.place(id)?;
-            self.push(Work::Clear { bytes, out }, smallvec![], None, (name, loc), nodes);
+            self.push(Work::Clear { bytes, out }, smallvec![], None, (op, loc), nodes);
         } else if data.op.is(&LIST_FROM_TENSOR) || data.op.is(&LIST_STACK) {
             let from = self.id(data.operands[0])?;
             let (bytes, id) = (self.bytes(result)?, self.define(result)?);
             let pieces = vec![(self.place(from)?, 0, 0, bytes)];
             let out = self.place(id)?;
-            self.push(Work::Moves { pieces, out }, smallvec![from], None, (name, loc), nodes);
+            self.push(Work::Moves { pieces, out }, smallvec![from], None, (op, loc), nodes);
         } else if data.op.is(&LIST_SET) {
             let list = self.lists.get(data.operands[0]).ok_or_else(unknown)?;
             let (len, bytes) = (list.len, list.element_bytes());
             let [array, index, value] = [0, 1, 2].map(|k| self.id(data.operands[k]));
             let (array, index, value) = (array?, index?, value?);
             self.ids.insert(result, array);
-            let origin = self.origin(name, loc);
+            let origin = self.origin(op, loc);
             nodes.push(Node::Store { array, len, index, value, bytes, origin });
         } else if data.op.is(&LIST_GET) {
             let list = self.lists.get(data.operands[0]).ok_or_else(unknown)?;
             let (extents, bytes) = (Dims::from_slice(&[list.len]), list.element_bytes());
             let [array, index] = [self.id(data.operands[0])?, self.id(data.operands[1])?];
-            let (out, origin) = (self.define(result)?, self.origin(name, loc));
+            let (out, origin) = (self.define(result)?, self.origin(op, loc));
             let take = if self.is_scalar(result) { Take::Scalar } else { Take::Copy(bytes) };
             nodes.push(Node::Element { array, extents, indices: smallvec![index], wraps: false, take, out, origin });
         } else {

@@ -18,8 +18,8 @@ use cranelift_frontend::{FunctionBuilder, FunctionBuilderContext, Variable};
 use cranelift_jit::{JITBuilder, JITModule};
 use cranelift_module::{FuncId, Linkage, Module, ModuleError, default_libcall_names};
 use penstock_data::{DType, Error, Result};
-use penstock_ir::Env;
-use penstock_kernels::{Lane, LoopFn, stack};
+use penstock_ir::{ElementFn, Env};
+use penstock_kernels::{Binary, Lane, LoopFn, stack};
 use smallvec::SmallVec;
 
 use crate::Stop;
@@ -355,8 +355,8 @@ impl<'a> Compiler<'a> {
                 Ok(())
             }
             Node::Op { out, .. } if self.residues.is_unused(*out) => Ok(()),
-            Node::Op { name, f, ins, out, origin } => {
-                let value = self.op(name, *f, ins, *out, *origin)?;
+            Node::Op { function, f, ins, out, origin } => {
+                let value = self.op(*function, *f, ins, *out, *origin)?;
                 self.values[*out as usize] = Some(value);
                 Ok(())
             }
@@ -453,10 +453,10 @@ impl<'a> Compiler<'a> {
             block.nodes.iter().try_fold(0, |sum, node| match node {
                 Node::Const { .. } => Some(sum),
                 Node::Op { out, .. } if self.residues.is_unused(*out) => Some(sum),
-                Node::Op { name, ins, out, .. } => {
+                Node::Op { function, ins, out, .. } => {
                     let whole = ins.iter().chain([out]).all(|&id| is_whole(self.source.dtypes[id as usize]));
                     let constant = ins.get(1).and_then(|&id| self.constant(block, id));
-                    whole.then(|| brief(name, constant)).flatten().map(|cost| sum + cost)
+                    whole.then(|| brief(*function, constant)).flatten().map(|cost| sum + cost)
                 }
                 _ => None,
             })
@@ -563,7 +563,7 @@ impl<'a> Compiler<'a> {
         self.b.switch_to_block(on);
     }
 
-    fn op(&mut self, name: &'static str, f: LoopFn, ins: &[Id], out: Id, origin: u32) -> Result<Value> {
+    fn op(&mut self, function: ElementFn, f: LoopFn, ins: &[Id], out: Id, origin: u32) -> Result<Value> {
         if let Some(test) = self.residues.test(origin) {
             let x = self.value(test.x)?;
             return Ok(test.emit(&mut self.b, x));
@@ -573,13 +573,13 @@ impl<'a> Compiler<'a> {
         let args = self.list(ins)?;
         let mut known = ins.get(1).and_then(|&id| self.constants[id as usize]);
         let mut operands = args.clone();
-        if name == "mul" && known.is_none() && is_whole(from[0]) {
+        if function == ElementFn::Binary(Binary::Mul) && known.is_none() && is_whole(from[0]) {
             known = self.constants[ins[0] as usize];
             operands.swap(0, usize::from(known.is_some()));
         }
         let ranges = [0, 1].map(|k| self.ranges.operand(origin, k));
-        let application = Application { name, from: &from, to, ins: &operands, constant: known, ranges };
-        if divides(name, from[0]) {
+        let application = Application { function, from: &from, to, ins: &operands, constant: known, ranges };
+        if divides(function, from[0]) {
             if known.is_none() && application.may_be_of_either_sign() {
                 return self.divide_by_signs(application, origin);
             }

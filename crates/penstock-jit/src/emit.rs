@@ -6,7 +6,9 @@ use cranelift_codegen::ir::types::{F32, F64, I8, I16, I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Type, Value};
 use cranelift_frontend::FunctionBuilder;
 use penstock_data::DType;
+use penstock_ir::ElementFn;
 use penstock_kernels::formula::{Kind, Primitive, Step};
+use penstock_kernels::{Binary, Unary};
 use smallvec::SmallVec;
 
 use crate::ranges::Range;
@@ -33,9 +35,9 @@ pub(crate) fn constant(b: &mut FunctionBuilder<'_>, dtype: DType, bits: u64) -> 
     })
 }
 
-/// An operator applied to scalars.
+/// A function of elements applied to scalars.
 pub(crate) struct Application<'a> {
-    pub(crate) name: &'static str,
+    pub(crate) function: ElementFn,
     /// The dtypes of the operands.
     pub(crate) from: &'a [DType],
     /// The dtype of the result.
@@ -56,53 +58,61 @@ impl Application<'_> {
 }
 
 /// Whether the operator is an integer division, which fails where the divisor is 0.
-pub(crate) fn divides(name: &str, dtype: DType) -> bool {
-    dtype.is_integer() && matches!(name, "floordiv" | "floormod" | "truncatediv" | "truncatemod")
+pub(crate) fn divides(function: ElementFn, dtype: DType) -> bool {
+    use Binary::{FloorDiv, FloorMod, TruncDiv, TruncMod};
+    dtype.is_integer() && matches!(function, ElementFn::Binary(FloorDiv | FloorMod | TruncDiv | TruncMod))
 }
 
 /// About how many nanoseconds an operator on whole numbers takes that cannot fail; none for others. `constant` is its
 /// second operand.
-pub(crate) fn brief(name: &str, constant: Option<u64>) -> Option<u32> {
-    match name {
-        "cast" | "select" | "add" | "sub" | "neg" | "abs" | "invert" | "minimum" | "maximum" => Some(1),
-        "bitwise_and" | "bitwise_or" | "bitwise_xor" => Some(1),
-        "logical_and" | "logical_or" | "logical_xor" | "logical_not" => Some(1),
-        "equal" | "not_equal" | "less" | "less_equal" | "greater" | "greater_equal" => Some(1),
-        "mul" | "square" => Some(1),
-        "left_shift" | "right_shift" if constant.is_some_and(|by| by < 8) => Some(1),
-        "floordiv" | "floormod" if constant.is_some_and(u64::is_power_of_two) => Some(1),
-        _ => None,
-    }
+pub(crate) fn brief(function: ElementFn, constant: Option<u64>) -> Option<u32> {
+    let one = match function {
+        ElementFn::Cast | ElementFn::Select => true,
+        ElementFn::Unary(op) => {
+            matches!(op, Unary::Neg | Unary::Abs | Unary::Square | Unary::BitNot | Unary::LogicalNot)
+        }
+        ElementFn::Binary(op) => match op {
+            Binary::Add | Binary::Sub | Binary::Mul | Binary::Min | Binary::Max => true,
+            Binary::BitAnd | Binary::BitOr | Binary::BitXor => true,
+            Binary::LogicalAnd | Binary::LogicalOr | Binary::LogicalXor => true,
+            Binary::Equal | Binary::NotEqual => true,
+            Binary::Less | Binary::LessEqual | Binary::Greater | Binary::GreaterEqual => true,
+            Binary::Shl | Binary::Shr => constant.is_some_and(|by| by < 8),
+            Binary::FloorDiv | Binary::FloorMod => constant.is_some_and(u64::is_power_of_two),
+            _ => false,
+        },
+    };
+    one.then_some(1)
 }
 
 /// The result, where the operator has instructions of its own. A divisor must not be 0.
 pub(crate) fn emit(b: &mut FunctionBuilder<'_>, a: &Application<'_>) -> Option<Value> {
-    match (a.name, a.ins) {
-        ("cast", &[x]) => cast(b, x, a.from[0], a.to),
-        ("select", &[c, x, y]) => Some(b.ins().select(c, x, y)),
-        (_, &[x]) => match a.from[0] {
-            DType::Bool => (a.name == "logical_not").then(|| b.ins().bxor_imm_s(x, 1)),
+    match (a.function, a.ins) {
+        (ElementFn::Cast, &[x]) => cast(b, x, a.from[0], a.to),
+        (ElementFn::Select, &[c, x, y]) => Some(b.ins().select(c, x, y)),
+        (ElementFn::Unary(op), &[x]) => match a.from[0] {
+            DType::Bool => (op == Unary::LogicalNot).then(|| b.ins().bxor_imm_s(x, 1)),
             DType::F32 | DType::F64 => float(b, a),
-            d if d.is_integer() => integer1(b, a.name, x, d),
+            d if d.is_integer() => integer1(b, op, x, d),
             _ => None,
         },
-        (_, &[x, y]) => match a.from[0] {
-            DType::Bool => boolean2(b, a.name, x, y),
+        (ElementFn::Binary(op), &[x, y]) => match a.from[0] {
+            DType::Bool => boolean2(b, op, x, y),
             DType::F32 | DType::F64 => float(b, a),
-            d if d.is_integer() && divides(a.name, d) => divide(b, a, x, y),
-            d if d.is_integer() => integer2(b, a.name, x, y, d, a.constant),
+            d if d.is_integer() && divides(a.function, d) => divide(b, op, a, x, y),
+            d if d.is_integer() => integer2(b, op, x, y, d, a.constant),
             _ => None,
         },
         _ => None,
     }
 }
 
-fn boolean2(b: &mut FunctionBuilder<'_>, name: &str, x: Value, y: Value) -> Option<Value> {
-    Some(match name {
-        "logical_and" => b.ins().band(x, y),
-        "logical_or" => b.ins().bor(x, y),
-        "logical_xor" | "not_equal" => b.ins().bxor(x, y),
-        "equal" => b.ins().icmp(IntCC::Equal, x, y),
+fn boolean2(b: &mut FunctionBuilder<'_>, op: Binary, x: Value, y: Value) -> Option<Value> {
+    Some(match op {
+        Binary::LogicalAnd => b.ins().band(x, y),
+        Binary::LogicalOr => b.ins().bor(x, y),
+        Binary::LogicalXor | Binary::NotEqual => b.ins().bxor(x, y),
+        Binary::Equal => b.ins().icmp(IntCC::Equal, x, y),
         _ => return None,
     })
 }
@@ -112,7 +122,8 @@ const SHORT: usize = 12;
 
 /// An operator on floats with a short formula.
 fn float(b: &mut FunctionBuilder<'_>, a: &Application<'_>) -> Option<Value> {
-    let formula = penstock_ops::formula(a.name, a.from[0]).filter(|f| f.steps.len() <= SHORT)?;
+    let dtype = a.from[0];
+    let formula = a.function.formula(dtype).filter(|f| dtype.is_float() && f.steps.len() <= SHORT)?;
     let mut values: SmallVec<[Value; SHORT]> = SmallVec::new();
     for step in &formula.steps {
         let ins: SmallVec<[Value; 3]> = step.operands().iter().map(|&id| values[id as usize]).collect();
@@ -179,14 +190,14 @@ fn float_constant(b: &mut FunctionBuilder<'_>, dtype: DType, value: f32) -> Valu
     if dtype == DType::F32 { b.ins().f32const(value) } else { b.ins().f64const(f64::from(value)) }
 }
 
-fn integer1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> Option<Value> {
-    Some(match name {
-        "neg" => b.ins().ineg(x),
-        "square" => b.ins().imul(x, x),
-        "invert" => b.ins().bnot(x),
-        "round" => x,
-        "abs" if dtype.is_unsigned() => x,
-        "abs" => {
+fn integer1(b: &mut FunctionBuilder<'_>, op: Unary, x: Value, dtype: DType) -> Option<Value> {
+    Some(match op {
+        Unary::Neg => b.ins().ineg(x),
+        Unary::Square => b.ins().imul(x, x),
+        Unary::BitNot => b.ins().bnot(x),
+        Unary::Round => x,
+        Unary::Abs if dtype.is_unsigned() => x,
+        Unary::Abs => {
             let (negative, minus) = (b.ins().icmp_imm_s(IntCC::SignedLessThan, x, 0), b.ins().ineg(x));
             b.ins().select(negative, minus, x)
         }
@@ -195,40 +206,40 @@ fn integer1(b: &mut FunctionBuilder<'_>, name: &str, x: Value, dtype: DType) -> 
 }
 
 /// The condition of a comparison on integers.
-fn order(name: &str, unsigned: bool) -> Option<IntCC> {
+fn order(op: Binary, unsigned: bool) -> Option<IntCC> {
     use IntCC::*;
-    Some(match (name, unsigned) {
-        ("equal", _) => Equal,
-        ("not_equal", _) => NotEqual,
-        ("less", false) => SignedLessThan,
-        ("less", true) => UnsignedLessThan,
-        ("less_equal", false) => SignedLessThanOrEqual,
-        ("less_equal", true) => UnsignedLessThanOrEqual,
-        ("greater", false) => SignedGreaterThan,
-        ("greater", true) => UnsignedGreaterThan,
-        ("greater_equal", false) => SignedGreaterThanOrEqual,
-        ("greater_equal", true) => UnsignedGreaterThanOrEqual,
+    Some(match (op, unsigned) {
+        (Binary::Equal, _) => Equal,
+        (Binary::NotEqual, _) => NotEqual,
+        (Binary::Less, false) => SignedLessThan,
+        (Binary::Less, true) => UnsignedLessThan,
+        (Binary::LessEqual, false) => SignedLessThanOrEqual,
+        (Binary::LessEqual, true) => UnsignedLessThanOrEqual,
+        (Binary::Greater, false) => SignedGreaterThan,
+        (Binary::Greater, true) => UnsignedGreaterThan,
+        (Binary::GreaterEqual, false) => SignedGreaterThanOrEqual,
+        (Binary::GreaterEqual, true) => UnsignedGreaterThanOrEqual,
         _ => return None,
     })
 }
 
 fn integer2(
     b: &mut FunctionBuilder<'_>,
-    name: &str,
+    op: Binary,
     x: Value,
     y: Value,
     dtype: DType,
     constant: Option<u64>,
 ) -> Option<Value> {
     let unsigned = dtype.is_unsigned();
-    if let Some(how) = order(name, unsigned) {
+    if let Some(how) = order(op, unsigned) {
         return Some(b.ins().icmp(how, x, y));
     }
     let shift = constant.filter(|&by| by < 8 * dtype.size() as u64).map(|by| by as i64);
-    Some(match (name, shift) {
-        ("add", _) => b.ins().iadd(x, y),
-        ("sub", _) => b.ins().isub(x, y),
-        ("mul", _) => match constant {
+    Some(match (op, shift) {
+        (Binary::Add, _) => b.ins().iadd(x, y),
+        (Binary::Sub, _) => b.ins().isub(x, y),
+        (Binary::Mul, _) => match constant {
             // One address computation, where a multiplication takes three times as long.
             Some(factor @ (3 | 5 | 9)) if dtype.size() >= 4 => {
                 let more = b.ins().ishl_imm_s(x, i64::from(factor.ilog2()));
@@ -236,18 +247,18 @@ fn integer2(
             }
             _ => b.ins().imul(x, y),
         },
-        ("bitwise_and", _) => b.ins().band(x, y),
-        ("bitwise_or", _) => b.ins().bor(x, y),
-        ("bitwise_xor", _) => b.ins().bxor(x, y),
-        ("left_shift", Some(by)) => b.ins().ishl_imm_s(x, by),
-        ("right_shift", Some(by)) if unsigned => b.ins().ushr_imm_s(x, by),
-        ("right_shift", Some(by)) => b.ins().sshr_imm_s(x, by),
-        ("maximum" | "minimum", _) => {
-            let how = order(if name == "maximum" { "less" } else { "greater" }, unsigned)?;
+        (Binary::BitAnd, _) => b.ins().band(x, y),
+        (Binary::BitOr, _) => b.ins().bor(x, y),
+        (Binary::BitXor, _) => b.ins().bxor(x, y),
+        (Binary::Shl, Some(by)) => b.ins().ishl_imm_s(x, by),
+        (Binary::Shr, Some(by)) if unsigned => b.ins().ushr_imm_s(x, by),
+        (Binary::Shr, Some(by)) => b.ins().sshr_imm_s(x, by),
+        (Binary::Max | Binary::Min, _) => {
+            let how = order(if op == Binary::Max { Binary::Less } else { Binary::Greater }, unsigned)?;
             let second = b.ins().icmp(how, x, y);
             b.ins().select(second, y, x)
         }
-        ("squared_difference", _) => {
+        (Binary::SquaredDifference, _) => {
             let d = b.ins().isub(x, y);
             b.ins().imul(d, d)
         }
@@ -256,10 +267,10 @@ fn integer2(
 }
 
 /// Quotients and remainders of a divisor that is not 0. `MIN / -1` wraps to `MIN`.
-fn divide(b: &mut FunctionBuilder<'_>, a: &Application<'_>, x: Value, y: Value) -> Option<Value> {
+fn divide(b: &mut FunctionBuilder<'_>, op: Binary, a: &Application<'_>, x: Value, y: Value) -> Option<Value> {
     let (dtype, [in_x, in_y]) = (a.from[0], a.ranges);
-    let quotient = matches!(a.name, "floordiv" | "truncatediv");
-    let floors = matches!(a.name, "floordiv" | "floormod");
+    let quotient = matches!(op, Binary::FloorDiv | Binary::TruncDiv);
+    let floors = matches!(op, Binary::FloorDiv | Binary::FloorMod);
     let ty = type_of(dtype)?;
     // Narrow divisions go through 32 bits, which every machine has.
     let narrow = ty.bits() < 32;

@@ -6,6 +6,8 @@
 //! may need. So the time is linear in the size of a region, however deep its loops.
 
 use penstock_data::DType;
+use penstock_ir::ElementFn;
+use penstock_kernels::{Binary, Unary};
 use smallvec::SmallVec;
 
 use crate::source::{Block, Id, Node, Source};
@@ -162,15 +164,18 @@ impl Walk<'_> {
                     self.now[*out as usize] = Range::exactly(value);
                 }
             }
-            Node::Op { name, ins, out, origin, .. } => {
+            Node::Op { function, ins, out, origin, .. } => {
                 let operands = self.list(ins);
                 for (known, &operand) in self.operands[*origin as usize].iter_mut().zip(&operands) {
                     *known = operand;
                 }
                 let dtypes = [ins[0], *out].map(|id| self.source.dtypes[id as usize]);
                 let all = Range::of(dtypes[1]);
-                let given =
-                    if is_whole(dtypes[0]) && is_whole(dtypes[1]) { result(name, dtypes, &operands) } else { None };
+                let given = if is_whole(dtypes[0]) && is_whole(dtypes[1]) {
+                    result(*function, dtypes, &operands)
+                } else {
+                    None
+                };
                 self.now[*out as usize] = given.filter(|r| r.within(all)).unwrap_or(all);
             }
             Node::Element { indices, out, origin, .. } => {
@@ -255,10 +260,11 @@ impl Walk<'_> {
 
     /// Notes what follows from the truth of a boolean.
     fn assume(&mut self, id: Id, truth: bool) {
-        let Some(Node::Op { name, ins, .. }) = self.definitions[id as usize] else { return };
-        match (*name, truth) {
-            ("logical_not", _) => return self.assume(ins[0], !truth),
-            ("logical_and", true) | ("logical_or", false) => {
+        use ElementFn as F;
+        let Some(Node::Op { function, ins, .. }) = self.definitions[id as usize] else { return };
+        match (*function, truth) {
+            (F::Unary(Unary::LogicalNot), _) => return self.assume(ins[0], !truth),
+            (F::Binary(Binary::LogicalAnd), true) | (F::Binary(Binary::LogicalOr), false) => {
                 self.assume(ins[0], truth);
                 return self.assume(ins[1], truth);
             }
@@ -271,13 +277,17 @@ impl Walk<'_> {
         let (x, y) = (self.now[a as usize], self.now[b as usize]);
         let below = |bound: i128| Range { low: i128::MIN, high: bound };
         let above = |bound: i128| Range { low: bound, high: i128::MAX };
-        let (known_a, known_b) = match (*name, truth) {
-            ("less", true) | ("greater_equal", false) => (below(y.high - 1), above(x.low + 1)),
-            ("less_equal", true) | ("greater", false) => (below(y.high), above(x.low)),
-            ("greater", true) | ("less_equal", false) => (above(y.low + 1), below(x.high - 1)),
-            ("greater_equal", true) | ("less", false) => (above(y.low), below(x.high)),
-            ("equal", true) | ("not_equal", false) => (y, x),
-            ("not_equal", true) | ("equal", false) => (without(x, y), without(y, x)),
+        let (known_a, known_b) = match (*function, truth) {
+            (F::Binary(Binary::Less), true) | (F::Binary(Binary::GreaterEqual), false) => {
+                (below(y.high - 1), above(x.low + 1))
+            }
+            (F::Binary(Binary::LessEqual), true) | (F::Binary(Binary::Greater), false) => (below(y.high), above(x.low)),
+            (F::Binary(Binary::Greater), true) | (F::Binary(Binary::LessEqual), false) => {
+                (above(y.low + 1), below(x.high - 1))
+            }
+            (F::Binary(Binary::GreaterEqual), true) | (F::Binary(Binary::Less), false) => (above(y.low), below(x.high)),
+            (F::Binary(Binary::Equal), true) | (F::Binary(Binary::NotEqual), false) => (y, x),
+            (F::Binary(Binary::NotEqual), true) | (F::Binary(Binary::Equal), false) => (without(x, y), without(y, x)),
             _ => return,
         };
         self.know(a, known_a);
@@ -306,43 +316,46 @@ pub(crate) fn whole(dtype: DType, bits: u64) -> Option<i128> {
 }
 
 /// The interval of the exact result of an operator; it holds where it is within the dtype, and nothing wraps.
-fn result(name: &str, [from, to]: [DType; 2], ins: &[Range]) -> Option<Range> {
+fn result(function: ElementFn, [from, to]: [DType; 2], ins: &[Range]) -> Option<Range> {
+    use ElementFn as F;
     let positive = |r: Range| r.low > 0;
-    Some(match (name, ins) {
-        ("cast", &[x]) if to == DType::Bool && from != DType::Bool => {
+    Some(match (function, ins) {
+        (F::Cast, &[x]) if to == DType::Bool && from != DType::Bool => {
             Range { low: i128::from(!x.contains(0)), high: 1 }
         }
-        ("cast" | "round", &[x]) => x,
-        ("add", &[x, y]) => Range { low: x.low + y.low, high: x.high + y.high },
-        ("sub", &[x, y]) => Range { low: x.low - y.high, high: x.high - y.low },
-        ("mul", &[x, y]) => x.corners(y, i128::saturating_mul),
-        ("neg", &[x]) => Range { low: -x.high, high: -x.low },
-        ("abs", &[x]) if x.low >= 0 => x,
-        ("abs", &[x]) => Range { low: if x.high < 0 { -x.high } else { 0 }, high: x.high.max(-x.low) },
-        ("square", &[x]) => Range { low: 0, high: x.corners(x, i128::saturating_mul).high },
-        ("minimum", &[x, y]) => Range { low: x.low.min(y.low), high: x.high.min(y.high) },
-        ("maximum", &[x, y]) => Range { low: x.low.max(y.low), high: x.high.max(y.high) },
-        ("select", &[_, x, y]) => x.join(y),
-        ("floordiv", &[x, y]) if positive(y) => x.corners(y, i128::div_euclid),
-        ("truncatediv", &[x, y]) if positive(y) => x.corners(y, |a, b| a / b),
-        ("floormod" | "truncatemod", &[x, y]) if x.low >= 0 && positive(y) => {
+        (F::Cast | F::Unary(Unary::Round), &[x]) => x,
+        (F::Binary(Binary::Add), &[x, y]) => Range { low: x.low + y.low, high: x.high + y.high },
+        (F::Binary(Binary::Sub), &[x, y]) => Range { low: x.low - y.high, high: x.high - y.low },
+        (F::Binary(Binary::Mul), &[x, y]) => x.corners(y, i128::saturating_mul),
+        (F::Unary(Unary::Neg), &[x]) => Range { low: -x.high, high: -x.low },
+        (F::Unary(Unary::Abs), &[x]) if x.low >= 0 => x,
+        (F::Unary(Unary::Abs), &[x]) => Range { low: if x.high < 0 { -x.high } else { 0 }, high: x.high.max(-x.low) },
+        (F::Unary(Unary::Square), &[x]) => Range { low: 0, high: x.corners(x, i128::saturating_mul).high },
+        (F::Binary(Binary::Min), &[x, y]) => Range { low: x.low.min(y.low), high: x.high.min(y.high) },
+        (F::Binary(Binary::Max), &[x, y]) => Range { low: x.low.max(y.low), high: x.high.max(y.high) },
+        (F::Select, &[_, x, y]) => x.join(y),
+        (F::Binary(Binary::FloorDiv), &[x, y]) if positive(y) => x.corners(y, i128::div_euclid),
+        (F::Binary(Binary::TruncDiv), &[x, y]) if positive(y) => x.corners(y, |a, b| a / b),
+        (F::Binary(Binary::FloorMod | Binary::TruncMod), &[x, y]) if x.low >= 0 && positive(y) => {
             if x.high < y.low {
                 x
             } else {
                 Range { low: 0, high: x.high.min(y.high - 1) }
             }
         }
-        ("floormod", &[_, y]) if positive(y) => Range { low: 0, high: y.high - 1 },
-        ("truncatemod", &[x, y]) if positive(y) => {
+        (F::Binary(Binary::FloorMod), &[_, y]) if positive(y) => Range { low: 0, high: y.high - 1 },
+        (F::Binary(Binary::TruncMod), &[x, y]) if positive(y) => {
             Range { low: x.low.min(0).max(1 - y.high), high: x.high.max(0).min(y.high - 1) }
         }
-        ("bitwise_and", &[x, y]) if x.low >= 0 && y.low >= 0 => Range { low: 0, high: x.high.min(y.high) },
-        ("bitwise_and", &[_, y]) if y.low >= 0 => Range { low: 0, high: y.high },
-        ("bitwise_and", &[x, _]) if x.low >= 0 => Range { low: 0, high: x.high },
-        ("right_shift", &[x, y]) if y.low == y.high && (0..8 * from.size() as i128).contains(&y.low) => {
+        (F::Binary(Binary::BitAnd), &[x, y]) if x.low >= 0 && y.low >= 0 => Range { low: 0, high: x.high.min(y.high) },
+        (F::Binary(Binary::BitAnd), &[_, y]) if y.low >= 0 => Range { low: 0, high: y.high },
+        (F::Binary(Binary::BitAnd), &[x, _]) if x.low >= 0 => Range { low: 0, high: x.high },
+        (F::Binary(Binary::Shr), &[x, y]) if y.low == y.high && (0..8 * from.size() as i128).contains(&y.low) => {
             Range { low: x.low >> y.low, high: x.high >> y.low }
         }
-        ("left_shift", &[x, y]) if x.low >= 0 && y.low == y.high && (0..8 * from.size() as i128).contains(&y.low) => {
+        (F::Binary(Binary::Shl), &[x, y])
+            if x.low >= 0 && y.low == y.high && (0..8 * from.size() as i128).contains(&y.low) =>
+        {
             Range { low: x.low << y.low, high: x.high << y.low }
         }
         _ => return None,

@@ -4,8 +4,10 @@ use cranelift_codegen::ir::condcodes::IntCC;
 use cranelift_codegen::ir::types::{I32, I64};
 use cranelift_codegen::ir::{InstBuilder, Value};
 use cranelift_frontend::FunctionBuilder;
+use penstock_ir::ElementFn;
+use penstock_kernels::Binary;
 
-use crate::emit::{divides, type_of};
+use crate::emit::type_of;
 use crate::ranges::{Ranges, whole};
 use crate::source::{Id, Node, Source};
 
@@ -35,27 +37,29 @@ impl Residues {
         let mut tests = vec![None; source.origin_count()];
         let mut uses = source.uses();
         source.body.visit(&mut |node| {
-            let Node::Op { name, ins, origin, .. } = node else { return };
+            let Node::Op { function: ElementFn::Binary(op), ins, origin, .. } = node else { return };
             let constant = |id: Id| match definitions[id as usize] {
                 Some(Node::Const { bits, .. }) => whole(source.dtypes[id as usize], *bits),
                 _ => None,
             };
-            let (&[a, b], true) = (&ins[..], matches!(*name, "equal" | "not_equal")) else { return };
+            let (&[a, b], true) = (&ins[..], matches!(op, Binary::Equal | Binary::NotEqual)) else { return };
             let (divided, remainder) = if constant(a).is_some() { (b, a) } else { (a, b) };
-            let Some(Node::Op { name: division, ins: parts, origin: at, .. }) = definitions[divided as usize] else {
+            let Some(Node::Op { function: ElementFn::Binary(division), ins: parts, origin: at, .. }) =
+                definitions[divided as usize]
+            else {
                 return;
             };
             let dtype = source.dtypes[divided as usize];
             let machine = type_of(dtype).filter(|&ty| ty == I32 || ty == I64);
-            let remains = divides(division, dtype) && division.ends_with("mod");
+            let remains = dtype.is_integer() && matches!(division, Binary::FloorMod | Binary::TruncMod);
             let (Some(ty), true, Some(remainder)) = (machine, remains, constant(remainder)) else { return };
             let Some(divisor) = constant(parts[1]).filter(|&d| d > 1) else { return };
             let signed = ranges.operand(*at, 0).low < 0;
             // What truncates gives remainders of both signs.
-            let floors = *division == "floormod" || remainder == 0 || !signed;
+            let floors = *division == Binary::FloorMod || remainder == 0 || !signed;
             if floors && (0..divisor).contains(&remainder) {
                 let (divisor, remainder) = (divisor as u64, remainder as u64);
-                let (x, equal, bits) = (parts[0], *name == "equal", ty.bits());
+                let (x, equal, bits) = (parts[0], *op == Binary::Equal, ty.bits());
                 tests[*origin as usize] = Some(Residue { x, divisor, remainder, equal, bits, signed });
                 uses[divided as usize] -= 1;
             }

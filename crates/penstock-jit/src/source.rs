@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_data::{DType, Dims, Error, Loc, Result, Tensor};
-use penstock_ir::{Cpu, Graph, Inst, Region, Value};
+use penstock_ir::{Cpu, ElementFn, Graph, Inst, OpDef, Region, Value};
 use penstock_kernels::LoopFn;
 use penstock_ops::control::{COND, CONST, SWITCH, WHILE};
 use penstock_ops::gather::GATHER;
@@ -40,7 +40,8 @@ pub struct Source {
     pub(crate) places: Vec<Option<Place>>,
     pub(crate) layout: Arc<Layout>,
     pub(crate) works: Arc<Vec<Work>>,
-    origins: Vec<(&'static str, Loc)>,
+    /// The operators that may stop a run; none for copies of arrays, which do not.
+    origins: Vec<(Option<&'static OpDef>, Loc)>,
     has_loop: bool,
     has_scalar_loop: bool,
     /// How deep blocks nest.
@@ -80,8 +81,8 @@ pub(crate) struct Block {
 pub(crate) enum Node {
     /// The bytes of a constant, in the lowest ones.
     Const { out: Id, bits: u64 },
-    /// An elementwise operator; `origin` is its place among the origins.
-    Op { name: &'static str, f: LoopFn, ins: SmallVec<[Id; 3]>, out: Id, origin: u32 },
+    /// A function of elements; `origin` is its place among the origins.
+    Op { function: ElementFn, f: LoopFn, ins: SmallVec<[Id; 3]>, out: Id, origin: u32 },
     /// What an array has at indices of its leading dimensions, which have these extents; where `wraps`, negative indices count
     /// from the end.
     Element { array: Id, extents: Dims, indices: SmallVec<[Id; 3]>, wraps: bool, take: Take, out: Id, origin: u32 },
@@ -218,13 +219,13 @@ impl Source {
 
     /// Whether the operator with this origin tells more of what it rejects than its name: it works with arrays.
     pub fn explains(&self, origin: u32) -> bool {
-        let element = |(name, _): &(&str, Loc)| [PART.name, GATHER.name].contains(name);
-        !self.works.is_empty() || self.origins.get(origin as usize).is_some_and(element)
+        let element = |(op, _): (&OpDef, Loc)| op.is(&PART) || op.is(&GATHER);
+        !self.works.is_empty() || self.origin(origin).is_some_and(element)
     }
 
     /// The operator and the location of what a run stopped at.
-    pub fn origin(&self, index: u32) -> Option<(&'static str, Loc)> {
-        self.origins.get(index as usize).copied()
+    pub fn origin(&self, index: u32) -> Option<(&'static OpDef, Loc)> {
+        self.origins.get(index as usize).and_then(|&(op, loc)| Some((op?, loc)))
     }
 }
 
@@ -344,8 +345,8 @@ impl Reader<'_> {
         values.iter().filter(|&&v| self.is_scalar(v)).map(|&v| self.id(v)).collect()
     }
 
-    pub(crate) fn origin(&mut self, name: &'static str, loc: Loc) -> u32 {
-        self.source.origins.push((name, loc));
+    pub(crate) fn origin(&mut self, op: Option<&'static OpDef>, loc: Loc) -> u32 {
+        self.source.origins.push((op, loc));
         self.source.origins.len() as u32 - 1
     }
 
@@ -380,12 +381,13 @@ impl Reader<'_> {
             }
             return Ok(());
         }
-        if let (Cpu::Elementwise(lookup), true) = (&op.cpu, scalars) {
+        if let (Cpu::Elementwise(function), true) = (op.cpu, scalars) {
             let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
-            let f =
-                lookup(&dtypes, &data.attrs).ok_or_else(|| Error::internal("no loop for a scalar").in_op(op.name))?;
-            let (origin, ins) = (self.origin(op.name, loc), self.list(&data.operands)?);
-            nodes.push(Node::Op { name: op.name, f, ins, out: self.define(data.results[0])?, origin });
+            let f = function
+                .kernel(&dtypes, graph.ty(data.results[0]).dtype())
+                .ok_or_else(|| Error::internal("no loop for a scalar").in_op(op.name))?;
+            let (origin, ins) = (self.origin(Some(op), loc), self.list(&data.operands)?);
+            nodes.push(Node::Op { function, f, ins, out: self.define(data.results[0])?, origin });
             return Ok(());
         }
         if op.is(&WHILE) {
@@ -402,7 +404,7 @@ impl Reader<'_> {
             let mut extents = extents.ok_or_else(|| Error::internal("an array of unknown extents"))?;
             extents.truncate(data.operands.len() - 1);
             let array = self.id(data.operands[0])?;
-            let (indices, origin) = (self.list(&data.operands[1..])?, self.origin(op.name, loc));
+            let (indices, origin) = (self.list(&data.operands[1..])?, self.origin(Some(op), loc));
             let (out, take) = if self.is_scalar(data.results[0]) {
                 (self.define(data.results[0])?, Take::Scalar)
             } else {
@@ -511,7 +513,7 @@ impl Reader<'_> {
         let total = copies.iter().map(|c| c.2).sum();
         let by = apart.then(|| self.layout.own(total));
         let ins = arrays.iter().map(|a| a.1).collect();
-        self.push(Work::Copies { copies, by }, ins, None, ("copy", Loc::UNKNOWN), nodes);
+        self.push(Work::Copies { copies, by }, ins, None, (None, Loc::UNKNOWN), nodes);
         Ok(())
     }
 
@@ -520,10 +522,10 @@ impl Reader<'_> {
         work: Work,
         ins: SmallVec<[Id; 3]>,
         out: Option<Id>,
-        (name, loc): (&'static str, Loc),
+        (op, loc): (Option<&'static OpDef>, Loc),
         nodes: &mut Vec<Node>,
     ) {
-        let origin = self.origin(name, loc);
+        let origin = self.origin(op, loc);
         let cost = work.nanoseconds();
         self.works.push(work);
         nodes.push(Node::Work { work: self.works.len() - 1, ins, out, cost, origin });

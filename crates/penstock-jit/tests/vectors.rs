@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "runs loops on the memory of vectors")]
 
 use penstock_data::DType;
-use penstock_ir::{Attr, Attrs, Cpu, OpDef};
+use penstock_ir::{Cpu, OpDef};
 use penstock_jit::vector::{Instruction, Operand, Region, Term, VectorLoop, supports};
 use penstock_kernels::{Lane, Level, LoopFn, level};
 
@@ -159,14 +159,13 @@ impl Program {
 
     /// Adds an operator, where vector loops take it.
     fn add(&mut self, op: &'static OpDef, ins: &[Term], to: DType, at: (Level, usize)) -> Option<Term> {
-        let Cpu::Elementwise(lookup) = op.cpu else { return None };
-        let attrs = if op.name == "cast" { Attrs([Attr::DType(to)].into_iter().collect()) } else { Attrs::default() };
+        let Cpu::Elementwise(function) = op.cpu else { return None };
         let from: Vec<DType> = ins.iter().map(|&t| self.dtype(t)).collect();
-        let inst = Instruction { name: op.name, to, ins: ins.iter().copied().collect() };
+        let inst = Instruction { function, to, ins: ins.iter().copied().collect() };
         if !supports(at.0, at.1, &inst, &from) {
             return None;
         }
-        let f = lookup(&from, &attrs).expect("what is compiled has a kernel");
+        let f = function.kernel(&from, to).expect("what is compiled has a kernel");
         self.region.insts.push(inst);
         self.kernels.push(f);
         Some(Term::Made(self.kernels.len() as u16 - 1))
@@ -215,7 +214,7 @@ impl Program {
 
 /// Ways to apply an operator: the dtypes of its operands, and of its result.
 fn applications(op: &'static OpDef) -> Vec<(Vec<DType>, DType)> {
-    let Cpu::Elementwise(lookup) = op.cpu else { return Vec::new() };
+    let Cpu::Elementwise(function) = op.cpu else { return Vec::new() };
     let mut found = Vec::new();
     for dtype in DTYPES {
         match op.name {
@@ -223,15 +222,8 @@ fn applications(op: &'static OpDef) -> Vec<(Vec<DType>, DType)> {
             "select" => found.push((vec![DType::Bool, dtype, dtype], dtype)),
             _ => {
                 let from = vec![dtype; op.operands.len()];
-                if op.attrs.is_empty() && lookup(&from, &Attrs::default()).is_some() {
-                    let says = ["equal", "not_equal", "less", "less_equal", "greater", "greater_equal"];
-                    let to = match op.name {
-                        name if says.contains(&name) || name.starts_with("is_") => DType::Bool,
-                        "abs" | "real" | "imag" | "angle" => dtype.real(),
-                        "complex" if dtype == DType::F32 => DType::C64,
-                        "complex" => DType::C128,
-                        _ => dtype,
-                    };
+                let made = |&to: &DType| op.attrs.is_empty() && function.kernel(&from, to).is_some();
+                if let Some(to) = DTYPES.into_iter().find(made) {
                     found.push((from, to));
                 }
             }

@@ -23,7 +23,7 @@ use crate::math::Math;
 use crate::matmul::{Mat, Update};
 use crate::num::Real;
 use crate::pack::is_own;
-use crate::padded_rows::bands;
+use crate::padded_rows::padded_rows;
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
 use crate::register_tile::Float;
 
@@ -132,7 +132,7 @@ fn tile_rows(k: usize, pixels: usize, pieces: usize) -> usize {
     (TILE / k.max(1)).max(MIN_ROWS).min(pixels.div_ceil(pieces).max(MIN_ROWS))
 }
 
-/// For each group, `result = gathered(source) * matrix`, over all pixels of the sweep.
+/// For each group, `result = gathered(source) * matrix`, over all pixels of the index.
 ///
 /// `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
 ///
@@ -141,7 +141,7 @@ fn tile_rows(k: usize, pixels: usize, pieces: usize) -> usize {
 /// `groups * n_channels`; the matrices have the sizes said. Results that are handed on are of one group of `f32` or `f64`, and all
 /// lines have them in order.
 unsafe fn contract<T: Real>(
-    sweep: &ConvIndex,
+    index: &ConvIndex,
     groups: usize,
     k_channels: usize,
     n_channels: usize,
@@ -151,19 +151,21 @@ unsafe fn contract<T: Real>(
 ) where
     T::Wide: Float + Update,
 {
-    let (taps, pixels) = (sweep.taps(), sweep.pixels());
+    let (taps, pixels) = (index.taps(), index.pixels());
     let (k, wide_k, wide_n) = (taps * k_channels, groups * k_channels, groups * n_channels);
     if pixels == 0 || n_channels == 0 {
         return;
     }
-    // SAFETY: the caller's contract.
-    if sweep.lines[2].count >= LINE && unsafe { bands(sweep, groups, k_channels, n_channels, source, matrix, results) }
-    {
-        return;
+    if index.lines[2].count >= LINE {
+        // SAFETY: the caller's contract.
+        let done = unsafe { padded_rows(index, groups, k_channels, n_channels, source, matrix, results) };
+        if done {
+            return;
+        }
     }
     let own = is_own::<T, T::Wide>();
-    let dense = own && sweep.lines.iter().all(Line::is_dense) && !results.first.is_null();
-    let direct = own && sweep.lines.iter().all(Line::is_identity);
+    let dense = own && index.lines.iter().all(Line::is_dense) && !results.first.is_null();
+    let direct = own && index.lines.iter().all(Line::is_identity);
     let rows = tile_rows(k, pixels, 2 * threads());
     let tiles = pixels.div_ceil(rows);
     let ns = cost::product(<T::Wide as Element>::DTYPE, rows as f64 * k as f64 * n_channels as f64);
@@ -186,7 +188,7 @@ unsafe fn contract<T: Real>(
                     let at = tile.as_mut_ptr();
                     dispatch(
                         #[inline(always)]
-                        || sweep.gather(from, wide_k, channels, first..first + count, 0..taps, at),
+                        || index.gather(from, wide_k, channels, first..first + count, 0..taps, at),
                     );
                     Mat { ptr: at, row: k as isize, col: 1 }
                 };
@@ -200,13 +202,13 @@ unsafe fn contract<T: Real>(
                     then(first..first + count, out.cast_const().cast());
                 }
                 if !dense && !to.is_null() {
-                    let mut at = sweep.unravel(first);
+                    let mut at = index.unravel(first);
                     for row in product[..count * n_channels].chunks_exact(n_channels) {
-                        let to = to.add(sweep.place(at) * wide_n + group * n_channels);
+                        let to = to.add(index.place(at) * wide_n + group * n_channels);
                         for (j, &x) in row.iter().enumerate() {
                             *to.add(j) = T::narrow(x);
                         }
-                        sweep.next(&mut at);
+                        index.next(&mut at);
                     }
                 }
             }
@@ -285,7 +287,7 @@ unsafe fn forward<T: Real>(g: &Geometry, x: *const T, filter: *const T, y: &Resu
 where
     T::Wide: Float + Update,
 {
-    let sweep = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
+    let index = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
     let width = g.groups * g.out_channels;
     let len = g.window() * g.in_channels * width;
     // SAFETY: the caller's contract.
@@ -295,14 +297,14 @@ where
         let matrix = first.get().cast_const();
         let order = scratch_of(0..g.window());
         // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
-        return unsafe { depthwise(&sweep, &order, g.groups, g.out_channels, true, x, matrix, y.first) };
+        return unsafe { depthwise(&index, &order, g.groups, g.out_channels, true, x, matrix, y.first) };
     }
     let matrix = |group: usize| {
         // SAFETY: the columns of the group are inside of each row.
         Mat { ptr: unsafe { first.get().add(group * g.out_channels) }, row: width as isize, col: 1 }
     };
     // SAFETY: the caller's contract.
-    unsafe { contract(&sweep, g.groups, g.in_channels, g.out_channels, x, &matrix, y) }
+    unsafe { contract(&index, g.groups, g.in_channels, g.out_channels, x, &matrix, y) }
 }
 
 /// The cotangent of `x` from the filter and that of `y`; also what a transposed convolution computes.
@@ -332,13 +334,13 @@ where
     for a in &a {
         for b in &b {
             for c in &c {
-                let sweep = ConvIndex { batch: g.batch, lines: [a.clone(), b.clone(), c.clone()] };
-                let taps = sweep.window_indices(window);
+                let index = ConvIndex { batch: g.batch, lines: [a.clone(), b.clone(), c.clone()] };
+                let taps = index.window_indices(window);
                 if ins == 1 && g.groups > 1 {
                     // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
                     unsafe {
                         let filter = widened(filter, g.window() * width);
-                        depthwise(&sweep, &taps, g.groups, outs, false, dy, filter.as_ptr(), dx);
+                        depthwise(&index, &taps, g.groups, outs, false, dy, filter.as_ptr(), dx);
                     }
                     continue;
                 }
@@ -362,7 +364,7 @@ where
                     Mat { ptr, row: ins as isize, col: 1 }
                 };
                 // SAFETY: the caller's contract.
-                unsafe { contract(&sweep, g.groups, outs, ins, dy, &matrix, &Results { first: dx, then: None }) }
+                unsafe { contract(&index, g.groups, outs, ins, dy, &matrix, &Results { first: dx, then: None }) }
             }
         }
     }
@@ -388,8 +390,8 @@ unsafe fn filter_grad<T: Real>(g: &Geometry, x: *const T, dy: *const T, df: *mut
 where
     T::Wide: Float + Update,
 {
-    let sweep = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
-    let (ins, outs, taps, pixels) = (g.in_channels, g.out_channels, sweep.taps(), sweep.pixels());
+    let index = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
+    let (ins, outs, taps, pixels) = (g.in_channels, g.out_channels, index.taps(), index.pixels());
     let (wide_in, wide_out) = (g.groups * ins, g.groups * outs);
     let len = taps * ins * wide_out;
     if len == 0 {
@@ -401,7 +403,7 @@ where
     }
     if ins == 1 && g.groups > 1 {
         // SAFETY: the caller's contract.
-        return unsafe { depthwise_filter_grad(&sweep, g.groups, outs, x, dy, df) };
+        return unsafe { depthwise_filter_grad(&index, g.groups, outs, x, dy, df) };
     }
     // Pieces of the filter's rows: some taps, or some channels of one tap.
     let wanted =
@@ -439,7 +441,7 @@ where
                         #[inline(always)]
                         || {
                             let channels = from..from + channels.len();
-                            sweep.gather(
+                            index.gather(
                                 px.get().cast_const(),
                                 wide_in,
                                 channels,
@@ -488,9 +490,9 @@ where
 ///
 /// # Safety
 /// Source and result are a pixel of `groups` elements for the input and `groups * multiplier` for the output, as many
-/// as the sweep has; the result is writable and disjoint from the others, which are readable.
+/// as the index has; the result is writable and disjoint from the others, which are readable.
 unsafe fn depthwise<T: Real>(
-    sweep: &ConvIndex,
+    index: &ConvIndex,
     order: &[usize],
     groups: usize,
     multiplier: usize,
@@ -506,15 +508,15 @@ unsafe fn depthwise<T: Real>(
     let (source, result) = (Shared(source.cast_mut()), Shared(result));
     let filter = Shared(filter.cast_mut());
     let ns = order.len() as f64 * outs as f64 * 0.15;
-    parallel_for(sweep.pixels(), grain(ns), |range| {
+    parallel_for(index.pixels(), grain(ns), |range| {
         let mut sums = scratch(T::Wide::ZERO, result_width);
-        let mut at = sweep.unravel(range.start);
+        let mut at = index.unravel(range.start);
         for _ in range {
             dispatch(
                 #[inline(always)]
                 || {
                     sums.fill(T::Wide::ZERO);
-                    sweep.reads(at, |tap, pixel| {
+                    index.reads(at, |tap, pixel| {
                         let Some(pixel) = pixel else { return };
                         // SAFETY: the pixel is inside of the source, the place inside of the window.
                         let (from, filter) = unsafe {
@@ -539,14 +541,14 @@ unsafe fn depthwise<T: Real>(
                         }
                     });
                     // SAFETY: the place is inside of the result, and this pixel's own.
-                    let to = unsafe { result.get().add(sweep.place(at) * result_width) };
+                    let to = unsafe { result.get().add(index.place(at) * result_width) };
                     for (i, &sum) in sums.iter().enumerate() {
                         // SAFETY: the place is inside of the result, and this pixel's own.
                         unsafe { *to.add(i) = T::narrow(sum) };
                     }
                 },
             );
-            sweep.next(&mut at);
+            index.next(&mut at);
         }
     });
 }
@@ -556,7 +558,7 @@ unsafe fn depthwise<T: Real>(
 /// # Safety
 /// As for [`conv_filter_grad`].
 unsafe fn depthwise_filter_grad<T: Real>(
-    sweep: &ConvIndex,
+    index: &ConvIndex,
     groups: usize,
     multiplier: usize,
     x: *const T,
@@ -566,7 +568,7 @@ unsafe fn depthwise_filter_grad<T: Real>(
     T::Wide: Float + Update,
 {
     let outs = groups * multiplier;
-    let (taps, pixels) = (sweep.taps(), sweep.pixels());
+    let (taps, pixels) = (index.taps(), index.pixels());
     let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
     parallel_for(taps, grain(pixels as f64 * outs as f64 * 0.3), |range| {
         let mut sums = scratch(T::Wide::ZERO, range.len() * outs);
@@ -577,7 +579,7 @@ unsafe fn depthwise_filter_grad<T: Real>(
                 || {
                     // SAFETY: the pixel is inside of `dy`.
                     let dy = unsafe { std::slice::from_raw_parts(py.get().add(pixel * outs), outs) };
-                    sweep.reads(at, |tap, from| {
+                    index.reads(at, |tap, from| {
                         let (true, Some(from)) = (range.contains(&tap), from) else { return };
                         // SAFETY: the pixel is inside of `x`.
                         let x = unsafe { std::slice::from_raw_parts(px.get().add(from * groups), groups) };
@@ -594,7 +596,7 @@ unsafe fn depthwise_filter_grad<T: Real>(
                     });
                 },
             );
-            sweep.next(&mut at);
+            index.next(&mut at);
         }
         for (i, &sum) in sums.iter().enumerate() {
             // SAFETY: the rows of these taps are inside of `df`, and no other range's.

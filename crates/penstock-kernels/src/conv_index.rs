@@ -156,7 +156,7 @@ impl ConvIndex {
     /// reads, or zeros.
     ///
     /// # Safety
-    /// `source` is readable for as many pixels of `width` elements as the sweep has; `tile` is writable for the rows.
+    /// `source` is readable for as many pixels of `width` elements as the index has; `tile` is writable for the rows.
     #[inline(always)]
     pub(crate) unsafe fn gather<T: Real>(
         &self,

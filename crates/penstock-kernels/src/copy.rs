@@ -135,7 +135,7 @@ unsafe fn strided<T: Copy>(src: *const T, dst: *mut T, dims: &[Dim]) {
                         unsafe {
                             let src = src.get().offset(from + first as isize + start as isize * inner.from);
                             let dst = dst.get().offset(to + first as isize * wide.to + start as isize);
-                            turn(src.cast_const(), inner.from, dst, wide.to, length, width);
+                            transpose_rows(src.cast_const(), inner.from, dst, wide.to, length, width);
                         }
                     }
                 },
@@ -278,7 +278,14 @@ unsafe fn line<T: Copy>(src: *const T, from: isize, dst: *mut T, to: isize, n: u
 /// # Safety
 /// The offsets are readable and writable.
 #[inline(always)]
-unsafe fn turn<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isize, length: usize, width: usize) {
+unsafe fn transpose_rows<T: Copy>(
+    src: *const T,
+    src_row: isize,
+    dst: *mut T,
+    dst_row: isize,
+    length: usize,
+    width: usize,
+) {
     // SAFETY: the caller's contract.
     unsafe {
         if length < SQUARE && dst_row == length as isize {
@@ -383,7 +390,7 @@ unsafe fn unweave<T: Copy, const W: usize>(src: *const T, pitch: usize, dsts: [*
     );
 }
 
-/// [`turn`], in square blocks.
+/// [`transpose_rows`], in square blocks.
 ///
 /// # Safety
 /// The offsets are readable and writable.

@@ -54,13 +54,6 @@ pub enum Fault {
     NegativePower,
 }
 
-impl Fault {
-    /// What the operator of a name reports.
-    pub fn of(op: &str) -> Fault {
-        if op == "pow" { Fault::NegativePower } else { Fault::DivideByZero }
-    }
-}
-
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

@@ -208,7 +208,7 @@ where
 
 /// Memory for packed elements: on the stack, if there are few.
 pub(crate) struct Packed<T, const N: usize> {
-    few: MaybeUninit<Aligned<T, N>>,
+    inline: MaybeUninit<Aligned<T, N>>,
     many: Option<Buffer>,
 }
 
@@ -218,7 +218,7 @@ struct Aligned<T, const N: usize>([T; N]);
 impl<T, const N: usize> Packed<T, N> {
     #[inline(always)]
     pub(crate) fn new() -> Packed<T, N> {
-        Packed { few: MaybeUninit::uninit(), many: None }
+        Packed { inline: MaybeUninit::uninit(), many: None }
     }
 
     /// Room for `n` elements, until the next call.
@@ -227,7 +227,7 @@ impl<T, const N: usize> Packed<T, N> {
     #[inline(always)]
     pub(crate) fn room(&mut self, n: usize) -> *mut T {
         if n <= N {
-            return self.few.as_mut_ptr().cast();
+            return self.inline.as_mut_ptr().cast();
         }
         if self.many.as_ref().is_none_or(|b| b.capacity() < n * size_of::<T>()) {
             self.many = Some(Buffer::new(n.saturating_mul(size_of::<T>())).unwrap_or_else(|e| e.unwind()));

@@ -57,10 +57,10 @@ fn served(line: &Line, room: usize) -> usize {
 /// Copies the pixels of a band, with zeros for those that the source does not have.
 ///
 /// # Safety
-/// `source` is readable for as many pixels of `pitch` elements as the sweep has; `to` is writable for the band.
+/// `source` is readable for as many pixels of `pitch` elements as the index has; `to` is writable for the band.
 #[inline(always)]
 unsafe fn copy_band<T: Real>(
-    sweep: &ConvIndex,
+    index: &ConvIndex,
     at: (usize, usize),
     spans: (Span, Span),
     source: *const T,
@@ -68,7 +68,7 @@ unsafe fn copy_band<T: Real>(
     channels: usize,
     mut to: *mut T::Wide,
 ) {
-    let [a, b, c] = &sweep.lines;
+    let [a, b, c] = &index.lines;
     let (rows, row) = spans;
     let inside = |i: isize, line: &Line| usize::try_from(i).ok().filter(|&i| i < line.source);
     let skip = usize::try_from(-row.first).unwrap_or(0).min(row.len);
@@ -106,17 +106,17 @@ unsafe fn copy_band<T: Real>(
 /// Where the taps of a result lie behind its first, and how many elements are neighbours there, for lines of `row` pixels of
 /// `pitch` elements. There are `rows` of them for each place in the first dimension, or for each tap of it in a band.
 fn hops(
-    sweep: &ConvIndex,
+    index: &ConvIndex,
     is_band: bool,
     rows: usize,
     row: usize,
     pitch: usize,
     channels: usize,
 ) -> (Vec<isize>, usize) {
-    let [a, b, c] = &sweep.lines;
+    let [a, b, c] = &index.lines;
     let merged = c.is_run() && pitch == channels;
     let across = if merged { &c.taps[..1] } else { &c.taps[..] };
-    let mut hops = scratch_room(sweep.taps());
+    let mut hops = scratch_room(index.taps());
     for (n, &(_, i)) in a.taps.iter().enumerate() {
         let i = if is_band { n as isize } else { i - a.taps[0].1 };
         for &(_, j) in &b.taps {
@@ -129,15 +129,15 @@ fn hops(
     (hops, channels * if merged { c.taps.len() } else { 1 })
 }
 
-/// For each group, `result = read(source) * matrix`, over all pixels of the sweep; says whether it was done. It is not where
+/// For each group, `result = read(source) * matrix`, over all pixels of the index; says whether it was done. It is not where
 /// results read nothing, or a single one too much.
 ///
 /// # Safety
 /// `source` is readable for `groups * k_channels` elements a pixel; `results` are writable for `groups * n_channels`, if they are not only
 /// handed on; `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
 /// There are results; those that are handed on are of one group, and all lines have them in order.
-pub(crate) unsafe fn bands<T: Real>(
-    sweep: &ConvIndex,
+pub(crate) unsafe fn padded_rows<T: Real>(
+    index: &ConvIndex,
     groups: usize,
     k_channels: usize,
     n_channels: usize,
@@ -148,8 +148,8 @@ pub(crate) unsafe fn bands<T: Real>(
 where
     T::Wide: Float + Gemm,
 {
-    let [a, b, c] = &sweep.lines;
-    let k = sweep.taps() * k_channels;
+    let [a, b, c] = &index.lines;
+    let k = index.taps() * k_channels;
     if k == 0 {
         return false;
     }
@@ -167,7 +167,7 @@ where
     // Where memory is used as it is, and in a band, whose lines are as long as the longest.
     let own = is_own::<T, T::Wide>();
     let (wide_k, wide_n) = (groups * k_channels, groups * n_channels);
-    let (there, there_run) = hops(sweep, false, b.source, c.source, wide_k, k_channels);
+    let (there, there_run) = hops(index, false, b.source, c.source, wide_k, k_channels);
     // A last panel that is mostly empty is packed by columns, and multiplied by them.
     let last = n_channels % panel;
     let by_columns =
@@ -191,10 +191,10 @@ where
 
     // Few enough results for each thread to have some blocks.
     let ns = cost::product(<T::Wide as Element>::DTYPE, (k * n_channels) as f64);
-    let lines = groups * sweep.batch * a.count * b.count;
+    let lines = groups * index.batch * a.count * b.count;
     let down = down.min(lines.div_ceil(4 * threads())).max(1);
     let (high, wide) = (b.count.div_ceil(down), c.count.div_ceil(across));
-    let blocks = groups * sweep.batch * a.count * high * wide;
+    let blocks = groups * index.batch * a.count * high * wide;
     let (source, result, then) = (Shared(source.cast_mut()), Shared(results.first), results.then);
     let in_place = own && !results.first.is_null();
     parallel_for(blocks, grain(ns * (down * across) as f64), |range| {
@@ -203,7 +203,7 @@ where
             let (block, column) = (block / wide, block % wide);
             let (block, row) = (block / high, block % high);
             let (block, slice) = (block / a.count, block % a.count);
-            let (group, image) = (block / sweep.batch, block % sweep.batch);
+            let (group, image) = (block / index.batch, block % index.batch);
             let columns = c.count * column / wide..c.count * (column + 1) / wide;
             let rows = b.count * row / high..b.count * (row + 1) / high;
             let (tall, long) = (Span::of(b, &rows), Span::of(c, &columns));
@@ -224,13 +224,13 @@ where
                     let spans = (tall, long);
                     dispatch(
                         #[inline(always)]
-                        || copy_band(sweep, (image, slice), spans, from, wide_k, k_channels, to),
+                        || copy_band(index, (image, slice), spans, from, wide_k, k_channels, to),
                     );
-                    let (list, run) = self::hops(sweep, true, tall.len, long.len, k_channels, k_channels);
+                    let (list, run) = self::hops(index, true, tall.len, long.len, k_channels, k_channels);
                     copied = list;
                     (to.cast_const(), &copied, run, k_channels, long.len * k_channels)
                 };
-                let place = |i: usize| sweep.place([image, slice, rows.start + i, columns.start]) * wide_n;
+                let place = |i: usize| index.place([image, slice, rows.start + i, columns.start]) * wide_n;
                 let (out, out_line, out_row) = if in_place {
                     let out: *mut T = result.get().add(place(0) + group * n_channels);
                     (out.cast::<T::Wide>(), b.step * c.result * wide_n, c.step * wide_n)

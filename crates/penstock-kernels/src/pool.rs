@@ -1,6 +1,6 @@
 //! The engine's own threads, and loops over them.
 //!
-//! A process has one team of them for a number of threads, made at first need. Teams are keyed by process id: a forked
+//! A process has one pool of them for a number of threads, made at first need. Pools are keyed by process id: a forked
 //! child makes its own and never waits for threads that it does not have.
 
 #![expect(unsafe_code, reason = "a lock-free list of teams, which a fork cannot leave locked")]
@@ -16,12 +16,12 @@ use smallvec::SmallVec;
 
 use crate::thread_pool::{ThreadPool, outside};
 
-/// A team and what it is keyed by. Entries are never freed.
+/// A pool and what it is keyed by. Entries are never freed.
 struct Entry {
     pid: u32,
     threads: usize,
     /// Made by whoever needs it first; others wait for that.
-    team: OnceLock<&'static ThreadPool>,
+    pool: OnceLock<&'static ThreadPool>,
     next: *const Entry,
 }
 
@@ -69,7 +69,7 @@ pub fn with_limit<R>(limit: usize, f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// A worker of a team runs what it is given with as many threads as the team has.
+/// A worker of a pool runs what it is given with as many threads as the pool has.
 pub(crate) fn limit_worker(threads: usize) {
     LIMIT.set(threads);
 }
@@ -83,10 +83,10 @@ fn default_threads() -> usize {
     n
 }
 
-/// The team of this process that makes `threads` threads with the calling one.
-fn team(threads: usize) -> &'static ThreadPool {
+/// The pool of this process that makes `threads` threads with the calling one.
+fn pool(threads: usize) -> &'static ThreadPool {
     let pid = std::process::id();
-    let made = |entry: &Entry| *entry.team.get_or_init(|| ThreadPool::start(threads - 1));
+    let made = |entry: &Entry| *entry.pool.get_or_init(|| ThreadPool::start(threads - 1));
     let mut head = TEAMS.load(Ordering::Acquire);
     loop {
         let mut at = head.cast_const();
@@ -97,7 +97,7 @@ fn team(threads: usize) -> &'static ThreadPool {
             }
             at = entry.next;
         }
-        let entry = Box::into_raw(Box::new(Entry { pid, threads, team: OnceLock::new(), next: head }));
+        let entry = Box::into_raw(Box::new(Entry { pid, threads, pool: OnceLock::new(), next: head }));
         match TEAMS.compare_exchange(head, entry, Ordering::Release, Ordering::Acquire) {
             // SAFETY: published, so never freed.
             Ok(_) => return made(unsafe { &*entry }),
@@ -251,7 +251,7 @@ fn run_ranges(tasks: usize, grain: usize, each: usize, f: &(dyn Fn(Range<usize>)
     if n == 1 {
         return work(0);
     }
-    team(n).share(n.min(pieces) - 1, &work);
+    pool(n).share(n.min(pieces) - 1, &work);
 }
 
 /// Runs `f` on each number below `tasks`, on the calling thread and the engine's. Unlike a piece of [`parallel_for`], a task
@@ -280,7 +280,7 @@ pub fn fork(tasks: usize, f: impl Fn(usize) + Sync) {
             }
         }
     };
-    team(n).share(n.min(tasks) - 1, &work);
+    pool(n).share(n.min(tasks) - 1, &work);
 }
 
 /// A pointer that threads share; whoever makes one sees to it that they write to disjoint places.

@@ -38,6 +38,11 @@ impl Windows {
         self.axes.iter().map(|a| a.output).product()
     }
 
+    /// Whether there is nothing to compute: any number of pixels may have nothing in them.
+    fn is_empty(&self) -> bool {
+        self.batch == 0 || self.channels == 0
+    }
+
     /// Estimated time of a window.
     fn ns(&self) -> f64 {
         (self.axes.iter().map(|a| a.window).product::<usize>() * self.channels) as f64 * 0.3
@@ -89,6 +94,9 @@ fn beats<T: PartialOrd>(x: T, best: T) -> bool {
 /// `x` is readable for `channels` elements a pixel of the inputs, `y` is writable for those of the outputs, and both
 /// are disjoint.
 pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8) {
+    if windows.is_empty() {
+        return;
+    }
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(real, dtype, T => unsafe { greatest::<T>(windows, x.cast(), y.cast()) },
         else panic!("max_pool does not take {dtype}"));
@@ -151,6 +159,9 @@ pub enum AtMax {
 /// `x`, `v` and `out` hold `channels` elements a pixel of inputs or outputs, as `what` says; `out` is writable and
 /// disjoint from the others.
 pub unsafe fn at_max(dtype: DType, what: AtMax, windows: &Windows, x: *const u8, v: *const u8, out: *mut u8) {
+    if windows.is_empty() {
+        return;
+    }
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe { move_at_max::<T>(what, windows, x.cast(), v.cast(), out.cast()) },
         else panic!("at_max does not take {dtype}"));
@@ -209,6 +220,9 @@ where
 /// # Safety
 /// As for [`max_pool`].
 pub unsafe fn avg_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8) {
+    if windows.is_empty() {
+        return;
+    }
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe { means::<T>(windows, x.cast(), y.cast()) },
         else panic!("avg_pool does not take {dtype}"));
@@ -276,6 +290,9 @@ where
 /// `dy` is readable for `channels` elements a pixel of the outputs, `dx` writable for those of the inputs, and both are
 /// disjoint.
 pub unsafe fn avg_pool_grad(dtype: DType, windows: &Windows, dy: *const u8, dx: *mut u8) {
+    if windows.is_empty() {
+        return;
+    }
     // SAFETY: the same contract, with the element type of `dtype`.
     with_dtype!(float, dtype, T => unsafe { spread::<T>(windows, dy.cast(), dx.cast()) },
         else panic!("avg_pool does not take {dtype}"));

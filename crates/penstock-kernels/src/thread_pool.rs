@@ -34,7 +34,7 @@ const SEATS: u64 = 0xffff;
 thread_local! {
     /// Whether this thread runs a part of a shared loop. What it would share then, it runs alone.
     static INSIDE: Cell<bool> = const { Cell::new(false) };
-    /// The number of this thread in its team: workers count from 1, all others are 0.
+    /// The number of this thread in its pool: workers count from 1, all others are 0.
     static NUMBER: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -115,9 +115,9 @@ pub(crate) struct ThreadPool {
 }
 
 impl ThreadPool {
-    /// A team of as many workers, or as many as can be started. It lives as long as the process.
+    /// A pool of as many workers, or as many as can be started. It lives as long as the process.
     pub(crate) fn start(workers: usize) -> &'static ThreadPool {
-        let team: &'static ThreadPool = Box::leak(Box::new(ThreadPool {
+        let pool: &'static ThreadPool = Box::leak(Box::new(ThreadPool {
             boards: std::array::from_fn(|_| Board::new()),
             looking: AtomicUsize::new(0),
             asleep: (0..workers).map(|_| AtomicBool::new(false)).collect(),
@@ -129,7 +129,7 @@ impl ThreadPool {
                 NUMBER.set(i + 1);
                 crate::pool::limit_worker(workers + 1);
                 let _ = started.send(());
-                team.work(&team.asleep[i]);
+                pool.work(&pool.asleep[i]);
             };
             // The C library ends the process where a thread finds no memory for its thread-local variables, so they are made while
             // nobody takes what there is.
@@ -139,9 +139,9 @@ impl ThreadPool {
             let builder = thread::Builder::new().name(format!("penstock-{i}")).stack_size(STACK);
             let Ok(handle) = builder.spawn(run) else { break };
             let _ = starts.recv();
-            team.workers.lock().unwrap_or_else(|e| e.into_inner()).push(handle.thread().clone());
+            pool.workers.lock().unwrap_or_else(|e| e.into_inner()).push(handle.thread().clone());
         }
-        team
+        pool
     }
 
     /// Runs `work` here and on up to `seats` workers at once. Each call of it takes parts of the loop until there are none; it gets
@@ -248,9 +248,9 @@ mod tests {
     use super::*;
 
     /// Shares a loop of `pieces` and gives how often each was run.
-    fn counts(team: &ThreadPool, pieces: usize, f: impl Fn(usize) + Sync) -> Vec<usize> {
+    fn counts(pool: &ThreadPool, pieces: usize, f: impl Fn(usize) + Sync) -> Vec<usize> {
         let (next, seen) = (AtomicUsize::new(0), (0..pieces).map(|_| AtomicUsize::new(0)).collect::<Vec<_>>());
-        team.share(3, &|_| {
+        pool.share(3, &|_| {
             loop {
                 let i = next.fetch_add(1, Ordering::Relaxed);
                 if i >= pieces {
@@ -266,10 +266,10 @@ mod tests {
     #[test]
     fn each_piece_runs_once_whether_workers_come_or_not() {
         for workers in [0, 1, 3] {
-            let team = ThreadPool::start(workers);
+            let pool = ThreadPool::start(workers);
             for pieces in [1, 2, 7, 300] {
                 for _ in 0..50 {
-                    assert!(counts(team, pieces, |_| ()).iter().all(|&n| n == 1));
+                    assert!(counts(pool, pieces, |_| ()).iter().all(|&n| n == 1));
                 }
             }
         }
@@ -277,11 +277,11 @@ mod tests {
 
     #[test]
     fn workers_take_part() {
-        let team = ThreadPool::start(1);
+        let pool = ThreadPool::start(1);
         let (here, other) = (thread::current().id(), AtomicBool::new(false));
         // Each piece waits until the other thread has taken one, so one thread alone would not end.
         let arrived = AtomicUsize::new(0);
-        counts(team, 2, |_| {
+        counts(pool, 2, |_| {
             other.fetch_or(thread::current().id() != here, Ordering::Relaxed);
             arrived.fetch_add(1, Ordering::Relaxed);
             while arrived.load(Ordering::Relaxed) < 2 {
@@ -293,32 +293,32 @@ mod tests {
 
     #[test]
     fn more_threads_than_boards_share_at_once() {
-        let team = ThreadPool::start(2);
+        let pool = ThreadPool::start(2);
         thread::scope(|scope| {
             for _ in 0..3 * BOARDS {
-                scope.spawn(|| (0..100).for_each(|_| assert!(counts(team, 20, |_| ()).iter().all(|&n| n == 1))));
+                scope.spawn(|| (0..100).for_each(|_| assert!(counts(pool, 20, |_| ()).iter().all(|&n| n == 1))));
             }
         });
     }
 
     #[test]
     fn a_panic_reaches_the_thread_that_shares_and_the_team_goes_on() {
-        let team = ThreadPool::start(2);
+        let pool = ThreadPool::start(2);
         for bad in 0..6 {
-            let failed = catch_unwind(AssertUnwindSafe(|| counts(team, 6, |i| assert_ne!(i, bad, "piece {bad}"))));
+            let failed = catch_unwind(AssertUnwindSafe(|| counts(pool, 6, |i| assert_ne!(i, bad, "piece {bad}"))));
             let text = *failed.unwrap_err().downcast::<String>().unwrap();
             assert!(text.contains(&format!("piece {bad}")), "{text}");
-            assert!(counts(team, 6, |_| ()).iter().all(|&n| n == 1));
+            assert!(counts(pool, 6, |_| ()).iter().all(|&n| n == 1));
         }
     }
 
     #[test]
     fn loops_outside_of_a_loop_that_is_shared_are_shared_in_turn() {
         for workers in [0, 1, 3] {
-            let team = ThreadPool::start(workers);
+            let pool = ThreadPool::start(workers);
             for _ in 0..50 {
-                let inner = |_| outside(|| assert!(counts(team, 20, |_| ()).iter().all(|&n| n == 1)));
-                assert!(counts(team, 5, inner).iter().all(|&n| n == 1));
+                let inner = |_| outside(|| assert!(counts(pool, 20, |_| ()).iter().all(|&n| n == 1)));
+                assert!(counts(pool, 5, inner).iter().all(|&n| n == 1));
                 assert!(!INSIDE.get());
             }
         }
@@ -326,13 +326,13 @@ mod tests {
 
     #[test]
     fn a_thread_without_a_task_helps_with_the_loop_of_another() {
-        let team = ThreadPool::start(1);
+        let pool = ThreadPool::start(1);
         let (here, other) = (thread::current().id(), AtomicBool::new(false));
         let arrived = AtomicUsize::new(0);
         // One task has a loop whose two pieces wait for each other, so one thread alone would not end.
-        counts(team, 2, |task| {
+        counts(pool, 2, |task| {
             outside(|| {
-                counts(team, if task == 0 { 2 } else { 0 }, |_| {
+                counts(pool, if task == 0 { 2 } else { 0 }, |_| {
                     other.fetch_or(thread::current().id() != here, Ordering::Relaxed);
                     arrived.fetch_add(1, Ordering::Relaxed);
                     while arrived.load(Ordering::Relaxed) < 2 {
@@ -346,10 +346,10 @@ mod tests {
 
     #[test]
     fn a_loop_within_a_loop_runs_on_its_own_thread() {
-        let team = ThreadPool::start(2);
-        counts(team, 8, |_| {
+        let pool = ThreadPool::start(2);
+        counts(pool, 8, |_| {
             let here = thread::current().id();
-            counts(team, 8, |_| assert_eq!(thread::current().id(), here));
+            counts(pool, 8, |_| assert_eq!(thread::current().id(), here));
         });
     }
 }

@@ -60,7 +60,7 @@ impl Real {
             // SAFETY: NVIDIA's library, which does nothing when it is loaded.
             libraries.push(unsafe { Library::new(builtins) }.ok()?);
         }
-        // SAFETY: as above.
+        // SAFETY: NVIDIA's library, which does nothing when it is loaded.
         let library = unsafe { Library::new(path) }.ok()?;
         // SAFETY: the types are those of nvrtc.h, and the library stays loaded.
         let real = unsafe {
@@ -260,7 +260,7 @@ export! {
     }
     /// Compiles a program.
     fn nvrtcCompileProgram(handle: Handle, count: c_int, options: *const *const c_char) -> c_int {
-        // SAFETY: as `program`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time.
         let Some(program) = (unsafe { program(handle) }) else { return INVALID_INPUT };
         // SAFETY: the caller gives as many texts as it says.
         let options = unsafe { std::slice::from_raw_parts(options, count as usize) };
@@ -278,32 +278,32 @@ export! {
     }
     /// The bytes of the messages.
     fn nvrtcGetProgramLogSize(handle: Handle, size: *mut usize) -> c_int {
-        // SAFETY: as `program` and `put_size`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time; the caller gave a place for the size.
         unsafe { program(handle).map_or(INVALID_INPUT, |p| put_size(size, p.log.as_bytes_with_nul().len())) }
     }
     /// The messages.
     fn nvrtcGetProgramLog(handle: Handle, log: *mut c_char) -> c_int {
-        // SAFETY: as `program` and `put_bytes`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time; the caller gave as many bytes as it was told.
         unsafe { program(handle).map_or(INVALID_INPUT, |p| put_bytes(log, p.log.as_bytes_with_nul())) }
     }
     /// The bytes of the image as text.
     fn nvrtcGetPTXSize(handle: Handle, size: *mut usize) -> c_int {
-        // SAFETY: as `program` and `put_size`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time; the caller gave a place for the size.
         unsafe { program(handle).map_or(INVALID_INPUT, |p| put_size(size, p.image.len())) }
     }
     /// The image as text.
     fn nvrtcGetPTX(handle: Handle, image: *mut c_char) -> c_int {
-        // SAFETY: as `program` and `put_bytes`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time; the caller gave as many bytes as it was told.
         unsafe { program(handle).map_or(INVALID_INPUT, |p| put_bytes(image, &p.image)) }
     }
     /// The bytes of the image.
     fn nvrtcGetCUBINSize(handle: Handle, size: *mut usize) -> c_int {
-        // SAFETY: as `program` and `put_size`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time; the caller gave a place for the size.
         unsafe { program(handle).map_or(INVALID_INPUT, |p| put_size(size, p.image.len())) }
     }
     /// The image.
     fn nvrtcGetCUBIN(handle: Handle, image: *mut c_char) -> c_int {
-        // SAFETY: as `program` and `put_bytes`.
+        // SAFETY: the handle is one of `nvrtcCreateProgram`, used by one thread at a time; the caller gave as many bytes as it was told.
         unsafe { program(handle).map_or(INVALID_INPUT, |p| put_bytes(image, &p.image)) }
     }
 }

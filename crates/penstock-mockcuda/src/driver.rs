@@ -32,7 +32,7 @@ unsafe fn put<T>(at: *mut T, value: T) -> CUresult {
     if at.is_null() {
         return INVALID;
     }
-    // SAFETY: the caller of the C function gave a place for it.
+    // SAFETY: it is not null, so the caller of the C function gave a place for it.
     unsafe { *at = value };
     OK
 }
@@ -96,21 +96,21 @@ driver! {
         OK
     }
     fn cuDriverGetVersion(state, version: *mut c_int) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(version, state.settings.driver_version) }
     }
     fn cuDeviceGetCount(state, count: *mut c_int) {
         if !state.initialised {
             return CUresult::CUDA_ERROR_NOT_INITIALIZED;
         }
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(count, state.settings.devices) }
     }
     fn cuDeviceGet(state, out: *mut CUdevice, ordinal: c_int) {
         if !(0..state.settings.devices).contains(&ordinal) {
             return CUresult::CUDA_ERROR_INVALID_DEVICE;
         }
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, ordinal) }
     }
     fn cuDeviceGetName(_state, name: *mut c_char, len: c_int, _device: CUdevice) {
@@ -123,22 +123,22 @@ driver! {
         OK
     }
     fn cuDeviceGetUuid_v2(_state, out: *mut CUuuid, device: CUdevice) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, CUuuid { bytes: [device as c_char; 16] }) }
     }
     fn cuDeviceTotalMem_v2(state, bytes: *mut usize, _device: CUdevice) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(bytes, state.settings.memory) }
     }
     fn cuDeviceGetAttribute(_state, out: *mut c_int, which: CUdevice_attribute, _device: CUdevice) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, attribute(which)) }
     }
     fn cuDevicePrimaryCtxRetain(state, out: *mut CUcontext, device: CUdevice) {
         if !state.initialised {
             return CUresult::CUDA_ERROR_NOT_INITIALIZED;
         }
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, (device as usize + 1) as CUcontext) }
     }
     fn cuDevicePrimaryCtxRelease_v2(_state, _device: CUdevice) { OK }
@@ -147,7 +147,7 @@ driver! {
         OK
     }
     fn cuCtxGetCurrent(_state, out: *mut CUcontext) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, CURRENT.get() as CUcontext) }
     }
     fn cuCtxSynchronize(state) {
@@ -157,7 +157,7 @@ driver! {
     fn cuMemGetInfo_v2(state, free: *mut usize, total: *mut usize) {
         let device = in_context!(state);
         let (all, limit) = (state.settings.memory, limit(&state));
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe {
             put(free, limit.saturating_sub(state.arena.held(device)));
             put(total, all)
@@ -166,12 +166,12 @@ driver! {
     fn cuMemAllocAsync(state, out: *mut CUdeviceptr, len: usize, stream: CUstream) {
         in_context!(state);
         let device = state.streams.get(&(stream as u64)).map_or(0, |s| s.device);
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { allocate(&mut state, device, out, len) }
     }
     fn cuMemAlloc_v2(state, out: *mut CUdeviceptr, len: usize) {
         let device = in_context!(state);
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { allocate(&mut state, device, out, len) }
     }
     fn cuMemFreeAsync(state, block: CUdeviceptr, stream: CUstream) {
@@ -196,7 +196,7 @@ driver! {
             return CUresult::CUDA_ERROR_OUT_OF_MEMORY;
         }
         state.pinned.insert(memory as u64, len);
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, memory) }
     }
     fn cuMemFreeHost(state, memory: *mut c_void) {
@@ -252,7 +252,7 @@ driver! {
         state.queue(stream as u64, device, Work::Fill { to, pattern: value.to_ne_bytes().to_vec(), count })
     }
     fn cuDeviceGetDefaultMemPool(_state, out: *mut CUmemoryPool, device: CUdevice) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, (device as usize + 1) as CUmemoryPool) }
     }
     fn cuMemPoolSetAttribute(_state, _pool: CUmemoryPool, _attribute: CUmemPool_attribute, _value: *mut c_void) { OK }
@@ -264,7 +264,7 @@ driver! {
         let device = in_context!(state);
         let handle = state.handle();
         state.streams.insert(handle, Stream { device, queue: VecDeque::new() });
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUstream) }
     }
     fn cuStreamDestroy_v2(state, stream: CUstream) {
@@ -290,7 +290,7 @@ driver! {
         in_context!(state);
         let handle = state.handle();
         state.events.insert(handle, Event::default());
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUevent) }
     }
     fn cuEventDestroy_v2(state, event: CUevent) {
@@ -319,11 +319,11 @@ driver! {
         if done { OK } else { CUresult::CUDA_ERROR_NOT_READY }
     }
     fn cuEventElapsedTime(state, out: *mut f32, start: CUevent, end: CUevent) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         state.elapsed(start as u64, end as u64).map_or(CUresult::CUDA_ERROR_NOT_READY, |ms| unsafe { put(out, ms) })
     }
     fn cuEventElapsedTime_v2(state, out: *mut f32, start: CUevent, end: CUevent) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         state.elapsed(start as u64, end as u64).map_or(CUresult::CUDA_ERROR_NOT_READY, |ms| unsafe { put(out, ms) })
     }
     fn cuModuleLoadData(state, out: *mut CUmodule, image: *const c_void) {
@@ -341,7 +341,7 @@ driver! {
         let Ok(library) = (unsafe { Library::new(&path) }) else { return CUresult::CUDA_ERROR_INVALID_IMAGE };
         let handle = state.handle();
         state.modules.insert(handle, Arc::new(library));
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUmodule) }
     }
     fn cuModuleUnload(state, module: CUmodule) {
@@ -372,7 +372,7 @@ driver! {
         };
         let handle = state.handle();
         state.functions.insert(handle, Arc::new(function));
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUfunction) }
     }
     fn cuFuncSetAttribute(_state, _function: CUfunction, _attribute: CUfunction_attribute, _value: c_int) { OK }
@@ -410,11 +410,11 @@ driver! {
         state.queue(stream as u64, device, Work::Kernel { function, args, launch: Launch { grid, block, shared, seed: 0 } })
     }
     fn cuGetErrorName(_state, error: CUresult, out: *mut *const c_char) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, text(error).as_ptr()) }
     }
     fn cuGetErrorString(_state, error: CUresult, out: *mut *const c_char) {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, text(error).as_ptr()) }
     }
 }
@@ -442,7 +442,7 @@ unsafe fn allocate(state: &mut State, device: usize, out: *mut CUdeviceptr, len:
     }
     state.arena.set_open(false);
     match block {
-        // SAFETY: as `put`.
+        // SAFETY: the caller of the C function gave a place for it, or null.
         Some(block) => unsafe { put(out, block) },
         None => CUresult::CUDA_ERROR_OUT_OF_MEMORY,
     }

@@ -145,7 +145,7 @@ impl Arena {
             let checked = self.check(address, block);
             if checked.is_err() {
                 let after = block.len.next_multiple_of(ALIGN) - block.len + RED;
-                // SAFETY: as in `check`.
+                // SAFETY: the red zones of a live block are within the arena, which `check` opened.
                 unsafe {
                     std::ptr::write_bytes((address - RED) as *mut u8, RED_BYTE, RED);
                     std::ptr::write_bytes((address + block.len) as *mut u8, RED_BYTE, after);

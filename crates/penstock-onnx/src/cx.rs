@@ -7,6 +7,7 @@ use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_exec::{StdEnv, eager};
 use penstock_ir::{Attr, Attrs, Def, Element, GraphValues, InferCx, KnownValues, OpDef, OpSet, Region, Type, Value};
 use penstock_ops::Ops;
+use penstock_ops::array::{RANK, SHAPE, SIZE};
 use smallvec::SmallVec;
 
 use crate::import::Importer;
@@ -272,9 +273,10 @@ impl<'m> Cx<'_, 'm> {
                 Def::Result(inst, _) => {
                     let data = &graph.insts[inst];
                     fixed &= data.op.is_pure() && data.regions.is_empty();
-                    match data.op.name {
-                        "shape" | "size" | "rank" => shapes = true,
-                        _ => due.extend(&data.operands),
+                    if [&SHAPE, &SIZE, &RANK].iter().any(|op| data.op.is(op)) {
+                        shapes = true;
+                    } else {
+                        due.extend(&data.operands);
                     }
                 }
             }
@@ -336,7 +338,7 @@ impl<'m> Cx<'_, 'm> {
     /// The results of a pure instruction on constants, and of a shape that is known.
     fn fold(&self, op: &'static OpDef, operands: &[Value], attrs: &Attrs) -> Option<Vec<Tensor>> {
         let graph = self.importer.builder.graph();
-        if op.name == "shape" {
+        if op.is(&SHAPE) {
             let extents = graph.ty(operands[0]).shape().extents()?;
             let extents: Vec<i64> = extents.iter().map(|&n| n as i64).collect();
             return Some(vec![Tensor::vector(&extents)]).filter(|_| attrs.dtype(0) == DType::I64);

@@ -18,7 +18,7 @@ use crate::operands::{
 use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{LINE, tensor};
 use crate::shape_ops::{ANY, MOVES_ONLY, VIEW, pass_through};
-use crate::util::{normalize_axis, one};
+use crate::util::{PROMISE, normalize_axis, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("it computes sizes, which the host needs");
 
@@ -55,6 +55,7 @@ pub static IDENTITY: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: plain_samples,
 };
 
@@ -86,6 +87,7 @@ pub static BARRIER: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it keeps what is before and behind it apart"),
+    promise: PROMISE,
     samples: || vec![Sample::new(vec![f64s(&[2, 3]), i32s(&[1, 2])]), Sample::new(vec![f64s(&[])])],
 };
 
@@ -110,6 +112,7 @@ pub static STOP_GRADIENT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: plain_samples,
 };
 
@@ -146,6 +149,7 @@ pub static ENSURE_SHAPE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let open = |n: usize| Shape::new(vec![Dim::Unknown; n]);
         let mut out: Vec<Sample> =
@@ -185,6 +189,7 @@ pub static PLACEHOLDER_WITH_DEFAULT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("what is known of its operand is to be hidden"),
+    promise: PROMISE,
     samples: ENSURE_SHAPE.samples,
 };
 
@@ -240,6 +245,7 @@ pub static CHECK_NUMERICS: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("a failed check belongs to the run"),
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = DTypeSet::INEXACT.iter().map(|d| Sample::new(vec![tensor(d, &[5], LINE)])).collect();
         out.extend([&[][..], &[0], &[2, 1]].map(|dims| Sample::new(vec![f64s(dims)])));
@@ -297,6 +303,7 @@ pub static SHAPE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: size_samples,
 };
 
@@ -321,6 +328,7 @@ pub static SIZE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: size_samples,
 };
 
@@ -348,6 +356,7 @@ pub static RANK: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: plain_samples,
 };
 
@@ -389,6 +398,7 @@ pub static FILL: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::Never,
     fold: Fold::Never("it would store every repetition"),
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[]).into_iter().map(|v| Sample::new(vec![i32s(&[2, 3]), v])).collect();
         out.extend([&[][..], &[0], &[1], &[2, 0]].map(|dims| Sample::new(vec![i64s(dims), f64s(&[])])));
@@ -422,6 +432,7 @@ pub static ZEROS_LIKE: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: plain_samples,
 };
 
@@ -449,6 +460,7 @@ pub static ONES_LIKE: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             DTypeSet::PLAIN.iter().map(|d| Sample::new(vec![tensor(d, &[2, 2], LINE)])).collect();
@@ -483,6 +495,7 @@ pub static RANGE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnOperands(&[1, 2]),
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |d: DType, v: [f64; 3]| Sample::new(v.map(|v| tensor(d, &[], &[v])).into());
         let mut out: Vec<Sample> = DTypeSet::REAL.iter().map(|d| of(d, [1.0, 8.0, 3.0])).collect();
@@ -614,6 +627,7 @@ pub static ONE_HOT: OpDef = OpDef {
     resolve: Some(crate::resolve::one_hot),
     fails: Fails::Never,
     fold: Fold::Never("it would store the rows"),
+    promise: PROMISE,
     samples: || {
         let depth = || Tensor::scalar(3i32);
         let mut out: Vec<Sample> = Vec::new();

@@ -12,7 +12,7 @@ use crate::batch_rules;
 use crate::grad::{Ex, Partial, binary_rule, rule};
 use crate::run::binary_into;
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, tensor};
-use crate::util::{OnCuda, one};
+use crate::util::{OnCuda, PROMISE, one};
 
 /// A rule of two partial cotangents, each from the result's cotangent, the operands and the result.
 ///
@@ -41,9 +41,8 @@ macro_rules! table {
                 attrs: &[],
                 effects: &[],
                 infer: |cx| $crate::binary::infer(penstock_kernels::Binary::$op, cx),
-                cpu: Cpu::Elementwise(|dtypes, _| penstock_kernels::binary(penstock_kernels::Binary::$op, dtypes[0])),
-                cuda: $crate::util::given!($crate::util::OnCuda::Formula $(, $cuda)?)
-                    .of(|dtype| penstock_kernels::binary_formula(penstock_kernels::Binary::$op, dtype)),
+                cpu: Cpu::Elementwise(penstock_ir::ElementFn::Binary(penstock_kernels::Binary::$op)),
+                cuda: $crate::util::given!($crate::util::OnCuda::Formula $(, $cuda)?).fact(),
                 vjp: $vjp,
                 jvp: $crate::util::given!(penstock_ir::Jvp::Elementwise $(, $jvp)?),
                 batch: Batch::Broadcast,
@@ -53,20 +52,13 @@ macro_rules! table {
                 resolve: None,
                 fails: $crate::util::given!(penstock_ir::Fails::Never $(, $fails)?),
                 fold: Fold::Evaluate,
+                promise: PROMISE,
                 samples: || samples::binary(
                     penstock_kernels::binary_dtypes(penstock_kernels::Binary::$op), $xs, $ys,
                 ),
             };
         )*
         const $list: &[&OpDef] = &[$(&$name),*];
-
-        /// The kernel of an operator of this table.
-        pub(crate) fn kernel_of(name: &str) -> Option<penstock_kernels::Binary> {
-            match name {
-                $($text => Some(penstock_kernels::Binary::$op),)*
-                _ => None,
-            }
-        }
     };
 }
 pub(crate) use table;
@@ -279,6 +271,7 @@ pub static ADD_N: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let t = |d, dims: &[usize]| tensor(d, dims, LINE);
         let mut out: Vec<Sample> =

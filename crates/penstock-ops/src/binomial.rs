@@ -11,7 +11,7 @@ use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::random::{check_seed, seeded};
 use crate::run::cast_into;
 use crate::sample_arrays::{i32s, i64s};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 const RESULTS: DTypeSet = DTypeSet::of(&[DType::I32, DType::I64, DType::F16, DType::F32, DType::F64]);
 
@@ -39,6 +39,7 @@ pub static STATELESS_RANDOM_BINOMIAL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
+    promise: PROMISE,
     samples: || {
         let of = |dims: &[i64], counts: &[f64], probs: &[f64]| {
             let vector = |v: &[f64]| if v.len() == 1 { Tensor::scalar(v[0]) } else { Tensor::vector(v) };

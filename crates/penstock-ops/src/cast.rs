@@ -2,8 +2,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape};
 use penstock_ir::{
-    AttrDef, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows, Sample, Type, Vjp,
-    arg,
+    AttrDef, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, ElementFn, Elements, Fails, Fold, Jvp, OpDef, Rows, Sample,
+    Type, Vjp, arg,
 };
 use smallvec::{SmallVec, smallvec};
 
@@ -11,7 +11,7 @@ use crate::elements;
 use crate::grad::rule;
 use crate::operands::{known_dims, require_dtype};
 use crate::samples::{EDGES, LINE, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&CAST, &BITCAST];
@@ -32,7 +32,7 @@ pub static CAST: OpDef = OpDef {
         let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::PLAIN, "dtype")?;
         one(Type::tensor(dtype, cx.shape(0).clone()))
     },
-    cpu: Cpu::Elementwise(|dtypes, attrs| penstock_kernels::cast(dtypes[0], attrs.dtype(0))),
+    cpu: Cpu::Elementwise(ElementFn::Cast),
     cuda: Cuda::Elementwise("penstock_cast<{S}>({0})"),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
@@ -48,6 +48,7 @@ pub static CAST: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = Vec::new();
         for from in DTypeSet::PLAIN.iter() {
@@ -112,6 +113,7 @@ pub static BITCAST: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         use DType::{C64, C128, F16, F32, F64, I8, I32, I64, U8, U16, U64};
         let of = |from: DType, dims: &[usize], to: DType| Sample::new(vec![tensor(from, dims, LINE)]).with("dtype", to);

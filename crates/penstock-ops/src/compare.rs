@@ -2,8 +2,8 @@
 
 use penstock_data::{Bool8, Bytes, DType, DTypeSet, Error, Result, Tensor, memory, num_elements};
 use penstock_ir::{
-    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
-    Sample, Type, Vjp, arg, arg_of,
+    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, ElementFn, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes,
+    Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use smallvec::smallvec;
 
@@ -11,7 +11,7 @@ use crate::binary::{broadcast, table};
 use crate::grad::rule;
 use crate::moves::moving;
 use crate::samples::{self, LINE, strings, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// Some of [`LINE`], in another order.
 const MIXED: &[f64] = &[0.6875, 2.75, -1.25, -0.125, -3.5, 1.0];
@@ -75,9 +75,7 @@ pub static SELECT: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_select,
-    cpu: Cpu::Elementwise(|dtypes, _| {
-        dtypes.get(1).filter(|d| DTypeSet::PLAIN.contains(**d)).map(|&d| penstock_kernels::select(d))
-    }),
+    cpu: Cpu::Elementwise(ElementFn::Select),
     cuda: Cuda::Elementwise("({0} ? {1} : {2})"),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
@@ -97,6 +95,7 @@ pub static SELECT: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let sample = |d, c: &[usize], x: &[usize], y: &[usize]| {
             Sample::new(vec![
@@ -164,6 +163,7 @@ pub static STRING_SELECT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = string_pairs();
         for sample in &mut out {
@@ -231,6 +231,7 @@ pub static STRING_ADD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: string_pairs,
 };
 
@@ -267,6 +268,7 @@ macro_rules! string_comparison {
             resolve: None,
             fails: Fails::OnShapes,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: string_pairs,
         };
     };

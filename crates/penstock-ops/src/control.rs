@@ -9,7 +9,7 @@ use penstock_ir::{
 };
 
 use crate::array::ZEROS_LIKE;
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&CONST, &COND, &SWITCH, &WHILE, &CALL, &WITH_GRADIENT];
@@ -24,7 +24,7 @@ fn no_samples() -> Vec<Sample> {
 
 /// A constant.
 pub static CONST: OpDef = OpDef {
-    name: penstock_ir::CONST,
+    name: "const",
     tf_name: "Const",
     doc: "The tensor that is its attribute.",
     dtypes: &[],
@@ -35,7 +35,7 @@ pub static CONST: OpDef = OpDef {
         list if list.dtype() == DType::Variant => Err(Error::dtype("a list is not a constant")),
         tensor => one(Type::of(tensor)),
     },
-    cpu: Cpu::Executor(Structure::Plain),
+    cpu: Cpu::Executor(Structure::Constant),
     cuda: Cuda::HostFallback("constants are copied to the device once"),
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
@@ -46,6 +46,7 @@ pub static CONST: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it is one"),
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -71,6 +72,7 @@ pub static COND: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -96,6 +98,7 @@ pub static SWITCH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -163,6 +166,7 @@ pub static WHILE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -224,6 +228,7 @@ pub static CALL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -272,6 +277,7 @@ pub static WITH_GRADIENT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it vanishes when it is planned"),
+    promise: PROMISE,
     samples: no_samples,
 };
 

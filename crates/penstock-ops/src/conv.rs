@@ -16,7 +16,7 @@ use crate::grad::{Ex, rule};
 use crate::operands::{described_shape, index_arg, known_dims, sizes_of};
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::{DISTINCT, LINE, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 use crate::windows::{EXPLICIT_PADDINGS, MAX_AXES, PADDING, STRIDES, rules, three};
 
 /// The operators of this family.
@@ -76,6 +76,7 @@ pub static CONV: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || samples(|x, f, _| vec![x, f]),
 };
 
@@ -127,6 +128,7 @@ pub static CONV_INPUT_GRAD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         samples(|x, f, y| {
             let dims: Vec<i32> = x.dims().iter().map(|&d| d as i32).collect();
@@ -183,6 +185,7 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         samples(|x, f, y| {
             let dims: Vec<i64> = f.dims().iter().map(|&d| d as i64).collect();

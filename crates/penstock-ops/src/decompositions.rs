@@ -17,6 +17,7 @@ use crate::samples::{DISTINCT, tensor};
 use crate::scan::CUMSUM;
 use crate::slicing::{SLICE, SLICE_GRAD};
 use crate::solves::{DTYPES, ON_HOST, each, parts, square_extents, triangular_solve, with_scalar};
+use crate::util::PROMISE;
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&CHOLESKY, &LU, &QR, &QR_FULL, &SVD, &SVD_FULL, &SINGULAR_VALUES, &EIGH, &EIGVALSH];
@@ -166,6 +167,7 @@ pub static CHOLESKY: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: hermitian_samples,
 };
 
@@ -237,6 +239,7 @@ pub static LU: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = crate::solves::square_samples();
         for dims in [&[2, 3][..], &[3, 2], &[2, 1, 3], &[4, 1], &[0, 2], &[2, 0], &[2, 2, 5]] {
@@ -362,6 +365,7 @@ pub static QR: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: rectangles,
 };
 
@@ -388,6 +392,7 @@ pub static QR_FULL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: rectangles,
 };
 
@@ -488,6 +493,7 @@ pub static SVD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: rectangles,
 };
 
@@ -514,6 +520,7 @@ pub static SVD_FULL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: rectangles,
 };
 
@@ -562,6 +569,7 @@ pub static SINGULAR_VALUES: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: rectangles,
 };
 
@@ -664,6 +672,7 @@ pub static EIGH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: hermitian_samples,
 };
 
@@ -726,5 +735,6 @@ pub static EIGVALSH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: hermitian_samples,
 };

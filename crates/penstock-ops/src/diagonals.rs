@@ -10,7 +10,7 @@ use smallvec::{SmallVec, smallvec};
 use crate::grad::rule;
 use crate::linalg::matrices;
 use crate::samples::{DISTINCT, EDGES, LINE, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&BAND_PART, &DIAG_PART, &SET_DIAG];
@@ -52,6 +52,7 @@ pub static BAND_PART: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let x = |d, dims: &[usize], lower: i64, upper: i64| {
             Sample::new(vec![tensor(d, dims, DISTINCT)]).with("lower", lower).with("upper", upper)
@@ -134,6 +135,7 @@ pub static DIAG_PART: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let x = |d, dims: &[usize]| Sample::new(vec![tensor(d, dims, DISTINCT)]);
         let mut out: Vec<Sample> = DTypeSet::PLAIN.iter().map(|d| x(d, &[2, 3, 3])).collect();
@@ -206,6 +208,7 @@ pub static SET_DIAG: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let pair =
             |d, x: &[usize], diagonal: &[usize]| Sample::new(vec![tensor(d, x, DISTINCT), tensor(d, diagonal, LINE)]);

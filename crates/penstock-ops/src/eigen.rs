@@ -15,6 +15,7 @@ use crate::reduce::REDUCE_MIN;
 use crate::samples::{DISTINCT, tensor};
 use crate::solves::{DTYPES, ON_HOST, SOLVE, each, parts, square_extents, with_scalar};
 use crate::unary::{ABS, REAL};
+use crate::util::PROMISE;
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&EIG, &EIGVALS];
@@ -74,6 +75,7 @@ pub static EIG: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || samples(false),
 };
 
@@ -152,6 +154,7 @@ pub static EIGVALS: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || samples(true),
 };
 

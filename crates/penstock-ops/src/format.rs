@@ -224,6 +224,18 @@ pub(crate) fn check_template(template: &str, n: usize) -> Result<()> {
     Err(Error::invalid(format!("{found} placeholders for {n} tensors in {template:?}")).argument("template"))
 }
 
+/// A template with `mark` in place of each placeholder, and single braces.
+///
+/// # Errors
+/// `InvalidArgument` where a brace stands alone.
+pub fn with_placeholders(template: &str, mark: &str) -> Result<String> {
+    let text = |piece: Piece<'_>| match piece {
+        Piece::Text(text) => text.to_owned(),
+        Piece::Placeholder => mark.to_owned(),
+    };
+    Ok(pieces(template)?.into_iter().map(text).collect())
+}
+
 /// A template with each `{}` replaced by the text of the next tensor, as [`tensor_text`] makes it;
 /// `{{` and `}}` are braces.
 ///

@@ -12,7 +12,7 @@ use crate::grad::rule;
 use crate::operands::{index_arg, int_scalar, require_rank, size};
 use crate::samples::{DISTINCT, tensor};
 use crate::solves::each;
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&FFT, &RFFT, &IRFFT];
@@ -120,6 +120,7 @@ pub static FFT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = row_samples(DTypeSet::COMPLEX);
         for scaled in [false, true] {
@@ -184,6 +185,7 @@ pub static RFFT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = row_samples(REAL);
         for dims in [&[4][..], &[2, 5], &[1]] {
@@ -249,6 +251,7 @@ pub static IRFFT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let x = |d, dims: &[usize], length: i64, mirrored: bool| {
             Sample::new(vec![tensor(d, dims, DISTINCT), Tensor::from(length)]).with("mirrored", mirrored)

@@ -6,6 +6,8 @@ use penstock_ir::{
     Vjp, args_of,
 };
 
+use crate::util::PROMISE;
+
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&FUSED, &NATIVE];
 
@@ -38,6 +40,7 @@ pub static FUSED: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("its instructions are folded before they are grouped"),
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -66,6 +69,7 @@ pub static NATIVE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("its instructions are folded before they are grouped"),
+    promise: PROMISE,
     samples: no_samples,
 };
 

@@ -16,7 +16,7 @@ use crate::operands::{described_shape, described_size, index_arg, int_scalar, li
 use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{LINE, tensor};
 use crate::shape_ops::ANY;
-use crate::util::{normalize_axis, one};
+use crate::util::{PROMISE, normalize_axis, one};
 
 const NUMERIC: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::NUMERIC)];
 const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
@@ -123,6 +123,7 @@ pub static GATHER: OpDef = OpDef {
     resolve: Some(crate::resolve::gathered),
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = each_kind(&[3, 2], &[i32s(&[2, 0, 0, 1])]);
         let of =
@@ -206,6 +207,7 @@ pub static GATHER_GRAD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[4, 2], LINE));
         let mut out: Vec<Sample> =
@@ -254,6 +256,7 @@ pub static GATHER_ACCUMULATE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |x: &[usize], dims: &[usize], indices: &[i32], dy: &[usize]| {
             Sample::new(vec![f64s(x), i32_array(dims, indices), f64s(dy)])
@@ -394,6 +397,7 @@ pub static GATHER_ND: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = each_kind(&[3, 2], &[i32_array(&[2, 2], &[2, 0, 0, 1])]);
         let of =
@@ -477,6 +481,7 @@ pub static SCATTER_ND: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[3], LINE));
         let mut out: Vec<Sample> =
@@ -581,6 +586,7 @@ macro_rules! tensor_scatter {
             resolve: None,
             fails: Fails::OnValues,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: $samples,
         };
     };
@@ -696,6 +702,7 @@ pub static UNSORTED_SEGMENT_SUM: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || unsorted_segment_samples(DTypeSet::NUMERIC),
 };
 
@@ -771,6 +778,7 @@ pub static WHERE_INDICES: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let zero_ones = [0.0, 1.0, -1.0, 0.0, -0.0, f64::NAN];
         let mut out: Vec<Sample> = [DType::Bool, DType::I8, DType::U64, DType::F16, DType::F64, DType::C64]

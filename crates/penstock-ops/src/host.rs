@@ -14,7 +14,7 @@ use crate::format::{check_template, expand, tensor_summary, tensor_text};
 use crate::operands::require_rank;
 use crate::sample_arrays::{f64s, i32s};
 use crate::samples::strings;
-use crate::util::{none, one};
+use crate::util::{PROMISE, none, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&PRINT, &STRING_FORMAT, &ASSERT, &HOST_CALL, &TIMESTAMP];
@@ -81,6 +81,7 @@ pub static PRINT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it writes"),
+    promise: PROMISE,
     samples: text_samples,
 };
 
@@ -113,6 +114,7 @@ pub static STRING_FORMAT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: text_samples,
 };
 
@@ -142,6 +144,7 @@ pub static ASSERT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("a failed assertion belongs to the run"),
+    promise: PROMISE,
     samples: || {
         let holds = || Tensor::from(true);
         vec![
@@ -210,6 +213,7 @@ pub static HOST_CALL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("host code runs when the graph does"),
+    promise: PROMISE,
     samples: || {
         let outs = [Type::scalar(DType::F64), Type::tensor(DType::Str, Shape::UNRANKED)];
         let echo = HostRef(Arc::new(Route { name: "echo", results: vec![(0, true), (1, true)], operands: 2 }));
@@ -323,5 +327,6 @@ pub static TIMESTAMP: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it reads the clock"),
+    promise: PROMISE,
     samples: || vec![Sample::new(vec![])],
 };

@@ -13,7 +13,7 @@ use crate::moves::{self, moving};
 use crate::operands::{int_vector, known_dims, like};
 use crate::sample_arrays::{each_kind, f64s, i64s, kinds};
 use crate::shape_ops::{ANY, MOVES_ONLY};
-use crate::util::{normalize_axis, one};
+use crate::util::{PROMISE, normalize_axis, one};
 
 const AXIS: AttrDef = AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0));
 
@@ -52,6 +52,7 @@ pub static CONCAT: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             kinds(&[2, 3]).into_iter().map(|x| Sample::new(vec![x.clone(), x]).with("axis", -1)).collect();
@@ -192,6 +193,7 @@ pub static CONCAT_OFFSET: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         vec![
             Sample::new(vec![i64s(&[2, 3]), i64s(&[2, 5]), i64s(&[2, 0])]).with("axis", 1),
@@ -241,6 +243,7 @@ pub static STACK: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[2, 2]).into_iter().map(|x| Sample::new(vec![x.clone(), x])).collect();
         let of =
@@ -318,6 +321,7 @@ pub static UNSTACK: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = kinds(&[3, 2]).into_iter().map(|x| Sample::new(vec![x]).with("num", 3)).collect();
         for (dims, num, axis) in
@@ -427,6 +431,7 @@ pub static SPLIT: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             each_kind(&[5, 2], &[]).into_iter().map(|s| s.with("sizes", &[2, 0, 3][..])).collect();

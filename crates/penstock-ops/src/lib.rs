@@ -4,6 +4,7 @@ pub mod array;
 mod batch_rules;
 pub mod binary;
 pub mod binomial;
+pub mod boxes;
 pub mod cast;
 pub mod compare;
 pub mod control;
@@ -20,11 +21,13 @@ pub mod fused;
 pub mod gather;
 mod grad;
 pub mod host;
+pub mod images;
 pub mod joining;
 pub mod linalg;
 pub mod list;
 mod list_kernels;
 mod moves;
+mod murmur;
 pub mod nn;
 mod operands;
 mod packed;
@@ -32,12 +35,14 @@ pub mod part;
 mod patterns;
 pub mod pooling;
 pub mod random;
+pub mod records;
 pub mod reduce;
 pub mod resolve;
 mod run;
 mod sample_arrays;
 pub mod samples;
 pub mod scan;
+mod scripts;
 pub mod segment;
 pub mod shape_ops;
 mod siphash;
@@ -52,10 +57,10 @@ pub mod unary;
 pub mod updates;
 pub mod util;
 mod windows;
+pub mod words;
 
-use penstock_data::{DType, Error, Result};
+use penstock_data::{Error, Result};
 use penstock_ir::{Attrs, OpDef, OpSet, RuleOps};
-use penstock_kernels::{Binary, Formula, binary_formula, unary_formula};
 
 /// The operators that make, cut, join and move arrays.
 static ARRAY: &[&OpDef] = &[
@@ -129,6 +134,10 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("random", random::OPS),
     ("strings", strings::OPS),
     ("text", text::OPS),
+    ("words", words::OPS),
+    ("images", images::OPS),
+    ("boxes", boxes::OPS),
+    ("records", records::OPS),
     ("list", list::OPS),
     ("host", host::OPS),
     ("control", control::OPS),
@@ -190,19 +199,6 @@ pub static RULE_OPS: RuleOps = RuleOps {
 /// Every operator.
 pub fn all() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.iter().flat_map(|(_, ops)| ops.iter().copied())
-}
-
-/// The formula of an elementwise operator on operands of a float dtype, where it has one.
-pub fn formula(name: &str, dtype: DType) -> Option<&'static Formula> {
-    if !dtype.is_float() {
-        return None;
-    }
-    if let Some(op) = unary::kernel_of(name) {
-        return unary_formula(op, dtype);
-    }
-    let sum = (name == nn::BIAS_ADD.name).then_some(Binary::Add);
-    let op = binary::kernel_of(name).or_else(|| compare::kernel_of(name)).or(sum)?;
-    binary_formula(op, dtype)
 }
 
 /// The operators of this crate, to look names up in. A text may not hold one that writes to a file, see [`OpsAndFiles`].

@@ -18,7 +18,7 @@ use crate::binary::broadcast;
 use crate::grad::{Ex, rule};
 use crate::run::unary_into;
 use crate::samples::{DISTINCT, EDGES, LINE, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&MATMUL, &MATMUL_INT32];
@@ -94,6 +94,7 @@ pub static MATMUL: OpDef = OpDef {
     resolve: Some(resolve),
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: matmul_samples,
 };
 
@@ -124,6 +125,7 @@ pub static MATMUL_INT32: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: matmul_int32_samples,
 };
 

@@ -19,7 +19,7 @@ use crate::sample_arrays::{f64s, i32s, i64s};
 use crate::samples::strings;
 use crate::shape_ops::EXPAND_DIMS;
 use crate::slicing::SLICE;
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[
@@ -187,6 +187,7 @@ pub static LIST_NEW: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |n: i64, dtype: DType, shape: Shape| {
             Sample::new(vec![Tensor::from(n)]).with("dtype", dtype).with("shape", shape)
@@ -235,6 +236,7 @@ pub static LIST_FROM_TENSOR: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         [f64s(&[3, 2]), f64s(&[2]), f64s(&[0, 3]), f64s(&[2, 5, 4]), strings(&[2, 1], &["a", "b"]), i32s(&[1, 2])]
             .map(|x| Sample::new(vec![x]))
@@ -263,6 +265,7 @@ pub static LIST_LENGTH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         vec![Sample::new(vec![sparse()]), Sample::new(vec![no_elements(DType::F32, 0)]).with("dtype", DType::I32)]
     },
@@ -301,6 +304,7 @@ pub static LIST_GET: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, indices: Tensor, shape: Tensor, dtype: DType| {
             Sample::new(vec![list, indices, shape]).with("dtype", dtype)
@@ -364,6 +368,7 @@ pub static LIST_SET: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, indices: Tensor, values: Tensor| Sample::new(vec![list, indices, values]);
         vec![
@@ -414,6 +419,7 @@ pub static LIST_TAKE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, indices: Tensor, shape: Tensor, dtype: DType| {
             Sample::new(vec![list, indices, shape]).with("dtype", dtype)
@@ -468,6 +474,7 @@ pub static LIST_ACCUMULATE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, indices: Tensor, values: Tensor| Sample::new(vec![list, indices, values]);
         vec![
@@ -511,6 +518,7 @@ pub static LIST_PUSH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, value: Tensor| Sample::new(vec![list, value]);
         vec![
@@ -560,6 +568,7 @@ pub static LIST_POP: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, shape: Tensor, dtype: DType| Sample::new(vec![list, shape]).with("dtype", dtype);
         vec![
@@ -599,6 +608,7 @@ pub static LIST_RESIZE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || [0i64, 2, 3, 7].map(|n| Sample::new(vec![sparse(), Tensor::from(n)])).into(),
 };
 
@@ -638,6 +648,7 @@ pub static LIST_STACK: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, shape: Tensor, dtype: DType| Sample::new(vec![list, shape]).with("dtype", dtype);
         let num = |list: &Tensor| list.list().map_or(0, |l| l.len() as i64);
@@ -677,6 +688,7 @@ pub static LIST_LENGTHS: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         vec![
             Sample::new(vec![sparse(), i64s(&[2])]),
@@ -725,6 +737,7 @@ pub static LIST_CONCAT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let of = |list: Tensor, lengths: Tensor, shape: Tensor, dtype: DType| {
             Sample::new(vec![list, lengths, shape]).with("dtype", dtype)
@@ -770,6 +783,7 @@ pub static LIST_SPLIT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         vec![
             Sample::new(vec![f64s(&[5, 2]), i64s(&[2, 0, 3])]),
@@ -805,6 +819,7 @@ pub static LIST_ADD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let other = || list(3, &[(1, f64s(&[2])), (2, f64s(&[2]))]);
         vec![

@@ -4,11 +4,11 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx,
-    Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg, arg_of,
+    ArgType, AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, ElementFn, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use penstock_kernels::softmax::{self as kernels, SOFTMAX_DTYPES};
-use penstock_kernels::{Binary, binary_dtypes, binary_formula, copy};
+use penstock_kernels::{Binary, binary_dtypes, copy};
 use smallvec::smallvec;
 
 use crate::batch_rules;
@@ -16,7 +16,7 @@ use crate::grad::{Ex, Tape, rule};
 use crate::reduce::SUM_TO_SHAPE;
 use crate::samples::{DISTINCT, EDGES, LINE, POSITIVE, tensor};
 use crate::unary::EXP;
-use crate::util::{around, normalize_axis, one};
+use crate::util::{PROMISE, around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&BIAS_ADD, &SOFTMAX, &LOG_SOFTMAX, &SOFTMAX_CROSS_ENTROPY, &SPARSE_SOFTMAX_CROSS_ENTROPY];
@@ -35,8 +35,8 @@ pub static BIAS_ADD: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: infer_bias_add,
-    cpu: Cpu::Elementwise(|dtypes, _| penstock_kernels::binary(Binary::Add, dtypes[0])),
-    cuda: Cuda::Formula(|dtype| binary_formula(Binary::Add, dtype), None),
+    cpu: Cpu::Elementwise(ElementFn::Binary(Binary::Add)),
+    cuda: Cuda::Formula(None),
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let g = t.g();
@@ -57,6 +57,7 @@ pub static BIAS_ADD: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let pair = |d, x: &[usize], c: usize| Sample::new(vec![tensor(d, x, DISTINCT), tensor(d, &[c], LINE)]);
         let mut out: Vec<Sample> = binary_dtypes(Binary::Add).iter().map(|d| pair(d, &[2, 3], 3)).collect();
@@ -156,6 +157,7 @@ pub static SOFTMAX: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: softmax_samples,
 };
 
@@ -189,6 +191,7 @@ pub static LOG_SOFTMAX: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: softmax_samples,
 };
 
@@ -230,6 +233,7 @@ pub static SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         // Rows of labels sum to 1.
         let labels = |d, rows: usize, n: usize| {
@@ -339,6 +343,7 @@ pub static SPARSE_SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let sample = |d, l, dims: &[usize]| {
             let (classes, rows) = dims.split_last().expect("logits have a rank");

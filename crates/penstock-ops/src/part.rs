@@ -14,7 +14,7 @@ use crate::operands::{int_scalar, like, require_rank};
 use crate::resolve;
 use crate::sample_arrays::{f64s, kinds};
 use crate::shape_ops::{ANY, MOVES_ONLY};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// Parts of more bytes share the data of the array; smaller ones are copied in less time than that takes.
 const COPIED: usize = 1024;
@@ -43,6 +43,7 @@ pub static PART: OpDef = OpDef {
     resolve: Some(resolve_part),
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |x: Tensor, indices: &[i32]| {
             Sample::new(std::iter::once(x).chain(indices.iter().map(|&i| Tensor::from(i))).collect())

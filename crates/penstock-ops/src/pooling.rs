@@ -16,7 +16,7 @@ use crate::grad::{Ex, rule};
 use crate::operands::{described_shape, index_arg, known_dims, sizes_of};
 use crate::sample_arrays::i32s;
 use crate::samples::{DISTINCT, EDGES, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 use crate::windows::{EXPLICIT_PADDINGS, MAX_AXES, PADDING, STRIDES, rules, three};
 
 /// The operators of this family.
@@ -62,6 +62,7 @@ pub static MAX_POOL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             MAX_POOL_DTYPES.iter().map(|d| sample(vec![tensor(d, &[1, 4, 3, 2], DISTINCT)], &SHAPES[0])).collect();
@@ -108,6 +109,7 @@ pub static MAX_POOL_GRAD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = cases().map(|(x, y, c)| sample(vec![x, y], c)).collect();
         // Ties.
@@ -152,6 +154,7 @@ pub static MAX_POOL_TAKE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         cases()
             .map(|(x, _, c)| {
@@ -197,6 +200,7 @@ pub static AVG_POOL: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             AVG_POOL_DTYPES.iter().map(|d| sample(vec![tensor(d, &[1, 4, 3, 2], DISTINCT)], &SHAPES[0])).collect();
@@ -248,6 +252,7 @@ pub static AVG_POOL_GRAD: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         cases()
             .map(|(x, y, c)| {

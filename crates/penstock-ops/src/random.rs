@@ -24,7 +24,7 @@ use crate::operands::{described_shape, index_arg, int_vector, require_dtype, req
 use crate::run::cast_into;
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::tensor;
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[
@@ -170,6 +170,7 @@ macro_rules! floats {
             resolve: None,
             fails: Fails::OnShapes,
             fold: STATEFUL,
+            promise: PROMISE,
             samples: float_samples,
         };
 
@@ -198,6 +199,7 @@ macro_rules! floats {
             resolve: None,
             fails: Fails::OnShapes,
             fold: Fold::Never("it would store the numbers"),
+            promise: PROMISE,
             samples: || with_seed(float_samples()),
         };
     };
@@ -282,6 +284,7 @@ pub static RANDOM_UNIFORM_INT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: STATEFUL,
+    promise: PROMISE,
     samples: int_samples,
 };
 
@@ -314,6 +317,7 @@ pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
+    promise: PROMISE,
     samples: || with_seed(int_samples()),
 };
 
@@ -352,6 +356,7 @@ pub static STATELESS_RANDOM_UNIFORM_FULL_INT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
+    promise: PROMISE,
     samples: || {
         let of = |dims: &[i64], d: DType| Sample::new(vec![i64s(dims)]).with("dtype", d);
         let mut out: Vec<Sample> = FULL_INT.iter().map(|d| of(&[5], d)).collect();
@@ -449,6 +454,7 @@ pub static STATELESS_RANDOM_GAMMA: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
+    promise: PROMISE,
     samples: || {
         // Far from 1, where a number of the same seed is found in another way.
         let mut out = shaped_samples();
@@ -485,6 +491,7 @@ pub static STATELESS_RANDOM_POISSON: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Never("it would store the numbers"),
+    promise: PROMISE,
     samples: || {
         let mut out = shaped_samples();
         out.extend(shaped_samples().into_iter().map(|s| s.with("dtype", DType::I64)));

@@ -18,7 +18,7 @@ use crate::grad::{Ex, Tape, rule};
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::run::cast_into;
 use crate::samples::{DISTINCT, EDGES, tensor};
-use crate::util::{around, normalize_axis, one};
+use crate::util::{PROMISE, around, normalize_axis, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
 
@@ -144,6 +144,7 @@ macro_rules! table {
                 resolve: Some(resolve_reduction),
                 fails: Fails::Never,
                 fold: Fold::Evaluate,
+                promise: PROMISE,
                 samples: || samples(reduce_dtypes(Reduce::$op)),
             };
         )*
@@ -389,6 +390,7 @@ pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || samples(DTypeSet::FLOAT),
 };
 
@@ -445,6 +447,7 @@ pub static COUNT_NONZERO: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || samples(DTypeSet::PLAIN),
 };
 
@@ -501,6 +504,7 @@ pub static SUM_TO_SHAPE: OpDef = OpDef {
     resolve: Some(resolve_reduction),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let sample = |d, dims: &[usize], to: &[i64]| Sample::new(vec![tensor(d, dims, DISTINCT), Tensor::vector(to)]);
         let mut out: Vec<Sample> = DTypeSet::NUMERIC.iter().map(|d| sample(d, &[3, 5], &[5])).collect();
@@ -560,6 +564,7 @@ macro_rules! arg_reduction {
             resolve: Some(resolve_arg),
             fails: Fails::OnShapes,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: arg_samples,
         };
     };

@@ -13,7 +13,7 @@ use smallvec::smallvec;
 use crate::batch_rules;
 use crate::grad::{Ex, Tape, rule};
 use crate::samples::{DISTINCT, EDGES, LINE, tensor};
-use crate::util::{around, normalize_axis, one};
+use crate::util::{PROMISE, around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&CUMSUM, &CUMPROD, &CUMULATIVE_LOGSUMEXP, &LINEAR_RECURRENCE];
@@ -53,6 +53,7 @@ macro_rules! scan {
             resolve: None,
             fails: Fails::OnShapes,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: || samples($dtypes),
         };
     };
@@ -166,6 +167,7 @@ pub static LINEAR_RECURRENCE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = Vec::new();
         for mut sample in samples(DTypeSet::INEXACT) {

@@ -22,7 +22,7 @@ use crate::moves;
 use crate::operands::{index_arg, int_scalar, like, require_rank, size};
 use crate::sample_arrays::{f64s, i32s, i64s};
 use crate::samples::{DISTINCT, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
 
@@ -72,6 +72,7 @@ macro_rules! unsorted {
             resolve: None,
             fails: Fails::OnValues,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: || $samples(reduce_dtypes(Reduce::$op)),
         };
     )*};
@@ -116,6 +117,7 @@ macro_rules! sorted {
             resolve: None,
             fails: Fails::OnValues,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: || sorted_samples(reduce_dtypes(Reduce::$op)),
         };
     )*};
@@ -235,6 +237,7 @@ pub static BINCOUNT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |x: Tensor, least: i64, most: i64| Sample::new(vec![x, Tensor::scalar(least), Tensor::scalar(most)]);
         let values = &[2.0, 0.0, 5.0, 2.0, 2.0, 1.0];

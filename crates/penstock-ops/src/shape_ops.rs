@@ -15,7 +15,7 @@ use crate::operands::{
 };
 use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{strings, tensor};
-use crate::util::{normalize_axis, one};
+use crate::util::{PROMISE, normalize_axis, one};
 
 pub(crate) const ANY: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::ANY)];
 pub(crate) const MOVES_ONLY: Cuda = Cuda::HostFallback("it only moves elements; there is no device kernel for it yet");
@@ -44,6 +44,7 @@ pub static RESHAPE: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: reshape_samples,
 };
 
@@ -222,6 +223,7 @@ pub static EXPAND_DIMS: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[2, 3], &[]).into_iter().map(|s| s.with("axis", 1)).collect();
         for (dims, axis) in [(&[][..], 0), (&[], -1), (&[3], -1), (&[3], -2), (&[0, 2], 2)] {
@@ -263,6 +265,7 @@ pub static SQUEEZE: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[1, 3, 1], &[]);
         out.extend(each_kind(&[1, 3, 1], &[]).into_iter().map(|s| s.with("axes", &[-1][..])));
@@ -340,6 +343,7 @@ pub static TRANSPOSE: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             each_kind(&[2, 3, 4], &[]).into_iter().map(|s| s.with("perm", &[2, 0, 1][..])).collect();
@@ -413,6 +417,7 @@ pub static BROADCAST_TO: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::Never,
     fold: Fold::Never("it would store every repetition"),
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[3, 1], &[i32s(&[2, 3, 4])]);
         for (dims, shape) in [
@@ -490,6 +495,7 @@ pub static TILE: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Never("it would store every repetition"),
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> = each_kind(&[2, 3], &[i32s(&[2, 3])]);
         for (dims, multiples) in
@@ -568,6 +574,7 @@ pub static REVERSE: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out: Vec<Sample> =
             each_kind(&[2, 3, 2], &[]).into_iter().map(|s| s.with("axes", &[0, -1][..])).collect();
@@ -616,6 +623,7 @@ pub static PAD: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let paddings = |v: &[i32]| i32_array(&[v.len() / 2, 2], v);
         let value = |like: &Tensor| match like.dtype() {

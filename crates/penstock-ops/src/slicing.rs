@@ -15,7 +15,7 @@ use crate::operands::{
 };
 use crate::sample_arrays::{each_kind, f64s, i32s, i64s, kinds};
 use crate::shape_ops::{ANY, MOVES_ONLY};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 const fn mask(name: &'static str) -> AttrDef {
     AttrDef::new(name, AttrKind::Int, AttrDefault::Int(0))
@@ -315,6 +315,7 @@ pub static STRIDED_SLICE: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnOperands(&[1, 2, 3]),
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: strided_slice_samples,
 };
 
@@ -367,6 +368,7 @@ pub static STRIDED_SLICE_GRAD: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnOperands(&[0, 1, 2, 3]),
     fold: Fold::Never("it would store the zeros"),
+    promise: PROMISE,
     samples: || {
         let of = |dy: Tensor, shape: &[i32], begin: &[i32], end: &[i32], strides: &[i32]| {
             Sample::new(vec![i32s(shape), i32s(begin), i32s(end), i32s(strides), dy])
@@ -413,6 +415,7 @@ pub static STRIDED_SLICE_ACCUMULATE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |x: &[usize], dy: &[usize], begin: &[i32], end: &[i32], strides: &[i32]| {
             Sample::new(vec![f64s(x), i32s(begin), i32s(end), i32s(strides), f64s(dy)])
@@ -507,6 +510,7 @@ pub static SLICE: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnOperands(&[1, 2]),
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = each_kind(&[3, 4], &[i32s(&[1, 0]), i32s(&[2, 3])]);
         for (dims, begin, size) in [
@@ -621,6 +625,7 @@ pub static SLICE_GRAD: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnOperands(&[0, 1]),
     fold: Fold::Never("it would store the zeros"),
+    promise: PROMISE,
     samples: || {
         let of = |dy: Tensor, shape: &[i32], begin: &[i64]| Sample::new(vec![i32s(shape), i64s(begin), dy]);
         let mut out: Vec<Sample> = kinds(&[2, 2]).into_iter().map(|dy| of(dy, &[3, 4], &[1, 2])).collect();

@@ -16,7 +16,7 @@ use crate::diagonals::BAND_PART;
 use crate::grad::{Ex, rule};
 use crate::linalg::{adjoint, adjoint_times, batch_of, squares, times_adjoint};
 use crate::samples::{DISTINCT, LINE, tensor};
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&TRIANGULAR_SOLVE, &SOLVE, &INVERSE, &DET, &SLOGDET];
@@ -251,6 +251,7 @@ pub static TRIANGULAR_SOLVE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = Vec::new();
         for sample in solve_samples() {
@@ -309,6 +310,7 @@ pub static SOLVE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: solve_samples,
 };
 
@@ -383,6 +385,7 @@ pub static INVERSE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: square_samples,
 };
 
@@ -447,6 +450,7 @@ pub static DET: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: square_samples,
 };
 
@@ -514,5 +518,6 @@ pub static SLOGDET: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: square_samples,
 };

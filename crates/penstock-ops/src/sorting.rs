@@ -22,7 +22,7 @@ use crate::operands::{described_shape, described_size, index_arg, int_scalar, li
 use crate::sample_arrays::{f64s, i32_array, i64s};
 use crate::samples::{DISTINCT, EDGES, LINE, strings, tensor};
 use crate::shape_ops::ANY;
-use crate::util::{around, normalize_axis, one};
+use crate::util::{PROMISE, around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&SORT, &ARGSORT, &TOP_K, &SEARCH_SORTED, &UNIQUE, &TAKE_ALONG_AXIS, &SCATTER_ALONG_AXIS];
@@ -110,6 +110,7 @@ pub static SORT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: sort_samples,
 };
 
@@ -149,6 +150,7 @@ pub static ARGSORT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = sort_samples();
         out.push(Sample::new(vec![f64s(&[2, 4])]).with("dtype", DType::I64));
@@ -208,6 +210,7 @@ pub static TOP_K: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let x = |d, dims: &[usize], k: i32| Sample::new(vec![tensor(d, dims, DISTINCT), Tensor::scalar(k)]);
         let mut out: Vec<Sample> = SORT_DTYPES.iter().map(|d| x(d, &[3, 5], 2)).collect();
@@ -283,6 +286,7 @@ pub static SEARCH_SORTED: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let row = |d| tensor(d, &[4], &[1.0, 2.0, 2.0, 5.0]);
         let values = [2.0, 0.0, 6.0, 5.0, 3.0];
@@ -369,6 +373,7 @@ pub static UNIQUE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let values = [2.0, -1.0, 2.0, 0.0, -1.0, 2.0];
         let mut out: Vec<Sample> =
@@ -539,6 +544,7 @@ pub static TAKE_ALONG_AXIS: OpDef = OpDef {
     resolve: Some(crate::resolve::moved),
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let indices = || i32_array(&[3, 4], &[0, 1, 1, 0, 1, 0, 0, 0, 0, 0, 1, 1]);
         let mut out = crate::sample_arrays::each_kind(&[3, 2], &[indices()]);
@@ -599,6 +605,7 @@ pub static SCATTER_ALONG_AXIS: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let numeric = DTypeSet::NUMERIC.iter().map(|d| tensor(d, &[2, 3], LINE));
         let mut out: Vec<Sample> = numeric

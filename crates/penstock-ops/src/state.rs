@@ -7,7 +7,7 @@ use penstock_ir::{
 };
 
 use crate::updates;
-use crate::util::none;
+use crate::util::{PROMISE, none};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[
@@ -48,6 +48,7 @@ pub static READ_VARIABLE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -74,6 +75,7 @@ macro_rules! assignment {
             resolve: None,
             fails: Fails::OnShapes,
             fold: NOT_FOLDED,
+            promise: PROMISE,
             samples: no_samples,
         };
     };

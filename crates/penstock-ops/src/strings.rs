@@ -15,7 +15,7 @@ use crate::patterns::{rewrite, with_pattern};
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::{strings, tensor};
 use crate::text::is_space;
-use crate::util::one;
+use crate::util::{PROMISE, one};
 
 /// The operators of this family; `string_add`, `string_equal` and the like are with the comparisons.
 pub static OPS: &[&OpDef] = &[
@@ -120,6 +120,7 @@ pub static STRING_LENGTH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let mut out = words();
         out.extend(words().into_iter().map(|s| s.with("unit", "UTF8_CHAR")));
@@ -176,6 +177,7 @@ pub static STRING_JOIN: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let pair = || strings(&[2], &["a", "bc"]);
         vec![
@@ -244,6 +246,7 @@ macro_rules! cases {
             resolve: None,
             fails: Fails::OnShapes,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: || {
                 let mut out = words();
                 out.extend(words().into_iter().map(|s| s.with("encoding", "utf-8")));
@@ -289,6 +292,7 @@ pub static STRING_STRIP: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: words,
 };
 
@@ -326,6 +330,7 @@ pub static SUBSTR: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let x = || strings(&[2], &["hello", "h\u{e9}y"]);
         vec![
@@ -425,6 +430,7 @@ pub static AS_STRING: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |d: DType, dims: &[usize]| Sample::new(vec![tensor(d, dims, &[1.0, -0.5, 100.0, 0.1])]);
         let mut out: Vec<Sample> = DTypeSet::PLAIN.iter().map(|d| of(d, &[4])).collect();
@@ -584,6 +590,7 @@ pub static STRING_TO_NUMBER: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let floats = ["1.5", " 2 ", "1e3", "inf", "-nan", ".5", "1."];
         let ints = ["1", " 2 ", "+3", "40"];
@@ -638,6 +645,7 @@ pub static REGEX_REPLACE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let with = |pattern: &'static str, rewrite: &'static str| {
             move |s: Sample| s.with("pattern", pattern).with("rewrite", rewrite)
@@ -682,6 +690,7 @@ pub static REGEX_FULL_MATCH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || words().into_iter().map(|s| s.with("pattern", "(?i)a?[b ]*c?|bc.*")).collect(),
 };
 

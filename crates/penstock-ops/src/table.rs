@@ -11,7 +11,7 @@ use penstock_ir::{
 
 use crate::sample_arrays::i64s;
 use crate::samples::strings;
-use crate::util::{none, one};
+use crate::util::{PROMISE, none, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&TABLE_OF, &TABLE_FIND, &TABLE_SIZE, &TABLE_EXPORT, &TABLE_INSERT, &TABLE_REMOVE];
@@ -123,6 +123,7 @@ pub static TABLE_OF: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         vec![
             Sample::new(vec![strings(&[2], &["a", "bc"]), i64s(&[7, 8])]),
@@ -157,6 +158,7 @@ pub static TABLE_FIND: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         vec![
             Sample::new(vec![words(), strings(&[3], &["bc", "q", "a"]), Tensor::scalar(-1i64)]),
@@ -205,6 +207,7 @@ pub static TABLE_SIZE: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || vec![Sample::new(vec![words()]), Sample::new(vec![points()])],
 };
 
@@ -258,6 +261,7 @@ pub static TABLE_EXPORT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: || {
         let scalar = || Shape::new([]);
         let both = |key: DType, value: DType| {
@@ -296,6 +300,7 @@ pub static TABLE_INSERT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -324,6 +329,7 @@ pub static TABLE_REMOVE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: NO_CONSTANT,
+    promise: PROMISE,
     samples: no_samples,
 };
 

@@ -13,7 +13,7 @@ use crate::operands::require_rank;
 use crate::sample_arrays::{i32s, i64s};
 use crate::samples::strings;
 use crate::siphash::siphash;
-use crate::util::{around, normalize_axis, one};
+use crate::util::{PROMISE, around, normalize_axis, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[
@@ -26,10 +26,10 @@ pub static OPS: &[&OpDef] = &[
     &STRING_TO_HASH_BUCKET_STRONG,
 ];
 
-const STR: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::STR)];
-const ON_HOST: Cuda = Cuda::HostFallback("strings live on the host");
+pub(crate) const STR: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::STR)];
+pub(crate) const ON_HOST: Cuda = Cuda::HostFallback("strings live on the host");
 
-const fn text(name: &'static str, default: &'static str) -> AttrDef {
+pub(crate) const fn text(name: &'static str, default: &'static str) -> AttrDef {
     AttrDef::new(name, AttrKind::Str, AttrDefault::Str(default))
 }
 
@@ -103,6 +103,7 @@ pub static STRING_SPLIT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let words = || strings(&[2, 2], &[" a  bc\td ", "", "a,b,,c", ",,"]);
         let of = |sep: &'static str| Sample::new(vec![words()]).with("sep", sep);
@@ -171,6 +172,7 @@ pub static STRING_BYTES_SPLIT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         vec![
             Sample::new(vec![strings(&[3], &["ab", "", "h\u{e9}"])]),
@@ -182,14 +184,14 @@ pub static STRING_BYTES_SPLIT: OpDef = OpDef {
 
 /// How characters are written.
 #[derive(Clone, Copy)]
-enum Encoding {
+pub(crate) enum Encoding {
     Utf8,
     Utf16Be,
     Utf32Be,
 }
 
 impl Encoding {
-    fn of(name: &str, argument: &str) -> Result<Encoding> {
+    pub(crate) fn of(name: &str, argument: &str) -> Result<Encoding> {
         match name.to_ascii_uppercase().as_str() {
             "UTF-8" => Ok(Encoding::Utf8),
             "UTF-16-BE" => Ok(Encoding::Utf16Be),
@@ -199,33 +201,33 @@ impl Encoding {
         }
     }
 
-    /// The characters of a string; `None` for each sequence that is none.
-    fn decode(self, s: &[u8]) -> Vec<Option<char>> {
+    /// The characters of a string, `None` for each sequence that is none, and how many bytes each takes.
+    pub(crate) fn decode(self, s: &[u8]) -> Vec<(Option<char>, usize)> {
+        let mut out = memory::scratch_room(s.len());
         match self {
             Encoding::Utf8 => {
-                let mut out = memory::scratch_room(s.len());
                 for chunk in s.utf8_chunks() {
-                    out.extend(chunk.valid().chars().map(Some));
+                    out.extend(chunk.valid().chars().map(|c| (Some(c), c.len_utf8())));
                     if !chunk.invalid().is_empty() {
-                        out.push(None);
+                        out.push((None, chunk.invalid().len()));
                     }
                 }
-                out
             }
             Encoding::Utf16Be => {
                 let (pairs, rest) = s.as_chunks::<2>();
                 let units = pairs.iter().map(|&p| u16::from_be_bytes(p));
-                let mut out: Vec<Option<char>> = char::decode_utf16(units).map(|r| r.ok()).collect();
-                out.extend((!rest.is_empty()).then_some(None));
-                out
+                out.extend(
+                    char::decode_utf16(units).map(|r| (r.as_ref().ok().copied(), r.map_or(2, |c| 2 * c.len_utf16()))),
+                );
+                out.extend((!rest.is_empty()).then_some((None, rest.len())));
             }
             Encoding::Utf32Be => {
                 let (words, rest) = s.as_chunks::<4>();
-                let mut out: Vec<Option<char>> = words.iter().map(|&w| char::from_u32(u32::from_be_bytes(w))).collect();
-                out.extend((!rest.is_empty()).then_some(None));
-                out
+                out.extend(words.iter().map(|&w| (char::from_u32(u32::from_be_bytes(w)), 4)));
+                out.extend((!rest.is_empty()).then_some((None, rest.len())));
             }
         }
+        out
     }
 
     fn encode(self, c: char, out: &mut Vec<u8>) {
@@ -239,7 +241,7 @@ impl Encoding {
 
 /// What becomes of what is no character.
 #[derive(Clone, Copy)]
-enum Malformed {
+pub(crate) enum Malformed {
     Fail,
     Replace(char),
     Ignore,
@@ -247,7 +249,7 @@ enum Malformed {
 
 impl Malformed {
     /// Reads the attributes `errors` and `replacement_char`.
-    fn of(attrs: &Attrs, errors: usize, replacement: usize) -> Result<Malformed> {
+    pub(crate) fn of(attrs: &Attrs, errors: usize, replacement: usize) -> Result<Malformed> {
         let code = attrs.int(replacement);
         let with = u32::try_from(code).ok().and_then(char::from_u32).ok_or_else(|| {
             Error::invalid(format!("must be a Unicode code point, got {code}")).argument("replacement_char")
@@ -264,8 +266,33 @@ impl Malformed {
     }
 }
 
-const ERRORS: AttrDef = text("errors", "replace");
-const REPLACEMENT: AttrDef = AttrDef::new("replacement_char", AttrKind::Int, AttrDefault::Int(0xfffd));
+/// Gives each code point of a string to `found`, with the place of its first byte. Control characters become `controls`,
+/// where there is one.
+pub(crate) fn code_points(
+    s: &[u8],
+    encoding: Encoding,
+    malformed: Malformed,
+    controls: Option<i32>,
+    mut found: impl FnMut(i32, i64),
+) -> Result<()> {
+    let mut at = 0;
+    for (c, bytes) in encoding.decode(s) {
+        match (c, malformed, controls) {
+            (Some(c), _, Some(replacement)) if u32::from(c) < 32 => found(replacement, at),
+            (Some(c), _, _) | (None, Malformed::Replace(c), _) => found(u32::from(c) as i32, at),
+            (None, Malformed::Ignore, _) => {}
+            (None, Malformed::Fail, _) => {
+                let shown = String::from_utf8_lossy(s);
+                return Err(Error::invalid(format!("{shown:?} is malformed in its encoding")).argument("x"));
+            }
+        }
+        at += bytes as i64;
+    }
+    Ok(())
+}
+
+pub(crate) const ERRORS: AttrDef = text("errors", "replace");
+pub(crate) const REPLACEMENT: AttrDef = AttrDef::new("replacement_char", AttrKind::Int, AttrDefault::Int(0xfffd));
 
 /// Code points of strings.
 pub static UNICODE_DECODE: OpDef = OpDef {
@@ -289,19 +316,7 @@ pub static UNICODE_DECODE: OpDef = OpDef {
             (Encoding::of(call.attrs.str(0), "input_encoding")?, Malformed::of(call.attrs, 1, 2)?);
         let (replacement, controls) = (call.attrs.int(2) as i32, call.attrs.flag(3));
         let decode = |s: &[u8], out: &mut Vec<i32>| {
-            for c in encoding.decode(s) {
-                match (c, malformed) {
-                    (Some(c), _) if controls && u32::from(c) < 32 => out.push(replacement),
-                    (Some(c), _) => out.push(u32::from(c) as i32),
-                    (None, Malformed::Replace(c)) => out.push(u32::from(c) as i32),
-                    (None, Malformed::Ignore) => {}
-                    (None, Malformed::Fail) => {
-                        let shown = String::from_utf8_lossy(s);
-                        return Err(Error::invalid(format!("{shown:?} is malformed in its encoding")).argument("x"));
-                    }
-                }
-            }
-            Ok(())
+            code_points(s, encoding, malformed, controls.then_some(replacement), |point, _| out.push(point))
         };
         run_parts(call, decode, |values| Tensor::from_slice(&[values.len()], &values))
     }),
@@ -315,31 +330,35 @@ pub static UNICODE_DECODE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
-    samples: || {
-        let words = || Sample::new(vec![strings(&[2, 2], &["ab\n", "h\u{e9}\u{1f600}", "", "\u{20ac}"])]);
-        let wide = |encoding: &'static str| {
-            let bytes: [Bytes; 3] = [[0, 104, 0, 105].into(), [0xd8, 0x3d, 0xde, 0].into(), [0, 0, 32, 0xac].into()];
-            let x = Tensor::from_strings(&[3], bytes.to_vec()).expect("three strings");
-            Sample::new(vec![x]).with("input_encoding", encoding)
-        };
-        let bad = |errors: &'static str| {
-            let bytes: [Bytes; 2] = [[97, 0xff, 98].into(), [0xe2, 0x82].into()];
-            let x = Tensor::from_strings(&[2], bytes.to_vec()).expect("two strings");
-            Sample::new(vec![x]).with("errors", errors)
-        };
-        vec![
-            words(),
-            words().with("errors", "strict").with("replace_control_characters", true),
-            wide("UTF-16-BE"),
-            wide("UTF-32-BE"),
-            bad("replace"),
-            bad("replace").with("replacement_char", 63i64),
-            bad("ignore"),
-            Sample::new(vec![strings(&[], &["x"])]),
-            Sample::new(vec![strings(&[0], &[])]),
-        ]
-    },
+    promise: PROMISE,
+    samples: encoded,
 };
+
+/// Strings in each encoding, whole and malformed, for what reads their code points.
+pub(crate) fn encoded() -> Vec<Sample> {
+    let words = || Sample::new(vec![strings(&[2, 2], &["ab\n", "h\u{e9}\u{1f600}", "", "\u{20ac}"])]);
+    let wide = |encoding: &'static str| {
+        let bytes: [Bytes; 3] = [[0, 104, 0, 105].into(), [0xd8, 0x3d, 0xde, 0].into(), [0, 0, 32, 0xac].into()];
+        let x = Tensor::from_strings(&[3], bytes.to_vec()).expect("three strings");
+        Sample::new(vec![x]).with("input_encoding", encoding)
+    };
+    let bad = |errors: &'static str| {
+        let bytes: [Bytes; 2] = [[97, 0xff, 98].into(), [0xe2, 0x82].into()];
+        let x = Tensor::from_strings(&[2], bytes.to_vec()).expect("two strings");
+        Sample::new(vec![x]).with("errors", errors)
+    };
+    vec![
+        words(),
+        words().with("errors", "strict").with("replace_control_characters", true),
+        wide("UTF-16-BE"),
+        wide("UTF-32-BE"),
+        bad("replace"),
+        bad("replace").with("replacement_char", 63i64),
+        bad("ignore"),
+        Sample::new(vec![strings(&[], &["x"])]),
+        Sample::new(vec![strings(&[0], &[])]),
+    ]
+}
 
 /// Strings of code points.
 pub static UNICODE_ENCODE: OpDef = OpDef {
@@ -401,6 +420,7 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let of = |points: &[i32], splits: &[i64]| Sample::new(vec![i32s(points), i64s(splits)]);
         let some = || of(&[97, 233, 0x20ac, 0x1f600, 98], &[0, 2, 2, 5]);
@@ -445,6 +465,7 @@ pub static STRING_REDUCE_JOIN: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let x = || Sample::new(vec![strings(&[2, 2], &["a", "b", "c", "d"])]);
         vec![
@@ -515,6 +536,7 @@ pub static STRING_TO_HASH_BUCKET_FAST: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let words = ["Hello", "TensorFlow", "2.x", ""];
         vec![
@@ -558,6 +580,7 @@ pub static STRING_TO_HASH_BUCKET_STRONG: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: || {
         let words = ["Hello", "a string of more than one word", "", "TF"];
         vec![
@@ -573,7 +596,7 @@ fn hash_key(attrs: &Attrs) -> Result<[u64; 2]> {
     Ok([low as u64, high as u64])
 }
 
-fn buckets(attrs: &Attrs) -> Result<u64> {
+pub(crate) fn buckets(attrs: &Attrs) -> Result<u64> {
     let n = attrs.int(0);
     u64::try_from(n)
         .ok()

@@ -1,11 +1,11 @@
 //! Elementwise operators of one operand.
 
-use penstock_ir::{Batch, Cost, Cpu, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows, Type, Vjp, arg};
-use penstock_kernels::{Unary, unary as kernel, unary_dtypes, unary_formula, unary_output};
+use penstock_ir::{Batch, Cost, Cpu, DTypeVar, ElementFn, Elements, Fails, Fold, Jvp, OpDef, Rows, Type, Vjp, arg};
+use penstock_kernels::{Unary, unary_dtypes, unary_output};
 
 use crate::grad::{Ex, rule, unary_rule};
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, UNIT};
-use crate::util::{OnCuda, one};
+use crate::util::{OnCuda, PROMISE, one};
 
 /// A rule that gives the operand's cotangent from the result's, the operand and the result.
 ///
@@ -30,8 +30,8 @@ macro_rules! table {
                 attrs: &[],
                 effects: &[],
                 infer: |cx| one(Type::tensor(unary_output(Unary::$op, cx.dtype(0)), cx.shape(0).clone())),
-                cpu: Cpu::Elementwise(|dtypes, _| kernel(Unary::$op, dtypes[0])),
-                cuda: $crate::util::given!(OnCuda::Formula $(, $cuda)?).of(|dtype| unary_formula(Unary::$op, dtype)),
+                cpu: Cpu::Elementwise(ElementFn::Unary(Unary::$op)),
+                cuda: $crate::util::given!(OnCuda::Formula $(, $cuda)?).fact(),
                 vjp: $vjp,
                 jvp: $crate::util::given!(Jvp::Elementwise $(, $jvp)?),
                 batch: Batch::Broadcast,
@@ -41,19 +41,12 @@ macro_rules! table {
                 resolve: None,
                 fails: Fails::Never,
                 fold: Fold::Evaluate,
+                promise: PROMISE,
                 samples: || samples::unary(unary_dtypes(Unary::$op), $values),
             };
         )*
         /// The operators of this family.
         pub static OPS: &[&OpDef] = &[$(&$name),*];
-
-        /// The kernel of an operator of this family.
-        pub(crate) fn kernel_of(name: &str) -> Option<Unary> {
-            match name {
-                $($text => Some(Unary::$op),)*
-                _ => None,
-            }
-        }
     };
 }
 

@@ -11,7 +11,7 @@ use penstock_ir::{
 use penstock_kernels::Binary;
 
 use crate::operands::{index_arg, int_scalar, require_rank};
-use crate::util::{none, one};
+use crate::util::{PROMISE, none, one};
 use crate::{gather, slicing};
 
 const VARIABLE: ArgDef = arg_of("variable", ArgType::Variable);
@@ -92,6 +92,7 @@ pub static SCATTER_VARIABLE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -129,6 +130,7 @@ pub static STRIDED_SLICE_ASSIGN: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 
@@ -158,6 +160,7 @@ pub static RNG_READ_AND_SKIP: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnShapes,
     fold: NOT_FOLDED,
+    promise: PROMISE,
     samples: no_samples,
 };
 

@@ -5,7 +5,7 @@
 //! instructions and reshapes, is computed for all rows as well.
 
 use penstock_data::{DType, Result, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpDef, Region, Rows, Type, Value};
+use penstock_ir::{Attr, Attrs, Cpu, Graph, Inst, InstData, OpDef, OpRef, Region, Rows, Type, Value};
 use penstock_ops::control::{CONST, WHILE};
 use penstock_ops::counted::CountedLoop;
 use penstock_ops::gather::GATHER;
@@ -36,9 +36,9 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
                 && let Some(iterations) = CountedLoop::new(graph, &graph.insts[owner]).iterations()
             {
                 let first = order[&graph.insts[owner].regions[0]];
-                let mut lift = Lift { graph, order: &order, first, outer: region, iterations, made: Vec::new() };
-                lift.products(owner, cx);
-                let made = lift.made;
+                let mut batcher = Batcher { graph, order: &order, first, outer: region, iterations, made: Vec::new() };
+                batcher.products(owner, cx);
+                let made = batcher.made;
                 lifted |= !made.is_empty();
                 graph.regions[region].insts.splice(at..at, made);
             }
@@ -50,7 +50,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 /// How a row is read.
 #[derive(Clone)]
 struct Read {
-    op: &'static str,
+    op: OpRef,
     /// The operands that say where.
     place: SmallVec<[Value; 3]>,
     /// The number of rows.
@@ -59,7 +59,7 @@ struct Read {
     bytes: usize,
 }
 
-struct Lift<'a> {
+struct Batcher<'a> {
     graph: &'a mut Graph,
     /// The regions by number, each after the one around it; and the number of the loop's first.
     order: &'a FxHashMap<Region, usize>,
@@ -70,7 +70,7 @@ struct Lift<'a> {
     made: Vec<Inst>,
 }
 
-impl Lift<'_> {
+impl Batcher<'_> {
     /// Puts reads of lifted products in place of the products of a loop.
     fn products(&mut self, owner: Inst, cx: &Cx) {
         let body = self.graph.insts[owner].regions[1];
@@ -106,7 +106,7 @@ impl Lift<'_> {
             let place = data.operands[1..last].into();
             let ty = graph.ty(array);
             let bytes = ty.shape().num_elements()? * ty.dtype().size();
-            return Some(Read { op: data.op.name, place, rows: ty.shape().extents()?[0], bytes });
+            return Some(Read { op: data.op, place, rows: ty.shape().extents()?[0], bytes });
         }
         let read = data.operands.iter().find_map(|v| reads.get(v))?;
         let fits = |k: usize, v: &Value| match reads.get(v) {

@@ -2,7 +2,7 @@
 //! reference interpreter share.
 
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_ir::{Attr, Attrs, Call, Cpu, Env, InferCx, OpDef, OutTypes, Type};
+use penstock_ir::{Attr, Attrs, Call, Cpu, ElementFn, Env, InferCx, OpDef, OutTypes, Type};
 use penstock_kernels::{Fault, LoopFn, broadcast_dims, elementwise};
 use smallvec::SmallVec;
 
@@ -49,10 +49,10 @@ pub fn compute(
 ) -> Result<()> {
     outputs.resize_with(types.len(), Tensor::default);
     match op.cpu {
-        Cpu::Elementwise(lookup) => {
-            let f = resolve(lookup, inputs.iter().map(|t| t.dtype()), attrs)?;
+        Cpu::Elementwise(function) => {
+            let f = resolve(function, inputs.iter().map(|t| t.dtype()), types[0].dtype())?;
             #[expect(unsafe_code, reason = "a loop on checked operands")]
-            // SAFETY: the loop is the one for these dtypes, and inference gave the dtype of its result.
+            // SAFETY: the loop is the one for these dtypes.
             unsafe {
                 broadcast_loop(f, types[0].dtype(), inputs, &mut outputs[0])?;
             }
@@ -64,7 +64,7 @@ pub fn compute(
         }
         Cpu::Variable(_) => return Err(Error::internal("changes a variable")),
         Cpu::Executor(_) => match attrs.0.first() {
-            Some(Attr::Tensor(value)) if op.name == penstock_ir::CONST => outputs[0] = value.clone(),
+            Some(Attr::Tensor(value)) if op.is_constant() => outputs[0] = value.clone(),
             _ => return Err(Error::internal("runs in a graph only")),
         },
     }
@@ -74,18 +74,14 @@ pub fn compute(
     Ok(())
 }
 
-/// The loop of an elementwise operator for operands of these dtypes.
+/// The loop of an elementwise operator for operands of the dtypes `from` and a result of `to`.
 ///
 /// # Errors
 /// `DType` where there is none.
-pub fn resolve(
-    lookup: fn(&[DType], &Attrs) -> Option<LoopFn>,
-    dtypes: impl Iterator<Item = DType>,
-    attrs: &Attrs,
-) -> Result<LoopFn> {
-    let dtypes: SmallVec<[DType; 4]> = dtypes.collect();
-    lookup(&dtypes, attrs).ok_or_else(|| {
-        let names: Vec<&str> = dtypes.iter().map(|d| d.tf_name()).collect();
+pub fn resolve(function: ElementFn, from: impl Iterator<Item = DType>, to: DType) -> Result<LoopFn> {
+    let from: SmallVec<[DType; 4]> = from.collect();
+    function.kernel(&from, to).ok_or_else(|| {
+        let names: Vec<&str> = from.iter().map(|d| d.tf_name()).collect();
         Error::dtype(format!("not supported for dtype {}", names.join(", ")))
     })
 }
@@ -144,6 +140,18 @@ pub fn broken_promise(
     Ok(())
 }
 
+/// The extents to which operands broadcast.
+///
+/// # Errors
+/// `InvalidArgument` for shapes that do not match.
+pub fn extents_of(inputs: &[&Tensor]) -> Result<SmallVec<[usize; 6]>> {
+    let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
+    broadcast_dims(&shapes).ok_or_else(|| {
+        let shapes: Vec<String> = inputs.iter().map(|t| Shape::known(t.dims()).to_string()).collect();
+        Error::invalid(format!("Incompatible shapes: {}, which do not broadcast", shapes.join(" vs. ")))
+    })
+}
+
 /// Runs a loop over operands that broadcast against each other, into `out`.
 ///
 /// # Errors
@@ -153,11 +161,7 @@ pub fn broken_promise(
 /// `f` is a loop for operands of these dtypes, none of them `str`, and a result of `dtype`.
 #[expect(unsafe_code, reason = "calls a loop over raw memory")]
 pub unsafe fn broadcast_loop(f: LoopFn, dtype: DType, inputs: &[&Tensor], out: &mut Tensor) -> Result<()> {
-    let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
-    let Some(dims) = broadcast_dims(&shapes) else {
-        let shapes: Vec<String> = inputs.iter().map(|t| Shape::known(t.dims()).to_string()).collect();
-        return Err(Error::invalid(format!("Incompatible shapes: {}, which do not broadcast", shapes.join(" vs. "))));
-    };
+    let dims = extents_of(inputs)?;
     let ptr = out.prepare(dtype, &dims)?;
     let ins: SmallVec<[(*const u8, &[usize], usize); 4]> =
         inputs.iter().map(|t| (t.as_ptr(), t.dims(), t.dtype().size())).collect();

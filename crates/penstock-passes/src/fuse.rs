@@ -1,7 +1,7 @@
 //! Groups elementwise instructions and the reductions of what they make, so that they run in one pass over memory.
 
 use penstock_data::{DType, DTypeSet, Result};
-use penstock_ir::{Cpu, Graph, Inst, Region, Value};
+use penstock_ir::{Cpu, Cuda, Graph, Inst, Region, Value};
 use penstock_ops::control::WHILE;
 use penstock_ops::fused::FUSED;
 use penstock_ops::reduce::reduction_of;
@@ -22,6 +22,25 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         graph.insts[i].operands.iter().any(|&v| graph.def_inst(v).is_some_and(|i| is_view(graph, i)))
     };
     let pays = |graph: &Graph, insts: &[Inst]| insts.len() > 1 || insts.iter().any(|&i| reads_view(graph, i));
+    if cx.for_device {
+        // A device makes one kernel of a group; its operands and results lie in its memory one behind the other.
+        let elementwise = |graph: &Graph, inst: Inst, cx: &Cx| {
+            let data = &graph.insts[inst];
+            let has_code = matches!(data.op.cuda, Cuda::Formula(..) | Cuda::Elementwise(_));
+            candidate(graph, inst, cx).filter(|_| matches!(data.op.cpu, Cpu::Elementwise(_)) && has_code)
+        };
+        let rule = Rule {
+            op: &FUSED,
+            candidate: &elementwise,
+            size: &|_| 1,
+            fits: &fits,
+            extends: &extends,
+            pays: &|_, insts| insts.len() > 1,
+            own: &|_, _| false,
+        };
+        group(graph, cx, &rule);
+        return Ok(());
+    }
     group(
         graph,
         cx,
@@ -41,6 +60,9 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
 
 /// Makes groups of elementwise instructions on less memory in the bodies of loops, where these are not machine code.
 pub(crate) fn run_in_loops(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    if cx.for_device {
+        return Ok(()); // what is small is left to the host
+    }
     let mut in_loops: FxHashSet<Region> = FxHashSet::default();
     graph.visit(&mut |_, _, data| {
         if data.op.is(&WHILE) {
@@ -83,10 +105,10 @@ pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
     let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
     let size = dtypes.iter().chain([&graph.ty(result).dtype()]).map(|d| d.size()).max().unwrap_or(1);
     let possible = match data.op.cpu {
-        Cpu::Elementwise(lookup) => {
+        Cpu::Elementwise(function) => {
             (1..=MAX_ARITY).contains(&data.operands.len())
                 && dtypes.iter().all(|&d| DTypeSet::PLAIN.contains(d))
-                && lookup(&dtypes, &data.attrs).is_some()
+                && function.kernel(&dtypes, graph.ty(result).dtype()).is_some()
         }
         _ => reduction_of(graph, inst).is_some(),
     };

@@ -133,10 +133,10 @@ impl Mover<'_> {
         let ty = ty.with_shape(Shape::known(&[columns, rows]));
         let (Ok(attrs), true) = (TRANSPOSE.attributes(&[]), self.cx.spend()) else { return };
         let (region, loc) = (self.open[to].region, self.graph.locs[inst]);
-        let (turned, value) = unlisted(self.graph, region, &TRANSPOSE, &[right], attrs, ty, loc);
+        let (transposed, value) = unlisted(self.graph, region, &TRANSPOSE, &[right], attrs, ty, loc);
         self.graph.insts[inst].operands[1] = value;
         self.graph.insts[inst].attrs.0[flag] = false.into();
-        self.list(turned, to);
+        self.list(transposed, to);
     }
 }
 

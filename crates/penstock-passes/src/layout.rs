@@ -44,7 +44,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
         }
         let found = Group::around(graph, &uses, inst, region, &order, &mut seen);
         if found.pays(graph, &uses) && cx.spend() {
-            found.turn(graph, &uses, &mut before, &mut replaced)?;
+            found.transpose(graph, &uses, &mut before, &mut replaced)?;
         }
     }
     if before.is_empty() {
@@ -191,7 +191,7 @@ impl<'a> Group<'a> {
     }
 
     /// Makes the members anew in the other layout, in `before`; each becomes the transposition of its new self.
-    fn turn(
+    fn transpose(
         &self,
         graph: &mut Graph,
         uses: &Uses,
@@ -216,7 +216,7 @@ impl<'a> Group<'a> {
             operands.push(own);
             lists.push(list);
         }
-        let mut turned: FxHashMap<Value, Value> = FxHashMap::default();
+        let mut transposed: FxHashMap<Value, Value> = FxHashMap::default();
         let mut new = Vec::with_capacity(self.members.len());
         for &inst in &self.members {
             let (op, attrs, result) = {
@@ -225,7 +225,7 @@ impl<'a> Group<'a> {
             };
             let ty = graph.ty(result).with_shape(Shape::known(&dims));
             let (made, value) = unlisted(graph, self.region, op, &[], attrs, ty, graph.locs[inst]);
-            turned.insert(result, value);
+            transposed.insert(result, value);
             for user in uses.users(result).iter().copied().flatten().filter(|&user| self.turns_back(graph, user)) {
                 replaced.insert(graph.insts[user].results[0], value);
             }
@@ -233,11 +233,11 @@ impl<'a> Group<'a> {
         }
         let attrs = transposition(self.order)?;
         for (((&inst, made), mut list), own) in self.members.iter().zip(new).zip(lists).zip(operands) {
-            graph.insts[made].operands = own.iter().map(|v| turned.get(v).copied().unwrap_or(*v)).collect();
+            graph.insts[made].operands = own.iter().map(|v| transposed.get(v).copied().unwrap_or(*v)).collect();
             list.push(made);
             before.insert(inst, list);
             let results = graph.insts[inst].results.clone();
-            let operands = smallvec![turned[&results[0]]];
+            let operands = smallvec![transposed[&results[0]]];
             graph.insts[inst] =
                 InstData { op: OpRef(&TRANSPOSE), operands, attrs: attrs.clone(), regions: SmallVec::new(), results };
         }

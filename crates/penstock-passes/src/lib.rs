@@ -96,11 +96,19 @@ pub struct Options {
     pub thresholds: Thresholds,
     /// Whether every floating point result is checked to be finite.
     pub check_numerics: bool,
+    /// Whether groups are for a device: they hold elementwise instructions alone, and no views.
+    pub for_device: bool,
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { skip: Vec::new(), fuel: u64::MAX, thresholds: Thresholds::DEFAULT, check_numerics: false }
+        Options {
+            skip: Vec::new(),
+            fuel: u64::MAX,
+            thresholds: Thresholds::DEFAULT,
+            check_numerics: false,
+            for_device: false,
+        }
     }
 }
 
@@ -148,6 +156,7 @@ fn left_out(list: &str) -> Result<Vec<String>> {
 pub(crate) struct Cx {
     fuel: Cell<u64>,
     thresholds: Thresholds,
+    for_device: bool,
 }
 
 impl Cx {
@@ -191,7 +200,7 @@ pub fn optimize_noting(
     options: &Options,
     note: &mut dyn FnMut(&'static str, u64),
 ) -> Result<Verified> {
-    let cx = Cx { fuel: Cell::new(options.fuel), thresholds: options.thresholds };
+    let cx = Cx { fuel: Cell::new(options.fuel), thresholds: options.thresholds, for_device: options.for_device };
     let mut graph = specialise(graph, types)?.into_graph();
     if options.check_numerics {
         check::run(&mut graph)?;

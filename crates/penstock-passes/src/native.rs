@@ -123,9 +123,9 @@ impl Sizes {
         let scalars = are_scalars(graph, &data.results) && are_scalars(graph, operands);
         let controls = data.op.is(&COND) || data.op.is(&SWITCH) || data.op.is(&WHILE);
         let known = match data.op.cpu {
-            Cpu::Elementwise(lookup) => {
+            Cpu::Elementwise(function) => {
                 let dtypes: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
-                !dtypes.is_empty() && lookup(&dtypes, &data.attrs).is_some()
+                function.kernel(&dtypes, graph.ty(data.results[0]).dtype()).is_some()
             }
             _ => element || controls,
         };

@@ -34,6 +34,9 @@ type Cut = SmallVec<[(usize, usize); 4]>;
 
 /// Computes what is only read in windows where it is read, if that is few operations more.
 pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
+    if cx.for_device {
+        return Ok(()); // nothing there reads windows
+    }
     let mut some = false;
     for region in regions(graph) {
         let mut found = Finder::new(graph, region, cx);

@@ -63,9 +63,13 @@ pub fn small(graph: &Graph, inst: Inst, most: usize) -> Option<Small> {
     }
     let dims = |k: usize| graph.ty(data.operands[k]).shape().extents();
     let op = data.op.0;
-    if let Cpu::Elementwise(lookup) = op.cpu {
+    if let Cpu::Elementwise(function) = op.cpu {
         let dtypes: SmallVec<[_; 4]> = data.operands.iter().map(|&v| graph.ty(v).dtype()).collect();
-        return (1..=4).contains(&dtypes.len()).then(|| lookup(&dtypes, &data.attrs)).flatten().map(Small::Map);
+        return (1..=4)
+            .contains(&dtypes.len())
+            .then(|| function.kernel(&dtypes, graph.ty(data.results[0]).dtype()))
+            .flatten()
+            .map(Small::Map);
     }
     if let Some((how, marked)) = reduction_of(graph, inst) {
         return fits(&data.operands[0]).then_some(Small::Reduce(how, marked));

@@ -1,4 +1,4 @@
-//! Arrays of which each iteration of a loop reads one index of a later dimension, `x[:, t]`, turned in front of the loop.
+//! Arrays of which each iteration of a loop reads one index of a later dimension, `x[:, t]`, transposed in front of the loop.
 //!
 //! Such a read gathers elements from all of the array. Where a loop counts through at least half of the indices, they are moved
 //! to the first dimension once, and each iteration reads neighbours: without a copy, and so that what follows of this read can go in front
@@ -28,7 +28,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
             if graph.insts[owner].op.is(&WHILE)
                 && let Some(iterations) = CountedLoop::new(graph, &graph.insts[owner]).iterations()
             {
-                let made = turned(graph, region, owner, iterations, cx)?;
+                let made = transposed(graph, region, owner, iterations, cx)?;
                 any |= !made.is_empty();
                 graph.regions[region].insts.splice(at..at, made);
             }
@@ -45,10 +45,10 @@ struct Read {
 }
 
 /// Turns what the body of a loop of so many iterations reads; gives the instructions that belong in front of the loop.
-fn turned(graph: &mut Graph, outer: Region, owner: Inst, iterations: usize, cx: &Cx) -> Result<Vec<Inst>> {
+fn transposed(graph: &mut Graph, outer: Region, owner: Inst, iterations: usize, cx: &Cx) -> Result<Vec<Inst>> {
     let (inside, body) = (nested(graph, owner), graph.insts[owner].regions[1]);
     let mut made = Vec::new();
-    let mut turned: FxHashMap<(Value, usize), Value> = FxHashMap::default();
+    let mut transposed: FxHashMap<(Value, usize), Value> = FxHashMap::default();
     let insts = std::mem::take(&mut graph.regions[body].insts);
     let mut listed = Vec::with_capacity(insts.len());
     for inst in insts {
@@ -58,7 +58,7 @@ fn turned(graph: &mut Graph, outer: Region, owner: Inst, iterations: usize, cx: 
         {
             let loc = graph.locs[inst];
             let key = (read.array, read.axis);
-            let array = if let Some(&array) = turned.get(&key) {
+            let array = if let Some(&array) = transposed.get(&key) {
                 array
             } else {
                 let ty = graph.ty(read.array).clone();
@@ -70,9 +70,9 @@ fn turned(graph: &mut Graph, outer: Region, owner: Inst, iterations: usize, cx: 
                 let to: SmallVec<[usize; 6]> = perm.iter().map(|&d| dims[d as usize]).collect();
                 let attrs = TRANSPOSE.attributes(&[("perm", perm[..].into())])?;
                 let ty = ty.with_shape(Shape::known(&to));
-                let (transposed, value) = unlisted(graph, outer, &TRANSPOSE, &[read.array], attrs, ty, loc);
-                made.push(transposed);
-                turned.insert(key, value);
+                let (inst, value) = unlisted(graph, outer, &TRANSPOSE, &[read.array], attrs, ty, loc);
+                made.push(inst);
+                transposed.insert(key, value);
                 value
             };
             let one = Tensor::vector(&[1i32]);

@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-use penstock_data::{Buffer, Bytes, DType, Dims, Tensor};
+use penstock_data::{Bool8, Buffer, Bytes, DType, Dims, Tensor};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -20,7 +20,7 @@ use pyo3::types::{
 use crate::dtype::numpy_dtype;
 use crate::errors::{OrPy, described};
 use crate::exit;
-use crate::tensor::{PyTensor, wrap_eager};
+use crate::tensor::{PyTensor, no_value, wrap_eager};
 
 /// Whether C's `long` has 64 bits: NumPy takes it for `int64` then, and shows `long long` as another dtype.
 const LONG_IS_64: bool = size_of::<std::ffi::c_long>() == 8;
@@ -178,7 +178,7 @@ fn cast(py: Python<'_>, tensor: Tensor, dtype: DType) -> PyResult<Tensor> {
             dtype.tf_name()
         )));
     }
-    let op = crate::ops::find("cast");
+    let op = crate::operators::find("cast");
     let attrs = op.attributes(&[("dtype", dtype.into())]).or_py(py)?;
     let mut outs = penstock_exec::eager(op, &[&tensor], &attrs, penstock_trace::host()).or_py(py)?;
     Ok(outs.remove(0))
@@ -525,4 +525,41 @@ pub(crate) unsafe fn release_buffer(view: *mut ffi::Py_buffer) {
             drop(Box::from_raw(ptr::slice_from_raw_parts_mut(layout, 2 * (*view).ndim as usize)));
         }
     }
+}
+
+/// Element `i` as a Python object.
+pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> {
+    use penstock_data::{C64, C128, bf16, f16};
+    macro_rules! number {
+        ($ty:ty) => {
+            t.as_slice::<$ty>()[i].into_pyobject(py)?.into_any().unbind()
+        };
+    }
+    Ok(match t.dtype() {
+        DType::Bool => t.as_slice::<Bool8>()[i].get().into_pyobject(py)?.to_owned().into_any().unbind(),
+        DType::I8 => number!(i8),
+        DType::I16 => number!(i16),
+        DType::I32 => number!(i32),
+        DType::I64 => number!(i64),
+        DType::U8 => number!(u8),
+        DType::U16 => number!(u16),
+        DType::U32 => number!(u32),
+        DType::U64 => number!(u64),
+        DType::F16 => t.as_slice::<f16>()[i].to_f64().into_pyobject(py)?.into_any().unbind(),
+        DType::Bf16 => t.as_slice::<bf16>()[i].to_f64().into_pyobject(py)?.into_any().unbind(),
+        DType::F32 => number!(f32),
+        DType::F64 => number!(f64),
+        DType::C64 => {
+            let z = t.as_slice::<C64>()[i];
+            pyo3::types::PyComplex::from_doubles(py, z.re.into(), z.im.into()).into_any().unbind()
+        }
+        DType::C128 => {
+            let z = t.as_slice::<C128>()[i];
+            pyo3::types::PyComplex::from_doubles(py, z.re, z.im).into_any().unbind()
+        }
+        DType::Str => crate::convert::bytes_object(py, &t.strings()[i]).into_any().unbind(),
+        dtype @ (DType::Variant | DType::Resource) => {
+            return Err(PyTypeError::new_err(no_value(dtype).unwrap_or_default()));
+        }
+    })
 }

@@ -21,7 +21,7 @@ use crate::concrete::Trace;
 use crate::errors::{OrPy, from_py, said, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
-use crate::{array, convert, exit, ops};
+use crate::{array, convert, exit};
 
 /// How the result of the Python function holds the tensors.
 enum Form {
@@ -374,7 +374,7 @@ impl PyHostFunction {
         let mut callback = Callback::new(function)?;
         let py = function.py();
         let declared = outs.iter().map(|spec| {
-            let ty = ops::spec_type(spec)?;
+            let ty = convert::spec_type(spec)?;
             Ok((ty.dtype(), ty.shape().erased()))
         });
         callback.outs = declared.collect::<PyResult<_>>()?;

@@ -17,7 +17,6 @@ use smallvec::SmallVec;
 use crate::callback::Callback;
 use crate::convert::to_var;
 use crate::errors::OrPy;
-use crate::function::PyFunction;
 use crate::graph::PyGraph;
 use crate::guard::Guard;
 use crate::keys::{PyOpaque, RawSink, TypeSink};
@@ -207,7 +206,7 @@ fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
 pub(crate) struct PyConcrete {
     entry: Arc<Entry<Trace>>,
     /// The function, which follows what the trace holds as long as it has the trace too.
-    function: Py<PyFunction>,
+    function: Py<PyAny>,
     /// The raw key of the last call that was found to fit.
     fits: Mutex<Vec<u64>>,
 }
@@ -220,10 +219,7 @@ impl Drop for PyConcrete {
 
 impl PyConcrete {
     /// The Python object of a trace of a function.
-    pub(crate) fn of<'py>(
-        function: &Bound<'py, PyFunction>,
-        entry: &Arc<Entry<Trace>>,
-    ) -> PyResult<Bound<'py, PyConcrete>> {
+    pub(crate) fn of<'py>(function: &Bound<'py, PyAny>, entry: &Arc<Entry<Trace>>) -> PyResult<Bound<'py, PyConcrete>> {
         let py = function.py();
         let lock = || entry.trace.object.lock().unwrap_or_else(PoisonError::into_inner);
         let weak = lock().as_ref().map(|w| w.clone_ref(py));

@@ -259,16 +259,29 @@ fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
         memory::collected(tuple.iter())
     } else if value.is_instance_of::<PyRange>() {
-        let Ok(count) = value.len() else { return Err(Error::exhausted("a range is too long to convert")).or_py(py) };
-        let mut items = memory::with_room(count).or_py(py)?;
-        for item in value.try_iter()? {
-            items.push(item?);
-        }
-        Ok(items)
+        return bounded_items(value).map(Some);
     } else {
         return Ok(None);
     };
     items.map(Some).or_py(py)
+}
+
+/// The items of something whose number of items is known, but which need not hold them: a range makes each when it is
+/// asked for. `ResourceExhausted` where there is no memory for all of them.
+pub(crate) fn bounded_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let py = value.py();
+    let too_long = || Error::exhausted("a sequence is too long: there is no memory for its items");
+    let count = value.len().map_err(|_| too_long()).or_py(py)?;
+    // An item takes memory of its own, beside its place here and what it becomes.
+    memory::with_room::<[u8; 64]>(count).map_err(|_| too_long()).or_py(py)?;
+    let mut items = memory::with_room(count).or_py(py)?;
+    for item in value.try_iter()? {
+        memory::push(&mut items, item?).or_py(py)?;
+        if items.len().is_multiple_of(POLLED) {
+            py.check_signals()?;
+        }
+    }
+    Ok(items)
 }
 
 /// The tensor of Python scalars and nested sequences of them; `None` where there is something else in it.
@@ -359,7 +372,7 @@ fn stack(py: Python<'_>, items: Vec<Bound<'_, PyAny>>, dtype: Option<DType>, hin
         None => dtype_of_all(&items, hint)?,
     };
     let vars = items.iter().map(|v| to_var(v, dtype, inner)).collect::<PyResult<Vec<_>>>()?;
-    let op = crate::ops::find("stack");
+    let op = crate::operators::find("stack");
     trace::apply(op, &vars, &[]).or_py(py).map(|mut outs| outs.remove(0))
 }
 
@@ -483,7 +496,11 @@ pub(crate) fn shape_of(value: &Bound<'_, PyAny>) -> PyResult<penstock_data::Shap
     if value.is_instance_of::<PyInt>() {
         return Ok(Shape::new([dim(value)?]));
     }
-    let dims = value.try_iter()?.map(|v| dim(&v?)).collect::<PyResult<Vec<_>>>()?;
+    // What is iterated may have no end.
+    let dims = value.try_iter()?.take(MAX_RANK + 1).map(|v| dim(&v?)).collect::<PyResult<Vec<_>>>()?;
+    if dims.len() > MAX_RANK {
+        return Err(PyValueError::new_err(format!("a tensor has at most {MAX_RANK} dimensions, the shape has more")));
+    }
     Ok(Shape::new(dims))
 }
 
@@ -495,4 +512,12 @@ pub(crate) fn is_tensor_like(value: &Bound<'_, PyAny>) -> bool {
 /// The bytes of one string element as Python `bytes`.
 pub(crate) fn bytes_object<'py>(py: Python<'py>, value: &Arc<[u8]>) -> Bound<'py, PyBytes> {
     PyBytes::new(py, value)
+}
+
+/// A dtype or a `TensorSpec` as a type.
+pub(crate) fn spec_type(value: &Bound<'_, PyAny>) -> PyResult<penstock_ir::Type> {
+    if let (Ok(dtype), Ok(shape)) = (value.getattr("dtype"), value.getattr("shape")) {
+        return Ok(penstock_ir::Type::Tensor(crate::dtype::parse(&dtype)?, shape_of(&shape)?));
+    }
+    Ok(penstock_ir::Type::Tensor(crate::dtype::parse(value)?, penstock_data::Shape::UNRANKED))
 }

@@ -257,7 +257,7 @@ struct Imported<M: Managed>(NonNull<M>);
 // SAFETY: the pointer is only handed to the producer's deleter, which DLPack requires to be callable
 // from any thread.
 unsafe impl<M: Managed> Send for Imported<M> {}
-// SAFETY: as above; nothing is reached through a shared reference.
+// SAFETY: nothing is reached through a shared reference: the pointer is only handed to the deleter.
 unsafe impl<M: Managed> Sync for Imported<M> {}
 
 impl<M: Managed> Drop for Imported<M> {
@@ -314,7 +314,7 @@ fn import<M: Managed>(capsule: &Bound<'_, PyCapsule>) -> PyResult<Option<Tensor>
             "the DLPack tensor is of version {major}, only version {MAJOR} is understood"
         )));
     }
-    // SAFETY: as above, of a version that is understood.
+    // SAFETY: a valid capsule holds a valid managed tensor, whose version is understood.
     let t = unsafe { (*managed.as_ptr()).tensor() };
     if t.device.device_type != DL_CPU {
         return Err(PyBufferError::new_err(format!(

@@ -297,7 +297,7 @@ impl PyFunction {
             Some(entry) => entry,
             None => this.served(py, call, false)?.0,
         };
-        PyConcrete::of(slf, &entry)
+        PyConcrete::of(slf.as_any(), &entry)
     }
 
     pub(crate) fn history(&self) -> MutexGuard<'_, History> {
@@ -444,7 +444,7 @@ impl PyFunction {
     /// All traces, oldest first.
     fn _traces<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Bound<'py, PyConcrete>>> {
         let entries = slf.get().cache().entries().to_vec();
-        entries.iter().map(|e| PyConcrete::of(slf, e)).collect()
+        entries.iter().map(|e| PyConcrete::of(slf.as_any(), e)).collect()
     }
 
     /// `(calls, misses)`: how many calls there were, and of the latest misses each `(place in the program, what was

@@ -9,9 +9,9 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
-use crate::convert::to_var;
+use crate::convert::{spec_type, to_var};
 use crate::errors::OrPy;
-use crate::ops::{find, spec_type, wrap_outs};
+use crate::operators::{find, wrap_outs};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 
 /// A node of a graph, as `GraphDef` lists it.
@@ -94,10 +94,9 @@ fn base_name<'a>(name: &'a str, tf_name: &'a str) -> &'a str {
 
 /// The name of a symbolic tensor: `node:k`.
 pub(crate) fn tensor_name(s: &Symbolic) -> String {
-    match trace::with_graph_of(s.trace, |graph| name_in(graph, s)).flatten() {
-        Some(name) => name,
-        None => closed_name(s),
-    }
+    let open = trace::with_graph_of(s.trace, |graph| name_in(graph, s)).flatten();
+    let left = || trace::with_left_graph(s.trace, |graph| name_in(graph, s)).flatten();
+    open.or_else(left).unwrap_or_else(|| closed_name(s))
 }
 
 /// The name of a symbolic tensor whose trace is closed. Asks nothing of the thread's open traces.
@@ -127,6 +126,43 @@ fn nodes(graph: &Graph) -> Vec<Node> {
         nodes.push(Node { name, op: "Identity", input: vec![name_of(v)] });
     }
     nodes
+}
+
+/// An operation of an open graph.
+pub(crate) struct Listed {
+    pub(crate) name: String,
+    pub(crate) kind: &'static str,
+    /// The number of its instruction; a placeholder has none.
+    pub(crate) number: Option<usize>,
+    pub(crate) inputs: Vec<trace::Var>,
+    pub(crate) outputs: Vec<trace::Var>,
+}
+
+/// The operations of the body of an open graph, placeholders first. Variables are no operands.
+pub(crate) fn operations(graph: &Graph, handle: &dyn Fn(Value) -> trace::Var) -> Vec<Listed> {
+    let names = node_names(graph);
+    let numbers: FxHashMap<Inst, usize> = graph.insts.keys().enumerate().map(|(i, inst)| (inst, i)).collect();
+    let vars = |values: &[Value]| -> Vec<trace::Var> {
+        values.iter().filter(|&&v| !graph.ty(v).is_variable()).map(|&v| handle(v)).collect()
+    };
+    let inputs = graph.inputs().iter().filter(|&&v| !graph.ty(v).is_variable()).map(|v| Listed {
+        name: names.values.get(v).cloned().unwrap_or_default(),
+        kind: "Placeholder",
+        number: None,
+        inputs: Vec::new(),
+        outputs: vec![handle(*v)],
+    });
+    let insts = graph.regions[graph.body()].insts.iter().map(|inst| {
+        let data = &graph.insts[*inst];
+        Listed {
+            name: names.node(graph, *inst),
+            kind: data.op.tf_name,
+            number: numbers.get(inst).copied(),
+            inputs: vars(&data.operands),
+            outputs: vars(&data.results),
+        }
+    });
+    inputs.chain(insts).collect()
 }
 
 /// The graph of a traced function.

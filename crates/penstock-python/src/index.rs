@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyString, PyTuple};
 
 use crate::convert::{is_tensor_like, to_var};
 use crate::errors::{OrPy, described};
-use crate::ops::operators;
+use crate::operators::operators;
 use crate::{layer, tensor};
 
 /// One bound of a slice.

@@ -22,6 +22,7 @@ mod objects;
 mod onnx;
 mod open;
 mod operand;
+mod operators;
 mod ops;
 mod overrides;
 mod params;
@@ -33,9 +34,11 @@ mod stack;
 mod structure;
 mod tape;
 mod tensor;
+mod tensor_methods;
 mod tracing;
 mod tree;
 mod variable;
+mod variable_methods;
 
 use penstock_data::DType;
 use pyo3::prelude::*;
@@ -66,7 +69,7 @@ fn _operands<'py>(
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, tensor::PyTensor>, Bound<'py, tensor::PyTensor>)> {
-    if x.is_instance_of::<operand::Operand>() {
+    if x.is_instance_of::<tensor::Operand>() {
         let a = to_tensor(x, None, None)?;
         let b = to_tensor(y, None, Some(a.get().var.dtype()))?;
         return Ok((a, b));
@@ -107,6 +110,34 @@ fn _devices() -> Vec<(&'static str, String)> {
         list.push(("GPU", format!("/physical_device:GPU:{i}")));
     }
     list
+}
+
+/// Has the operations of this thread run on a device from now on, where it is there: `(kind, number)`, or `None` for the device
+/// of their operands. Gives the device before.
+#[pyfunction]
+fn _set_device(device: Option<(String, usize)>) -> Option<(&'static str, usize)> {
+    let named = device.and_then(|(kind, index)| {
+        let kind = if kind == "GPU" { penstock_exec::DeviceKind::Gpu } else { penstock_exec::DeviceKind::Cpu };
+        if kind == penstock_exec::DeviceKind::Gpu {
+            penstock_cuda::register_devices();
+        }
+        penstock_exec::devices().into_iter().find(|d| d.kind() == kind && d.index() == index)
+    });
+    let before = penstock_exec::set_wish(named)?;
+    Some((if before.kind() == penstock_exec::DeviceKind::Gpu { "GPU" } else { "CPU" }, before.index()))
+}
+
+/// A tensor on the device that is wished for on this thread: the same one, where there is no wish.
+#[pyfunction]
+fn _placed<'py>(tensor: &Bound<'py, tensor::PyTensor>) -> PyResult<Bound<'py, tensor::PyTensor>> {
+    use crate::errors::OrPy;
+    let py = tensor.py();
+    match tensor.get().var.tensor() {
+        Some(value) if penstock_exec::wish().is_some() => {
+            tensor::wrap_eager(py, penstock_exec::placed(value).or_py(py)?)
+        }
+        _ => Ok(tensor.clone()),
+    }
 }
 
 /// Names what this thread traces from now on below a scope: empty, or names that each end in `/`.
@@ -168,7 +199,7 @@ fn _switches() -> Vec<&'static str> {
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     penstock_trace::set_host(Box::new(host::Interpreter));
     m.add_class::<dtype::PyDType>()?;
-    m.add_class::<operand::Operand>()?;
+    m.add_class::<tensor::Operand>()?;
     m.add_class::<tensor::PyTensor>()?;
     m.add_class::<tensor::Reference>()?;
     m.add_class::<variable::PyVariable>()?;
@@ -202,6 +233,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(dtype::_promote, m)?,
         wrap_pyfunction!(tensor::_promoting, m)?,
         wrap_pyfunction!(_devices, m)?,
+        wrap_pyfunction!(_set_device, m)?,
+        wrap_pyfunction!(_placed, m)?,
         wrap_pyfunction!(_set_name, m)?,
         wrap_pyfunction!(_set_scope, m)?,
         wrap_pyfunction!(_unique_scope, m)?,
@@ -213,6 +246,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(ops::_op_families, m)?,
         wrap_pyfunction!(ops::_op_samples, m)?,
         wrap_pyfunction!(onnx::_onnx_operators, m)?,
+        wrap_pyfunction!(program::_tensorflow_operators, m)?,
         wrap_pyfunction!(host::_set_seed, m)?,
         wrap_pyfunction!(host::_new_stream, m)?,
         wrap_pyfunction!(host::_draw_from, m)?,

@@ -8,8 +8,9 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::convert::spec_type;
 use crate::errors::OrPy;
-use crate::ops::spec_type;
+use crate::graph::operations;
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
 
@@ -47,6 +48,20 @@ impl PyOpenGraph {
     /// The number of instructions so far: that of the next one.
     fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
         self.0.len().or_py(py)
+    }
+
+    /// `(name, op, number, operands, results)` of each operation of the body, placeholders first, which have no number.
+    #[expect(clippy::type_complexity, reason = "a tuple for Python")]
+    fn _operations<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Vec<(String, &'static str, Option<usize>, Vec<Bound<'py, PyTensor>>, Vec<Bound<'py, PyTensor>>)>>
+    {
+        let listed = self.0.inspect(|graph, handle| operations(graph, handle)).or_py(py)?;
+        // No lock is held any more.
+        let tensors = |vars: Vec<Var>| vars.into_iter().map(|var| wrap(py, var)).collect::<PyResult<Vec<_>>>();
+        let each = listed.into_iter();
+        each.map(|op| Ok((op.name, op.kind, op.number, tensors(op.inputs)?, tensors(op.outputs)?))).collect()
     }
 
     /// A function of a part of the graph: see the engine's `OpenGraph::part`.

@@ -13,17 +13,10 @@ use crate::convert::to_var;
 use crate::errors::OrPy;
 use crate::graph::tensor_name;
 use crate::index;
-use crate::ops::{Operators, operators};
-use crate::tensor::{PyTensor, item, no_value, promotes, wrap, wrap_like};
+use crate::operators::{Operators, operators};
+use crate::tensor::{Operand, PyTensor, no_value, promotes, wrap, wrap_like};
 use crate::variable::{PyVariable, PyVariableSlice};
 use crate::{array, layer};
-
-/// What tensors and variables have in common: Python's operators.
-///
-/// An operand that is not a tensor becomes one of the tensor's dtype where a Python value can; dtypes
-/// of tensors are never converted implicitly.
-#[pyclass(subclass, frozen, name = "_Operand", module = "penstock._core")]
-pub(crate) struct Operand;
 
 /// The value of an operand: a variable is read.
 fn value_of(slf: &Bound<'_, Operand>) -> PyResult<Var> {
@@ -392,6 +385,7 @@ impl Operand {
                 "Using a symbolic `tf.Tensor` as a Python `bool` is not allowed: decorate the function with tf.function (with AutoGraph), or use tf.cond or tf.while_loop",
             ));
         };
+        fetch(py, t)?;
         if let Some(b) = t.item::<Bool8>() {
             return Ok(b.get());
         }
@@ -483,7 +477,7 @@ fn scalar_item(slf: &Bound<'_, Operand>, what: &str) -> PyResult<Py<PyAny>> {
             t.dims()
         )));
     }
-    item(py, t, 0)
+    array::item(py, t, 0)
 }
 
 /// The error of a symbolic tensor that is asked for what only a value has.
@@ -491,6 +485,18 @@ pub(crate) fn no_attribute(attribute: &str) -> PyErr {
     PyAttributeError::new_err(format!(
         "'Tensor' object has no attribute '{attribute}': it is symbolic, its value exists only while the traced function runs"
     ))
+}
+
+/// Copies a tensor's elements to the host where they are on a device, and lets others run meanwhile: whoever reads them then
+/// need not wait.
+///
+/// # Errors
+/// What the work that computes them has rejected.
+pub(crate) fn fetch(py: Python<'_>, tensor: &Tensor) -> PyResult<()> {
+    match tensor.remote() {
+        Some(_) => py.detach(|| tensor.on_host()).map(|_| ()).or_py(py),
+        None => Ok(()),
+    }
 }
 
 /// The operand as an eager Python tensor, with its value; a symbolic one has none.
@@ -505,7 +511,10 @@ pub(crate) fn eager_tensor<'py>(
     };
     let value = tensor.get().var.tensor().cloned();
     match value {
-        Some(value) => Ok((tensor, value)),
+        Some(value) => {
+            fetch(py, &value)?;
+            Ok((tensor, value))
+        }
         None if slf.is_instance_of::<PyTensor>() && attribute != "__array__" => Err(no_attribute(attribute)),
         None => Err(layer::not_implemented_error(
             py,
@@ -521,4 +530,11 @@ pub(crate) fn eager_tensor<'py>(
             },
         )),
     }
+}
+
+/// The value of a tensor or a variable as a NumPy array, or as a scalar for rank 0.
+pub(crate) fn numpy_of<'py>(operand: &Bound<'py, Operand>) -> PyResult<Bound<'py, PyAny>> {
+    let (tensor, value) = eager_tensor(operand, "numpy")?;
+    let array = array::to_numpy(&tensor, &value)?;
+    if value.rank() == 0 { array.get_item(PyTuple::empty(operand.py())) } else { Ok(array) }
 }

@@ -1,8 +1,6 @@
-//! Operators as Python callables, and the table that Python's own operators use.
+//! Operators as Python callables.
 
-use std::sync::LazyLock;
-
-use penstock_data::{DType, Shape};
+use penstock_data::DType;
 use penstock_ir::{ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, OpDef, OpSet};
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -11,56 +9,14 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyList, PyTuple, PyType};
 use smallvec::SmallVec;
 
-use crate::convert::{self, to_var};
+use crate::convert::{self, spec_type, to_var};
 use crate::dtype;
 use crate::errors::{OrPy, said};
+use crate::operators::wrap_outs;
 use crate::public_names::in_public;
 use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
-use crate::tensor::{PyTensor, wrap};
+use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
-
-/// The operator of a name that the engine itself declares.
-///
-/// # Panics
-/// Where there is none: a defect of the binding.
-pub(crate) fn find(name: &str) -> &'static OpDef {
-    penstock_ops::Ops.find(name).unwrap_or_else(|| panic!("no operator is called {name}"))
-}
-
-macro_rules! operators {
-    ($($name:ident),* $(,)?) => {
-        /// The operators behind Python's syntax.
-        pub(crate) struct Operators { $(pub(crate) $name: &'static OpDef),* }
-
-        static OPERATORS: LazyLock<Operators> = LazyLock::new(|| Operators { $($name: find(stringify!($name))),* });
-    };
-}
-
-operators! {
-    add, string_add, sub, mul, div, floordiv, floormod, pow, matmul, neg, square, abs, invert,
-    logical_and, logical_or, logical_xor, logical_not, bitwise_and, bitwise_or, bitwise_xor,
-    left_shift, right_shift,
-    equal, not_equal, string_equal, string_not_equal, less, less_equal, greater, greater_equal,
-    cast, strided_slice, stack, transpose,
-}
-
-/// The table.
-#[inline]
-pub(crate) fn operators() -> &'static Operators {
-    &OPERATORS
-}
-
-impl Operators {
-    pub(crate) fn add_for(&self, dtype: DType) -> &'static OpDef {
-        if dtype == DType::Str { self.string_add } else { self.add }
-    }
-    pub(crate) fn equal_for(&self, dtype: DType) -> &'static OpDef {
-        if dtype == DType::Str { self.string_equal } else { self.equal }
-    }
-    pub(crate) fn not_equal_for(&self, dtype: DType) -> &'static OpDef {
-        if dtype == DType::Str { self.string_not_equal } else { self.not_equal }
-    }
-}
 
 // An operator of the engine, callable on tensors: `raw_ops.matmul(a, b, transpose_b=True)`.
 //
@@ -159,18 +115,6 @@ impl PyOp {
 
     fn __repr__(&self) -> String {
         format!("<op {}>", self.0.name)
-    }
-}
-
-/// One tensor for one result, `None` for none, a tuple for several.
-pub(crate) fn wrap_outs(py: Python<'_>, mut outs: trace::Outs) -> PyResult<Py<PyAny>> {
-    match outs.len() {
-        0 => Ok(py.None()),
-        1 => Ok(wrap(py, outs.remove(0))?.into_any().unbind()),
-        _ => {
-            let items = outs.into_iter().map(|v| wrap(py, v)).collect::<PyResult<Vec<_>>>()?;
-            Ok(PyTuple::new(py, items)?.into_any().unbind())
-        }
     }
 }
 
@@ -384,6 +328,9 @@ pub(crate) fn attr(def: &AttrDef, value: &Bound<'_, PyAny>) -> PyResult<Attr> {
     })
 }
 
+/// The most integers that an attribute holds.
+const MOST_INTS: usize = 1 << 24;
+
 fn ints(value: &Bound<'_, PyAny>) -> PyResult<SmallVec<[i64; 4]>> {
     let listed = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
     if !listed && let Ok(one) = value.extract::<i64>() {
@@ -394,15 +341,15 @@ fn ints(value: &Bound<'_, PyAny>) -> PyResult<SmallVec<[i64; 4]>> {
             .ok_or_else(|| PyTypeError::new_err("must be constant while tracing, got a symbolic tensor"))?;
         return Ok(tensor.to_ints().or_py(value.py())?.iter().copied().collect());
     }
-    value.try_iter()?.map(|v| v?.extract::<i64>()).collect()
-}
-
-/// A dtype or a `TensorSpec` as a type.
-pub(crate) fn spec_type(value: &Bound<'_, PyAny>) -> PyResult<penstock_ir::Type> {
-    if let (Ok(dtype), Ok(shape)) = (value.getattr("dtype"), value.getattr("shape")) {
-        return Ok(penstock_ir::Type::Tensor(dtype::parse(&dtype)?, convert::shape_of(&shape)?));
+    let mut found = SmallVec::new();
+    for item in value.try_iter()? {
+        // What is iterated may have no end.
+        if found.len() == MOST_INTS {
+            return Err(PyValueError::new_err(format!("must hold at most {MOST_INTS} integers")));
+        }
+        found.push(item?.extract::<i64>()?);
     }
-    Ok(penstock_ir::Type::Tensor(dtype::parse(value)?, Shape::UNRANKED))
+    Ok(found)
 }
 
 /// The samples of an operator: `(operands, attributes)` for tests.

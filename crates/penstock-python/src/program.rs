@@ -128,6 +128,11 @@ impl PyProgram {
         py.detach(|| penstock_onnx::save(&function, path, &options)).or_py(py)
     }
 
+    /// Writes a SavedModel of TensorFlow to a directory.
+    fn _save_tensorflow(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
+        py.detach(|| penstock_tf::save_saved_model(&self.0, directory)).or_py(py)
+    }
+
     /// The names of the functions, in their order; one may stand for several.
     #[getter]
     fn functions(&self) -> Vec<&str> {
@@ -337,4 +342,10 @@ impl PyProgramBuilder {
         let builder = builder.ok_or_else(|| PyValueError::new_err("the program is finished"))?;
         builder.finish().map(PyProgram).or_py(py)
     }
+}
+
+/// The operators of which SavedModels can be written, in part at least.
+#[pyfunction]
+pub(crate) fn _tensorflow_operators() -> Vec<&'static str> {
+    penstock_tf::saved_model_operators().collect()
 }

@@ -11,7 +11,8 @@ const NAMES: &[(&str, &str, &str)] = &[
         "angle argmax argmin as_string bitcast broadcast_to cholesky expand_dims identity imag log_matrix_determinant lu \
          matrix_band_part matrix_determinant matrix_diag_part matrix_inverse ones_like qr qr_full rank real regex_full_match \
          regex_replace size squeeze stop_gradient string_bytes_split string_length string_lower string_split \
-         string_to_hash_bucket_fast string_to_number string_upper substr tile top_k unicode_decode unicode_script",
+         string_to_hash_bucket string_to_hash_bucket_fast string_to_number string_upper substr tile top_k unicode_decode \
+         unicode_decode_with_offsets unicode_script",
     ),
     (
         "x",
@@ -23,6 +24,7 @@ const NAMES: &[(&str, &str, &str)] = &[
     ("x", "logits", "log_softmax softmax"),
     ("x", "value", "bias_add"),
     ("x", "inputs", "string_reduce_join"),
+    ("data", "inputs", "string_unsorted_segment_join"),
     ("x", "a", "polygamma transpose"),
     ("y", "x", "polygamma atan2"),
     ("x", "y", "atan2"),

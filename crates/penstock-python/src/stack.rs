@@ -16,7 +16,6 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple, PyType};
 
 use crate::errors::to_py;
-use crate::function::PyFunction;
 
 /// The interpreter's `vectorcallfunc`.
 type VectorCall = unsafe extern "C" fn(
@@ -191,12 +190,22 @@ fn words(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().map(|&text| text.to_owned())).unwrap_or_default()
 }
 
+/// The slot of an object that is never called.
+unsafe extern "C" fn uncalled(
+    _: *mut ffi::PyObject,
+    _: *const *mut ffi::PyObject,
+    _: usize,
+    _: *mut ffi::PyObject,
+) -> *mut ffi::PyObject {
+    std::ptr::null_mut()
+}
+
 /// A subclass of `base`, a class derived from [`Callable`], with its name and documentation, whose objects are called
 /// through the slot. Where it has no constructor of its own, [`adopt`] makes objects of `base` its own.
 #[pyfunction(name = "_with_vectorcall")]
 pub(crate) fn with_vectorcall<'py>(base: &Bound<'py, PyType>) -> PyResult<Bound<'py, PyType>> {
     let py = base.py();
-    let probe = Bound::new(py, Callable::of::<PyFunction>())?;
+    let probe = Bound::new(py, Callable { entry: uncalled })?;
     let offset = (&raw const probe.get().entry).addr() - probe.as_ptr().addr();
     let name = CString::new(format!("{}.{}", base.module()?, base.qualname()?))?;
     let member = ffi::PyMemberDef {

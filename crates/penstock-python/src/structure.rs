@@ -10,11 +10,10 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyFloat, PyInt, PyList, PyString, PyTuple};
 use smallvec::SmallVec;
 
-use crate::convert::to_var;
+use crate::convert::{spec_type, to_var};
 use crate::depth::deeper;
 use crate::layer;
 use crate::objects::{Fields, Kind, kind, known_number};
-use crate::ops::spec_type;
 use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
 

@@ -4,7 +4,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_autodiff::{Accumulator, Grad, Tape};
-use penstock_trace::{self as trace, Recorder, SharedAccumulator, SharedTape, Var};
+use penstock_data::Error;
+use penstock_ir::Type;
+use penstock_trace::{self as trace, Recorder, SharedAccumulator, SharedTape, Traced, Var};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
@@ -358,40 +360,53 @@ impl PyNoTapes {
     }
 }
 
-/// Gives `outputs` of the open trace a gradient of their own: `backward` takes the cotangent of each
-/// output (`None` for dtypes that have none) and gives one, or `None`, for each of `inputs`.
+/// Gives `outputs` of the open trace a gradient of their own: `backward` takes the cotangent of each output (`None` for
+/// dtypes that have none) and gives one, or `None`, for each of `inputs`. It is called where that is asked for. With an
+/// error beside the cotangents it gives cotangents that fail so where they are computed.
 #[pyfunction]
 pub(crate) fn _with_gradient<'py>(
     py: Python<'py>,
     outputs: Vec<Bound<'py, PyAny>>,
     inputs: Vec<Bound<'py, PyAny>>,
-    backward: &Bound<'py, PyAny>,
+    backward: Py<PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyTensor>>> {
     note_accessed(py, &inputs)?;
     let (inputs, outputs) = (handles(&inputs)?, handles(&outputs)?);
-    let open = trace::begin_trace("gradient");
-    let body = || -> PyResult<(Vec<Var>, Vec<Option<usize>>)> {
-        let mut seeds = Vec::new();
-        for y in &outputs {
-            let ty = y.ty();
-            seeds.push(if ty.dtype().is_differentiable() {
-                Some(wrap(py, trace::placeholder(&ty.with_shape(ty.shape().erased()), None).or_py(py)?)?)
-            } else {
-                None
-            });
-        }
-        let (mut found, mut places) = (Vec::new(), Vec::new());
-        for grad in backward.call1((seeds,))?.try_iter()? {
-            let grad = grad?;
-            places.push((!grad.is_none()).then_some(found.len()));
-            if !grad.is_none() {
-                found.push(to_var(&grad, None, None)?);
-            }
-        }
-        Ok((found, places))
-    };
-    let (found, places) = body()?;
-    let traced = open.end(&found).or_py(py)?;
-    let outs = trace::with_gradient(&outputs, &inputs, traced, &places).or_py(py)?;
+    let (types, for_graph) = (outputs.iter().map(Var::ty).collect::<Vec<_>>(), backward.clone_ref(py));
+    let make: trace::MakeGradient = Box::new(move |failure| {
+        Python::attach(|py| {
+            traced_gradient(for_graph.bind(py), &types, failure).map_err(|e| crate::errors::from_py(py, e))
+        })
+    });
+    let outs = trace::with_gradient(&outputs, &inputs, make).or_py(py)?;
+    trace::record_custom(&inputs, &outs, || Python::attach(|py| python_vjp(backward.clone_ref(py))));
     outs.into_iter().map(|v| wrap(py, v)).collect()
+}
+
+/// A gradient function, traced for outputs of these types, and for each input its place among what the trace gives.
+fn traced_gradient(
+    backward: &Bound<'_, PyAny>,
+    outputs: &[Type],
+    failure: Option<Error>,
+) -> PyResult<(Traced, Vec<Option<usize>>)> {
+    let py = backward.py();
+    let open = trace::begin_trace("gradient");
+    let mut seeds = Vec::new();
+    for ty in outputs {
+        seeds.push(if ty.dtype().is_differentiable() {
+            Some(wrap(py, trace::placeholder(&ty.with_shape(ty.shape().erased()), None).or_py(py)?)?)
+        } else {
+            None
+        });
+    }
+    let failure = failure.map(|e| Err::<(), _>(e).or_py(py).unwrap_err().into_value(py));
+    let (mut found, mut places) = (Vec::new(), Vec::new());
+    for grad in backward.call1((seeds, failure))?.try_iter()? {
+        let grad = grad?;
+        places.push((!grad.is_none()).then_some(found.len()));
+        if !grad.is_none() {
+            found.push(to_var(&grad, None, None)?);
+        }
+    }
+    Ok((open.end(&found).or_py(py)?, places))
 }

@@ -1,7 +1,7 @@
 //! TensorFlow's files. A checkpoint is a bundle of tensors by key, in `<prefix>.index` and `<prefix>.data-00000-of-00001`:
 //! [`BundleReader`] and [`BundleWriter`]. Under one key is the [`ObjectGraph`], which says what owned the tensors.
 //!
-//! A SavedModel becomes a program: [`load_saved_model`].
+//! A SavedModel becomes a program, [`load_saved_model`], and a program a SavedModel, [`save_saved_model`].
 //!
 //! What is read is not trusted: every length is checked against the bytes there are before memory is taken, and every
 //! tensor against its checksum.
@@ -14,7 +14,7 @@ mod table;
 
 pub use bundle::{BundleReader, BundleWriter, Entry, dtype_number};
 pub use object_graph::{Attribute, Node, OBJECT_GRAPH_KEY, ObjectGraph, Slot};
-pub use saved_model::{SavedModel, load_saved_model, parse_saved_model};
+pub use saved_model::{SavedModel, load_saved_model, parse_saved_model, save_saved_model, saved_model_operators};
 
 use penstock_data::{Error, Result};
 use penstock_wire::Field;

@@ -3,14 +3,15 @@
 use std::cell::{Cell, RefCell};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use penstock_autodiff::{Accumulator, Grad, Request, Rows, Tape, gradients_in, row_pieces};
+use penstock_autodiff::{Accumulator, Grad, Influence, Request, Rows, Tape, gradients_in, row_pieces};
 use penstock_data::{Class, Error, Loc, Result, Shape, Tensor};
 use penstock_ir::{Attrs, Builder, Entity, Env, Function, Graph, Inst, OpDef, Region, Type, Value, Verified, stack};
 use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::names::UniqueNames;
+use crate::later::{self, Pending};
+use crate::scopes::UniqueNames;
 use crate::var::{Closed, Home, Kind, Symbolic, Var, fresh_id};
 
 /// The program around the engine: what it prints to, and where in its source it is.
@@ -61,6 +62,8 @@ pub(crate) struct Tracer {
     scopes: UniqueNames,
     /// Names for inputs that tensors will be, by the ids of the tensors.
     names: FxHashMap<u64, String>,
+    /// Custom gradients that nobody has asked for so far.
+    pub(crate) pending: Vec<Pending>,
 }
 
 impl Tracer {
@@ -75,6 +78,12 @@ impl Tracer {
         }
         self.vars.insert(value, var.clone());
         var
+    }
+
+    /// A handle of a value: the program's own, where it has one.
+    pub(crate) fn handle(&self, value: Value) -> Var {
+        let made = || Var::symbolic(Symbolic::new(&self.home, self.builder.graph(), value));
+        self.vars.get(&value).cloned().unwrap_or_else(made)
     }
 
     /// Leaves the graph to the symbolic values that outlive the trace, so that an error can say where they were made.
@@ -296,6 +305,7 @@ impl Tracer {
             firsts: FxHashMap::default(),
             scopes: UniqueNames::default(),
             names: FxHashMap::default(),
+            pending: Vec::new(),
         }
     }
 }
@@ -320,7 +330,8 @@ impl Tracing {
     /// `OutOfScope` where an output belongs to another trace.
     pub fn end(self, outputs: &[Var]) -> Result<Traced> {
         self.close_inner();
-        with_state(|state| {
+        later::settle(Some(outputs))?;
+        let (traced, _unasked) = with_state(|state| {
             let values = outputs.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>()?;
             let mut tracer = state.tracers.pop().ok_or_else(|| Error::internal("no trace is open"))?;
             let builder = std::mem::replace(&mut tracer.builder, Builder::new(&control::CONST));
@@ -331,9 +342,12 @@ impl Tracing {
             let position = |v: &Value| graph.inputs().iter().position(|i| i == v);
             let trainable = tracer.trainable.iter().filter_map(position).collect();
             let captures = std::mem::take(&mut tracer.captures);
+            // What they hold of the program may run its code when it is dropped: not here.
+            let pending = std::mem::take(&mut tracer.pending);
             tracer.close(|_| Closed::Finished(graph.clone()));
-            Ok(Traced { graph, captures, trainable })
-        })
+            Ok::<_, Error>((Traced { graph, captures, trainable }, pending))
+        })?;
+        Ok(traced)
     }
 
     /// Forgets what was opened in it and never closed.
@@ -351,9 +365,11 @@ impl Drop for Tracing {
 
 /// Closes all traces but the outermost ones and forgets them.
 fn abandon_above(level: usize) {
+    let mut pending = Vec::new();
     with_state(|state| {
         while state.tracers.len() > level {
-            if let Some(tracer) = state.tracers.pop() {
+            if let Some(mut tracer) = state.tracers.pop() {
+                pending.append(&mut tracer.pending);
                 tracer.close(|builder| Closed::Abandoned(builder.abandon()));
             }
         }
@@ -381,6 +397,22 @@ pub(crate) fn pop_tracer(id: u64) -> Option<Tracer> {
 /// Calls `f` on an open trace.
 pub(crate) fn with_tracer<R>(id: u64, f: impl FnOnce(&Tracer) -> R) -> Option<R> {
     with_state(|state| state.tracers.iter().find(|t| t.id == id).map(f))
+}
+
+/// Calls `f` on the innermost trace.
+pub(crate) fn with_top<R>(f: impl FnOnce(&mut Tracer) -> R) -> Result<R> {
+    with_state(|state| state.top().map(f))
+}
+
+/// The values that stand for `vars` in the innermost trace.
+pub(crate) fn values_of(vars: &[Var]) -> Result<Vec<Value>> {
+    with_state(|state| vars.iter().map(|v| state.value_of(v)).collect())
+}
+
+/// On what the innermost region depends if it is closed with these results. Those that it cannot be closed with do not count.
+pub(crate) fn influence_of(results: &[Var]) -> Result<Influence> {
+    let values: Vec<Value> = with_state(|state| results.iter().filter_map(|v| state.value_of(v).ok()).collect());
+    with_top(|tracer| Influence::of(tracer.builder.graph(), tracer.builder.current(), &values))
 }
 
 /// Adds an input to the innermost trace. Unknown dimensions get symbols.
@@ -525,6 +557,10 @@ pub fn is_in_scope(var: &Var, levels: usize) -> bool {
 /// # Errors
 /// As [`Builder::end_region`]; the region is closed all the same.
 pub fn end_region(results: &[Var]) -> Result<Region> {
+    if let Err(error) = later::settle(Some(results)) {
+        abandon_region();
+        return Err(error);
+    }
     with_state(|state| {
         let values = results.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
         let builder = &mut state.top()?.builder;

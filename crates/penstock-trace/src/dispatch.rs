@@ -15,14 +15,24 @@ use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
 use crate::context::{
-    self, Recorder, SharedAccumulator, SharedTape, Traced, capture, capture_constant, current_loc, host, is_tracing,
+    self, Recorder, SharedAccumulator, SharedTape, capture, capture_constant, current_loc, host, is_tracing,
     note_trainable, pause_from, recorders_here, tapes_of_trace,
 };
-use crate::names::name_by_scope;
-use crate::var::{Kind, Var, fresh_id};
+use crate::scopes::open_scope;
+use crate::var::{Kind, Var};
 
 /// The results of an operation.
 pub type Outs = SmallVec<[Var; 1]>;
+
+/// Names what was traced by the open scope alone: the operator completes the name.
+fn name_by_scope(inst: Inst, outs: &[Var]) {
+    let scope = open_scope();
+    match outs {
+        _ if scope.is_empty() => {}
+        [out, ..] => context::put_name(out, &scope),
+        [] => context::put_scope(inst, scope),
+    }
+}
 
 /// Whether the operation joins a trace: one is open.
 ///
@@ -627,23 +637,6 @@ fn shapes_of_call(function: &Function, operands: &[Var]) -> Option<Vec<Shape>> {
     Some(results.iter().map(|&v| builder.graph().ty(v).shape().erased()).collect())
 }
 
-/// Gives `outputs` of the open trace a gradient of their own: `backward`, a finished trace of the
-/// cotangents, has for each of `inputs` a position among its outputs, or none.
-///
-/// # Errors
-/// What inference reports.
-pub fn with_gradient(outputs: &[Var], inputs: &[Var], backward: Traced, places: &[Option<usize>]) -> Result<Outs> {
-    let operands: Vec<Var> = outputs.iter().chain(inputs).chain(&backward.captures).cloned().collect();
-    let function = Arc::new(Function::new(format!("gradient_{}", fresh_id()), backward.graph.compact()));
-    let places: Vec<i64> = places.iter().map(|p| p.map_or(-1, |p| p as i64)).collect();
-    let named = [
-        ("func", Attr::Func(FuncRef::new(function))),
-        ("outputs", Attr::Int(outputs.len() as i64)),
-        ("places", places.into()),
-    ];
-    apply(&control::WITH_GRADIENT, &operands, &named)
-}
-
 /// Records an operation with a gradient of its own wherever an input is of interest; `make` gives each
 /// tape its own copy of the gradient.
 pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
@@ -706,6 +699,7 @@ pub fn gradients(
     if !is_tracing() {
         return Err(Error::precondition("gradients of a graph exist only while a function is traced"));
     }
+    crate::later::settle(None)?;
     let found = context::differentiate(targets, target_grads, sources, stops, None)?;
     let seen: Vec<Var> = sources.iter().chain(target_grads.iter().flatten()).cloned().collect();
     let outputs: Vec<Var> = found.iter().flatten().cloned().collect();

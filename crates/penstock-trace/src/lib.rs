@@ -5,11 +5,13 @@ mod cache;
 mod context;
 mod differ;
 mod dispatch;
+mod initial_values;
 mod key;
-mod lift;
+mod later;
 mod names;
 mod open;
 mod rows;
+mod scopes;
 mod trace_lock;
 mod var;
 
@@ -24,12 +26,14 @@ pub use context::{
 pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{
     Args, Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed,
-    read_variable, record_custom, with_gradient, zeros_like,
+    read_variable, record_custom, zeros_like,
 };
+pub use initial_values::computed;
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};
-pub use lift::computed;
-pub use names::{UniqueNames, set_name, set_scope, unique_scope};
-pub use open::{OpenGraph, Part, is_open_graph};
+pub use later::{MakeGradient, with_gradient};
+pub use names::{set_name, unique_scope};
+pub use open::{OpenGraph, Part, is_open_graph, with_left_graph};
 pub use rows::{gradients_of_rows, map_rows, trace_rows};
+pub use scopes::{UniqueNames, set_scope};
 pub use trace_lock::{TraceLock, try_trace_lock, wait_for_trace_lock};
 pub use var::{Home, Kind, Symbolic, Var, fresh_id};

@@ -1,10 +1,9 @@
 //! Graphs that stay open: the program adds to them now and then, and runs parts of them.
 
-use std::sync::Arc;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Def, Function, Graph, Inst, ValueData, Verified, compact};
+use penstock_ir::{Def, Function, Graph, Inst, Value, ValueData, Verified, compact};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::{self, Tracer};
@@ -14,9 +13,11 @@ use crate::var::{Kind, Var, fresh_id};
 /// A graph that stays open.
 pub struct OpenGraph {
     id: u64,
-    /// The trace while the program is not inside of it.
-    left: Mutex<Option<Tracer>>,
+    left: Arc<Left>,
 }
+
+/// The trace of an open graph while the program is not inside of it.
+type Left = Mutex<Option<Tracer>>;
 
 /// Which part of an open graph is to run.
 pub struct Part<'a> {
@@ -31,16 +32,25 @@ pub struct Part<'a> {
 }
 
 /// The traces of all open graphs.
-static OPEN: Mutex<Vec<u64>> = Mutex::new(Vec::new());
+static OPEN: Mutex<Vec<(u64, Weak<Left>)>> = Mutex::new(Vec::new());
 
 /// Whether a trace is that of an open graph.
 pub fn is_open_graph(trace: u64) -> bool {
-    OPEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&trace)
+    OPEN.lock().unwrap_or_else(PoisonError::into_inner).iter().any(|(id, _)| *id == trace)
+}
+
+/// What `f` makes of the graph of an open trace that the program is not inside of.
+pub fn with_left_graph<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
+    let open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let left = open.iter().find(|(id, _)| *id == trace)?.1.upgrade()?;
+    drop(open);
+    let tracer = left.lock().unwrap_or_else(PoisonError::into_inner);
+    tracer.as_ref().map(|t| f(t.builder.graph()))
 }
 
 impl Drop for OpenGraph {
     fn drop(&mut self) {
-        OPEN.lock().unwrap_or_else(PoisonError::into_inner).retain(|&id| id != self.id);
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner).retain(|(id, _)| *id != self.id);
     }
 }
 
@@ -54,8 +64,10 @@ impl OpenGraph {
     /// An empty graph.
     pub fn new() -> OpenGraph {
         let tracer = Tracer::new("graph");
-        OPEN.lock().unwrap_or_else(PoisonError::into_inner).push(tracer.id);
-        OpenGraph { id: tracer.id, left: Mutex::new(Some(tracer)) }
+        let id = tracer.id;
+        let left = Arc::new(Mutex::new(Some(tracer)));
+        OPEN.lock().unwrap_or_else(PoisonError::into_inner).push((id, Arc::downgrade(&left)));
+        OpenGraph { id, left }
     }
 
     /// The id of its trace.
@@ -109,6 +121,14 @@ impl OpenGraph {
     /// As [`OpenGraph::len`].
     pub fn is_empty(&self) -> Result<bool> {
         self.len().map(|n| n == 0)
+    }
+
+    /// What `f` makes of the graph and of what gives a handle of each of its values.
+    ///
+    /// # Errors
+    /// As [`OpenGraph::len`].
+    pub fn inspect<R>(&self, f: impl Fn(&Graph, &dyn Fn(Value) -> Var) -> R) -> Result<R> {
+        self.with(|t| f(t.builder.graph(), &|value| t.handle(value)))
     }
 
     /// A function of a part of the graph: the instructions that the fetched values and the forced instructions need, in
@@ -193,7 +213,7 @@ fn inst(graph: &Graph, number: usize) -> Result<Inst> {
     graph.insts.keys().nth(number).ok_or_else(|| Error::invalid("the operation is not an element of this graph"))
 }
 
-fn not_fed(graph: &Graph, value: penstock_ir::Value) -> Error {
+fn not_fed(graph: &Graph, value: Value) -> Error {
     let name = graph.names.get(&value).map_or_else(|| value.to_string(), |n| n.to_string());
     let ty = graph.ty(value);
     let (dtype, shape) = (ty.dtype().tf_name(), ty.shape().erased());

@@ -1,6 +1,6 @@
 //! Taking turns: one thread at a time traces a function.
 //!
-//! A thread that traces one function may need a turn at another, which it calls, so threads could wait
+//! A thread that traces one function may need the lock of another, which it calls, so threads could wait
 //! for each other in a circle. Who holds and who waits is therefore kept in one table, and a thread whose
 //! waiting would close a circle does not wait: it traces beside the other, and of two equal traces the
 //! cache keeps the first. So does a thread that waits for one which the host finds to wait for something
@@ -17,7 +17,7 @@ use rustc_hash::FxHashMap;
 struct Table {
     /// The process whose threads these are: a forked child starts over.
     process: u32,
-    /// Who holds a function's turn.
+    /// Who holds a function's lock.
     holders: FxHashMap<u64, Holder>,
     /// The function that a thread waits for.
     waiting: FxHashMap<u64, u64>,
@@ -27,7 +27,7 @@ struct Holder {
     thread: u64,
     /// The thread as the host knows it.
     host: u64,
-    /// How many times it holds the turn.
+    /// How many times it holds the lock.
     depth: u32,
 }
 
@@ -57,7 +57,7 @@ impl Table {
         slot.get_or_insert_default()
     }
 
-    /// Takes the turn where nobody else holds it.
+    /// Takes the lock where nobody else holds it.
     fn take(&mut self, function: u64, thread: u64, host: u64) -> bool {
         let holder = self.holders.entry(function).or_insert(Holder { thread, host, depth: 0 });
         if holder.thread != thread {
@@ -82,20 +82,20 @@ impl Table {
 
 /// The right to trace a function, until dropped by the thread that took it.
 pub struct TraceLock {
-    /// The function, where the turn is held, not merely waived.
+    /// The function, where the lock is held, not merely waived.
     function: Option<u64>,
     /// Tied to its thread.
     thread: PhantomData<*const ()>,
 }
 
 impl TraceLock {
-    /// A turn beside whoever holds it.
+    /// A lock beside whoever holds it.
     pub fn beside() -> TraceLock {
         TraceLock { function: None, thread: PhantomData }
     }
 }
 
-/// A turn at a function, where that needs no waiting: nobody holds it, this thread, which the host knows as `host`, does
+/// The lock of a function, where that needs no waiting: nobody holds it, this thread, which the host knows as `host`, does
 /// already, or waiting would never end.
 pub fn try_trace_lock(function: u64, host: u64) -> Option<TraceLock> {
     let thread = this_thread();
@@ -108,7 +108,7 @@ pub fn try_trace_lock(function: u64, host: u64) -> Option<TraceLock> {
 }
 
 /// Waits for some time, at most until nobody traces a function, or until waiting would never end. Whoever holds the
-/// host's own lock lets go of it meanwhile; [`try_trace_lock`] then takes the turn. Gives the thread that still holds it, as the
+/// host's own lock lets go of it meanwhile; [`try_trace_lock`] then takes the lock. Gives the thread that still holds it, as the
 /// host knows it, after that time.
 pub fn wait_for_trace_lock(function: u64, at_most: Duration) -> Option<u64> {
     let thread = this_thread();
@@ -153,10 +153,10 @@ mod tests {
     use std::sync::atomic::{AtomicUsize, Ordering};
     use std::thread;
 
-    fn turn(function: u64) -> TraceLock {
+    fn locked(function: u64) -> TraceLock {
         loop {
             match try_trace_lock(function, 0) {
-                Some(turn) => return turn,
+                Some(lock) => return lock,
                 None => drop(wait_for_trace_lock(function, Duration::from_secs(600))),
             }
         }
@@ -170,8 +170,8 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        let _outer = turn(function);
-                        let _again = turn(function);
+                        let _outer = locked(function);
+                        let _again = locked(function);
                         most.fetch_max(inside.fetch_add(1, Ordering::SeqCst) + 1, Ordering::SeqCst);
                         inside.fetch_sub(1, Ordering::SeqCst);
                     }
@@ -200,9 +200,9 @@ mod tests {
             for (first, second) in [(f, g), (g, f)] {
                 let (both_hold, done) = (&both_hold, &done);
                 scope.spawn(move || {
-                    let _first = turn(first);
+                    let _first = locked(first);
                     both_hold.wait();
-                    let _second = turn(second);
+                    let _second = locked(second);
                     done.fetch_add(1, Ordering::SeqCst);
                 });
             }

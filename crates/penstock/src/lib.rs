@@ -313,9 +313,9 @@ pub use penstock_passes::{Options, Thresholds, switches};
 pub mod ir {
     #[doc(inline)]
     pub use penstock_ir::{
-        Arena, ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, CONST, Call, Cotangents, Cpu, Cuda, DTypeVar, Def,
-        Effect, EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, KnownValues, Locations,
-        NoValues, OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
+        Arena, ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Def, Effect,
+        EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, KnownValues, Locations, NoValues,
+        OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
         effects_of_region, no_hosts, order, parse_function, verify, verify_after,
     };
 }
@@ -341,7 +341,7 @@ pub mod passes {
 /// Devices.
 pub mod device {
     #[doc(inline)]
-    pub use penstock_exec::{Device, DeviceKind, DeviceTensor, Memory, Program, cpu, devices, register};
+    pub use penstock_exec::{Device, DeviceKind, Memory, Program, cpu, devices, register};
 }
 
 use std::sync::Arc;

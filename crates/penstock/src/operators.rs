@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, Result};
+use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, HostRef, OpDef, Type, Value};
 use smallvec::SmallVec;
 
@@ -3641,6 +3641,462 @@ pub trait Operators {
         exactly(&results).map(|[result]| result)
     }
 
+    /// The code points of each string, `i32`, the place of the first byte of each in its string, `i64`, and the splits
+    /// between the rows of code points, `i64`.
+    ///
+    /// The attributes are those of `unicode_decode`.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn unicode_decode_with_offsets(&mut self, x: Value) -> Result<(Value, Value, Value)> {
+        self.unicode_decode_with_offsets_with(x, attributes::UnicodeDecodeWithOffsets::new())
+    }
+
+    /// As [`Operators::unicode_decode_with_offsets`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn unicode_decode_with_offsets_with(&mut self, x: Value, attrs: attributes::UnicodeDecodeWithOffsets) -> Result<(Value, Value, Value)> {
+        let results = self.add_instruction(&penstock_ops::words::UNICODE_DECODE_WITH_OFFSETS, &[x], Attrs(SmallVec::from_vec(vec![attrs.input_encoding, attrs.errors, attrs.replacement_char, attrs.replace_control_characters])))?;
+        exactly(&results).map(Into::into)
+    }
+
+    /// The script of each code point by the number that ICU gives it, `i32`: 0 for what many scripts share, 25 for Latin,
+    /// 103 for a code point of none; -1 for a number that is no code point.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn unicode_script(&mut self, x: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::words::UNICODE_SCRIPT, &[x], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The strings of `data` that have the same `segment_ids` joined in their order, with `separator` between them; the
+    /// empty string where there are none.
+    ///
+    /// The extents of `segment_ids` are the first of `data`; the result has `num_segments` in their place. Negative ids
+    /// drop their strings. Raises InvalidArgument for an id not below `num_segments`.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn string_unsorted_segment_join(&mut self, data: Value, segment_ids: Value, num_segments: Value) -> Result<Value> {
+        self.string_unsorted_segment_join_with(data, segment_ids, num_segments, attributes::StringUnsortedSegmentJoin::new())
+    }
+
+    /// As [`Operators::string_unsorted_segment_join`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn string_unsorted_segment_join_with(&mut self, data: Value, segment_ids: Value, num_segments: Value, attrs: attributes::StringUnsortedSegmentJoin) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::words::STRING_UNSORTED_SEGMENT_JOIN, &[data, segment_ids, num_segments], Attrs(SmallVec::from_vec(vec![attrs.separator])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The hash of each string modulo `num_buckets`, `i64`.
+    ///
+    /// The hash is MurmurHash64A. For files that last, `string_to_hash_bucket_fast` is the one to take.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn string_to_hash_bucket(&mut self, x: Value, num_buckets: i64) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::words::STRING_TO_HASH_BUCKET, &[x], Attrs(SmallVec::from_vec(vec![Attr::from(num_buckets)])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// How many insertions, deletions and replacements of one element make each row of `truth` of the row of `hypothesis`
+    /// with the same number, `f32`.
+    ///
+    /// Row `i` of each is what stands from its splits' element `i` up to the next. Where `normalize`, the distance is
+    /// divided by the length of the row of `truth`: infinite where that row alone is empty, 0 where both are. Raises
+    /// InvalidArgument for splits that are not in order.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn edit_distance(&mut self, hypothesis: Value, hypothesis_splits: Value, truth: Value, truth_splits: Value) -> Result<Value> {
+        self.edit_distance_with(hypothesis, hypothesis_splits, truth, truth_splits, attributes::EditDistance::new())
+    }
+
+    /// As [`Operators::edit_distance`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn edit_distance_with(&mut self, hypothesis: Value, hypothesis_splits: Value, truth: Value, truth_splits: Value, attrs: attributes::EditDistance) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::words::EDIT_DISTANCE, &[hypothesis, hypothesis_splits, truth, truth_splits], Attrs(SmallVec::from_vec(vec![attrs.normalize])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The image in `contents`, a PNG, a JPEG or a GIF of one frame, of shape `[height, width, channels]`.
+    ///
+    /// `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours and opacity; `dtype` is
+    /// `u8` or `u16`.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no such image.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_png(&mut self, contents: Value) -> Result<Value> {
+        self.decode_png_with(contents, attributes::DecodePng::new())
+    }
+
+    /// As [`Operators::decode_png`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_png_with(&mut self, contents: Value, attrs: attributes::DecodePng) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_PNG, &[contents], Attrs(SmallVec::from_vec(vec![attrs.channels, attrs.dtype])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The image in `contents`, a JPEG, a PNG or a GIF of one frame, `u8` of shape `[height, width, channels]`.
+    ///
+    /// `channels` is 0 for as many as the image has, 1 for grey, 3 for colours. A JPEG is made smaller by `ratio`, 1, 2,
+    /// 4 or 8, and where `try_recover_truncated` what is missing at its end is filled up. `fancy_upscaling`,
+    /// `acceptable_fraction` and `dct_method` are accepted and change nothing.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no such image.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_jpeg(&mut self, contents: Value) -> Result<Value> {
+        self.decode_jpeg_with(contents, attributes::DecodeJpeg::new())
+    }
+
+    /// As [`Operators::decode_jpeg`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_jpeg_with(&mut self, contents: Value, attrs: attributes::DecodeJpeg) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_JPEG, &[contents], Attrs(SmallVec::from_vec(vec![attrs.channels, attrs.ratio, attrs.fancy_upscaling, attrs.try_recover_truncated, attrs.acceptable_fraction, attrs.dct_method])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// A part of the JPEG in `contents`, `u8` of shape `[height, width, channels]`.
+    ///
+    /// `crop_window` holds its top, left edge, height and width, in the pixels of the image made smaller by `ratio`.
+    /// Attributes are those of `decode_jpeg`.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no JPEG, and a window that reaches beyond the image.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_and_crop_jpeg(&mut self, contents: Value, crop_window: Value) -> Result<Value> {
+        self.decode_and_crop_jpeg_with(contents, crop_window, attributes::DecodeAndCropJpeg::new())
+    }
+
+    /// As [`Operators::decode_and_crop_jpeg`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_and_crop_jpeg_with(&mut self, contents: Value, crop_window: Value, attrs: attributes::DecodeAndCropJpeg) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_AND_CROP_JPEG, &[contents, crop_window], Attrs(SmallVec::from_vec(vec![attrs.channels, attrs.ratio, attrs.fancy_upscaling, attrs.try_recover_truncated, attrs.acceptable_fraction, attrs.dct_method])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The frames in `contents`, a GIF, a PNG or a JPEG, `u8` of shape `[frames, height, width, 3]`.
+    ///
+    /// Where a frame does not reach, or is transparent, the frame before is seen, and black before the first.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no such image.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_gif(&mut self, contents: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_GIF, &[contents], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The image in `contents`, a BMP of 8, 24 or 32 bits a pixel, `u8` of shape `[height, width, channels]`.
+    ///
+    /// `channels` is 0 for as many as the image has, 3 for colours, 4 for colours and opacity. One of 8 bits is grey.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no BMP.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_bmp(&mut self, contents: Value) -> Result<Value> {
+        self.decode_bmp_with(contents, attributes::DecodeBmp::new())
+    }
+
+    /// As [`Operators::decode_bmp`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_bmp_with(&mut self, contents: Value, attrs: attributes::DecodeBmp) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_BMP, &[contents], Attrs(SmallVec::from_vec(vec![attrs.channels])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The frames in `contents`, a WebP, `u8` of shape `[frames, height, width, channels]`.
+    ///
+    /// `channels` is 0, or as many as the image has: 3 for colours, 4 for colours and opacity. Animations have 4.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no WebP, and another number of channels.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_webp(&mut self, contents: Value) -> Result<Value> {
+        self.decode_webp_with(contents, attributes::DecodeWebp::new())
+    }
+
+    /// As [`Operators::decode_webp`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_webp_with(&mut self, contents: Value, attrs: attributes::DecodeWebp) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_WEBP, &[contents], Attrs(SmallVec::from_vec(vec![attrs.channels, attrs.dtype])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The image in `contents`, of any of the formats JPEG, PNG, GIF, BMP and WebP, of shape `[height, width, channels]`.
+    ///
+    /// With `expand_animations` a GIF or a WebP has shape `[frames, height, width, channels]`, and without it is its
+    /// first frame. `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours and opacity,
+    /// as far as its format has that. `dtype` is `u8`, `u16`, or `f32` for samples from 0 to 1.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no image, and options that the format does not have.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_image(&mut self, contents: Value) -> Result<Value> {
+        self.decode_image_with(contents, attributes::DecodeImage::new())
+    }
+
+    /// As [`Operators::decode_image`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_image_with(&mut self, contents: Value, attrs: attributes::DecodeImage) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_IMAGE, &[contents], Attrs(SmallVec::from_vec(vec![attrs.channels, attrs.dtype, attrs.expand_animations])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The height, the width and the number of channels of the JPEG in `contents`, of which only the header is read.
+    ///
+    /// `output_type` is `i32` or `i64`.
+    ///
+    /// Errors: `InvalidArgument` for contents that are no JPEG.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn extract_jpeg_shape(&mut self, contents: Value) -> Result<Value> {
+        self.extract_jpeg_shape_with(contents, attributes::ExtractJpegShape::new())
+    }
+
+    /// As [`Operators::extract_jpeg_shape`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn extract_jpeg_shape_with(&mut self, contents: Value, attrs: attributes::ExtractJpegShape) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::EXTRACT_JPEG_SHAPE, &[contents], Attrs(SmallVec::from_vec(vec![attrs.output_type])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// PNGs of images of shape `[..., height, width, channels]`, strings of shape `[...]`.
+    ///
+    /// Channels are 1 for grey, 2 for grey and opacity, 3 for colours, 4 for colours and opacity. `compression` goes from
+    /// 0 for none to 9, and is -1 for the usual.
+    ///
+    /// Errors: `InvalidArgument` for images without pixels and another number of channels.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_png(&mut self, image: Value) -> Result<Value> {
+        self.encode_png_with(image, attributes::EncodePng::new())
+    }
+
+    /// As [`Operators::encode_png`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_png_with(&mut self, image: Value, attrs: attributes::EncodePng) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::ENCODE_PNG, &[image], Attrs(SmallVec::from_vec(vec![attrs.compression])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// A JPEG of an image of shape `[height, width, channels]`, a string scalar.
+    ///
+    /// `format` is `grayscale` for 1 channel, `rgb` for 3, or empty for either. `quality` goes from 0 to 100. With
+    /// `progressive` the image gets clearer with what is read of it, with `optimize_size` it is smaller and takes longer,
+    /// with `chroma_downsampling` colours are kept for four pixels together. The densities are in pixels by
+    /// `density_unit`, `in` or `cm`. `xmp_metadata` is put into the file.
+    ///
+    /// Errors: `InvalidArgument` for images without pixels or with more than 65535 in a row, and another number of
+    /// channels.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_jpeg(&mut self, image: Value) -> Result<Value> {
+        self.encode_jpeg_with(image, attributes::EncodeJpeg::new())
+    }
+
+    /// As [`Operators::encode_jpeg`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_jpeg_with(&mut self, image: Value, attrs: attributes::EncodeJpeg) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::ENCODE_JPEG, &[image], Attrs(SmallVec::from_vec(vec![attrs.format, attrs.quality, attrs.progressive, attrs.optimize_size, attrs.chroma_downsampling, attrs.density_unit, attrs.x_density, attrs.y_density, attrs.xmp_metadata])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// A JPEG of an image of shape `[height, width, channels]`, a string scalar, with colours kept for four pixels
+    /// together.
+    ///
+    /// `quality` is an integer scalar from 0 to 100.
+    ///
+    /// Errors: `InvalidArgument` for another quality, images without pixels or with more than 65535 in a row, and another
+    /// number of channels than 1 and 3.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_jpeg_variable_quality(&mut self, image: Value, quality: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::ENCODE_JPEG_VARIABLE_QUALITY, &[image, quality], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// Which boxes of each image are kept, by falling scores: none that overlaps one kept before by more than
+    /// `iou_threshold`.
+    ///
+    /// `boxes` has shape `[batch, boxes, 4]`, two opposite corners each, row first, and `scores` shape `[batch, boxes]`;
+    /// boxes whose score is not above `score_threshold` are left out. With a `soft_nms_sigma` above 0 no box is left out
+    /// for an overlap: its score falls by `exp(-overlap^2 / (2 * soft_nms_sigma))`. Gives indices, `i32`, and scores of
+    /// shape `[batch, max_output_size]`, zeros behind those kept, and how many are kept, `i32` of shape `[batch]`.
+    ///
+    /// Errors: `InvalidArgument` for other shapes, an `iou_threshold` outside of 0 to 1, a negative `max_output_size` or
+    /// `soft_nms_sigma`.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn non_max_suppression(&mut self, boxes: Value, scores: Value, max_output_size: Value, iou_threshold: Value, score_threshold: Value, soft_nms_sigma: Value) -> Result<(Value, Value, Value)> {
+        let results = self.add_instruction(&penstock_ops::boxes::NON_MAX_SUPPRESSION, &[boxes, scores, max_output_size, iou_threshold, score_threshold, soft_nms_sigma], Attrs::default())?;
+        exactly(&results).map(Into::into)
+    }
+
+    /// Which boxes are kept, by falling scores: none whose overlap with one kept before is above `overlap_threshold`.
+    ///
+    /// `overlaps` has shape `[boxes, boxes]`, `scores` shape `[boxes]`; boxes whose score is not above `score_threshold`
+    /// are left out. Gives indices, `i32` of shape `[max_output_size]`, zeros behind those kept, and how many are kept,
+    /// an `i32` scalar.
+    ///
+    /// Errors: `InvalidArgument` for other shapes and a negative `max_output_size`.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn non_max_suppression_overlaps(&mut self, overlaps: Value, scores: Value, max_output_size: Value, overlap_threshold: Value, score_threshold: Value) -> Result<(Value, Value)> {
+        let results = self.add_instruction(&penstock_ops::boxes::NON_MAX_SUPPRESSION_OVERLAPS, &[overlaps, scores, max_output_size, overlap_threshold, score_threshold], Attrs::default())?;
+        exactly(&results).map(Into::into)
+    }
+
+    /// A random part of an image of size `image_size`, `[height, width, channels]`: where it begins, `[top, left, 0]`,
+    /// its size, `[height, width, -1]`, both of the dtype of `image_size`, and its corners as shares of the image, `f32`
+    /// of shape `[1, 1, 4]`.
+    ///
+    /// The part is drawn by `seed` so that its height and width are in a ratio and its area a share in the ranges
+    /// `aspect_ratio_range` and `area_range`, and that it covers the share `min_object_covered` of one of
+    /// `bounding_boxes`, `[batch, boxes, 4]`. Where `max_attempts` draws give none, and where there are no boxes and
+    /// `use_image_if_no_bounding_boxes`, it is the whole image.
+    ///
+    /// Errors: `InvalidArgument` for other shapes, ranges that are not positive or fall, and no boxes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn stateless_sample_distorted_bounding_box(&mut self, image_size: Value, bounding_boxes: Value, min_object_covered: Value, seed: Value, aspect_ratio_range: Value, area_range: Value) -> Result<(Value, Value, Value)> {
+        self.stateless_sample_distorted_bounding_box_with(image_size, bounding_boxes, min_object_covered, seed, aspect_ratio_range, area_range, attributes::StatelessSampleDistortedBoundingBox::new())
+    }
+
+    /// As [`Operators::stateless_sample_distorted_bounding_box`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn stateless_sample_distorted_bounding_box_with(&mut self, image_size: Value, bounding_boxes: Value, min_object_covered: Value, seed: Value, aspect_ratio_range: Value, area_range: Value, attrs: attributes::StatelessSampleDistortedBoundingBox) -> Result<(Value, Value, Value)> {
+        let results = self.add_instruction(&penstock_ops::boxes::STATELESS_SAMPLE_DISTORTED_BOUNDING_BOX, &[image_size, bounding_boxes, min_object_covered, seed, aspect_ratio_range, area_range], Attrs(SmallVec::from_vec(vec![attrs.max_attempts, attrs.use_image_if_no_bounding_boxes])))?;
+        exactly(&results).map(Into::into)
+    }
+
+    /// The samples in `contents`, a WAV of 16 bits a sample, from -1 to 1, `f32` of shape `[samples, channels]`, and
+    /// their number a second, an `i32` scalar.
+    ///
+    /// `desired_channels` and `desired_samples` are -1 for as many as there are. The last channel is repeated, and zeros
+    /// follow the last sample, where more are wanted.
+    ///
+    /// Errors: `InvalidArgument` for contents that are no such WAV.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_wav(&mut self, contents: Value) -> Result<(Value, Value)> {
+        self.decode_wav_with(contents, attributes::DecodeWav::new())
+    }
+
+    /// As [`Operators::decode_wav`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_wav_with(&mut self, contents: Value, attrs: attributes::DecodeWav) -> Result<(Value, Value)> {
+        let results = self.add_instruction(&penstock_ops::records::DECODE_WAV, &[contents], Attrs(SmallVec::from_vec(vec![attrs.desired_channels, attrs.desired_samples])))?;
+        exactly(&results).map(Into::into)
+    }
+
+    /// A WAV of 16 bits a sample of `audio`, of shape `[samples, channels]`, a string scalar.
+    ///
+    /// Samples go from -1 to 1, and are cut off beyond. There are `sample_rate` of them a second, an `i32` scalar.
+    ///
+    /// Errors: `InvalidArgument` for a rate that is not positive, for no channels, and for more samples than a WAV holds.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_wav(&mut self, audio: Value, sample_rate: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::records::ENCODE_WAV, &[audio, sample_rate], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The fields of lines of comma-separated values, a tensor of the shape of `records` for each of `record_defaults`.
+    ///
+    /// A default has the dtype of its field, `f32`, `f64`, `i32`, `i64` or `str`, and one element, which stands for a
+    /// field that is empty or `na_value`, or none where a line must have the field. `field_delim` is what stands between
+    /// fields. With `use_quote_delim` a field may be in double quotes, where two of them stand for one. `select_cols` are
+    /// the indices of the fields that are read, in rising order; all by default.
+    ///
+    /// Errors: `InvalidArgument` for lines of another number of fields, fields that are missing or no number of their
+    /// dtype, and quotes and line breaks where they may not be.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_csv(&mut self, records: Value, record_defaults: &[Value]) -> Result<Vec<Value>> {
+        self.decode_csv_with(records, record_defaults, attributes::DecodeCsv::new())
+    }
+
+    /// As [`Operators::decode_csv`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_csv_with(&mut self, records: Value, record_defaults: &[Value], attrs: attributes::DecodeCsv) -> Result<Vec<Value>> {
+        let results = self.add_instruction(&penstock_ops::records::DECODE_CSV, &[&[records][..], record_defaults].concat(), Attrs(SmallVec::from_vec(vec![attrs.field_delim, attrs.use_quote_delim, attrs.na_value, attrs.select_cols])))?;
+        Ok(results.into_vec())
+    }
+
+    /// The values of features of serialized messages: for each of `keys` all values, a vector of the dtype in `outs`, and
+    /// how many each message has, `i64`, -1 for one without the feature.
+    ///
+    /// `part` is `example` for `tf.train.Example` messages, `context` for those of whole `SequenceExample`s, and `steps`
+    /// for their lists of features: there the number of steps of each message comes between, -1 for one without the list,
+    /// and then the number of values of each step. Dtypes are `f32`, `i64` and `str`.
+    ///
+    /// Errors: `InvalidArgument` for what is no message, and for a feature of another kind.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn example_features(&mut self, serialized: Value, keys: &Tensor, outs: &[Type]) -> Result<Vec<Value>> {
+        self.example_features_with(serialized, keys, outs, attributes::ExampleFeatures::new())
+    }
+
+    /// As [`Operators::example_features`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn example_features_with(&mut self, serialized: Value, keys: &Tensor, outs: &[Type], attrs: attributes::ExampleFeatures) -> Result<Vec<Value>> {
+        let results = self.add_instruction(&penstock_ops::records::EXAMPLE_FEATURES, &[serialized], Attrs(SmallVec::from_vec(vec![attrs.part, Attr::from(keys.clone()), Attr::from(outs.to_vec())])))?;
+        Ok(results.into_vec())
+    }
+
     /// A list of `length` elements, none of which is set.
     ///
     /// What is written to it is of this `dtype`, and of a shape of the type `shape`, where they are given.
@@ -6684,6 +7140,616 @@ pub mod attributes {
     impl Default for StringReduceJoin {
         fn default() -> StringReduceJoin {
             StringReduceJoin::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::unicode_decode_with_offsets_with`].
+    #[derive(Clone, Debug)]
+    pub struct UnicodeDecodeWithOffsets {
+        pub(super) input_encoding: Attr,
+        pub(super) errors: Attr,
+        pub(super) replacement_char: Attr,
+        pub(super) replace_control_characters: Attr,
+    }
+
+    impl UnicodeDecodeWithOffsets {
+        /// The defaults.
+        pub fn new() -> UnicodeDecodeWithOffsets {
+            UnicodeDecodeWithOffsets { input_encoding: Attr::from("UTF-8"), errors: Attr::from("replace"), replacement_char: Attr::from(65533i64), replace_control_characters: Attr::from(false) }
+        }
+
+        /// Gives `input_encoding`, by default `'UTF-8'`.
+        #[must_use]
+        pub fn input_encoding(self, input_encoding: &str) -> UnicodeDecodeWithOffsets {
+            UnicodeDecodeWithOffsets { input_encoding: Attr::from(input_encoding), ..self }
+        }
+
+        /// Gives `errors`, by default `'replace'`.
+        #[must_use]
+        pub fn errors(self, errors: &str) -> UnicodeDecodeWithOffsets {
+            UnicodeDecodeWithOffsets { errors: Attr::from(errors), ..self }
+        }
+
+        /// Gives `replacement_char`, by default `65533`.
+        #[must_use]
+        pub fn replacement_char(self, replacement_char: i64) -> UnicodeDecodeWithOffsets {
+            UnicodeDecodeWithOffsets { replacement_char: Attr::from(replacement_char), ..self }
+        }
+
+        /// Gives `replace_control_characters`, by default `false`.
+        #[must_use]
+        pub fn replace_control_characters(self, replace_control_characters: bool) -> UnicodeDecodeWithOffsets {
+            UnicodeDecodeWithOffsets { replace_control_characters: Attr::from(replace_control_characters), ..self }
+        }
+    }
+
+    impl Default for UnicodeDecodeWithOffsets {
+        fn default() -> UnicodeDecodeWithOffsets {
+            UnicodeDecodeWithOffsets::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::string_unsorted_segment_join_with`].
+    #[derive(Clone, Debug)]
+    pub struct StringUnsortedSegmentJoin {
+        pub(super) separator: Attr,
+    }
+
+    impl StringUnsortedSegmentJoin {
+        /// The defaults.
+        pub fn new() -> StringUnsortedSegmentJoin {
+            StringUnsortedSegmentJoin { separator: Attr::from("") }
+        }
+
+        /// Gives `separator`, by default `''`.
+        #[must_use]
+        pub fn separator(self, separator: &str) -> StringUnsortedSegmentJoin {
+            StringUnsortedSegmentJoin { separator: Attr::from(separator) }
+        }
+    }
+
+    impl Default for StringUnsortedSegmentJoin {
+        fn default() -> StringUnsortedSegmentJoin {
+            StringUnsortedSegmentJoin::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::edit_distance_with`].
+    #[derive(Clone, Debug)]
+    pub struct EditDistance {
+        pub(super) normalize: Attr,
+    }
+
+    impl EditDistance {
+        /// The defaults.
+        pub fn new() -> EditDistance {
+            EditDistance { normalize: Attr::from(true) }
+        }
+
+        /// Gives `normalize`, by default `true`.
+        #[must_use]
+        pub fn normalize(self, normalize: bool) -> EditDistance {
+            EditDistance { normalize: Attr::from(normalize) }
+        }
+    }
+
+    impl Default for EditDistance {
+        fn default() -> EditDistance {
+            EditDistance::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_png_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodePng {
+        pub(super) channels: Attr,
+        pub(super) dtype: Attr,
+    }
+
+    impl DecodePng {
+        /// The defaults.
+        pub fn new() -> DecodePng {
+            DecodePng { channels: Attr::from(0i64), dtype: Attr::from(DType::U8) }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodePng {
+            DecodePng { channels: Attr::from(channels), ..self }
+        }
+
+        /// Gives `dtype`, by default `uint8`.
+        #[must_use]
+        pub fn dtype(self, dtype: DType) -> DecodePng {
+            DecodePng { dtype: Attr::from(dtype), ..self }
+        }
+    }
+
+    impl Default for DecodePng {
+        fn default() -> DecodePng {
+            DecodePng::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_jpeg_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeJpeg {
+        pub(super) channels: Attr,
+        pub(super) ratio: Attr,
+        pub(super) fancy_upscaling: Attr,
+        pub(super) try_recover_truncated: Attr,
+        pub(super) acceptable_fraction: Attr,
+        pub(super) dct_method: Attr,
+    }
+
+    impl DecodeJpeg {
+        /// The defaults.
+        pub fn new() -> DecodeJpeg {
+            DecodeJpeg { channels: Attr::from(0i64), ratio: Attr::from(1i64), fancy_upscaling: Attr::from(true), try_recover_truncated: Attr::from(false), acceptable_fraction: Attr::from(1.0f64), dct_method: Attr::from("") }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodeJpeg {
+            DecodeJpeg { channels: Attr::from(channels), ..self }
+        }
+
+        /// Gives `ratio`, by default `1`.
+        #[must_use]
+        pub fn ratio(self, ratio: i64) -> DecodeJpeg {
+            DecodeJpeg { ratio: Attr::from(ratio), ..self }
+        }
+
+        /// Gives `fancy_upscaling`, by default `true`.
+        #[must_use]
+        pub fn fancy_upscaling(self, fancy_upscaling: bool) -> DecodeJpeg {
+            DecodeJpeg { fancy_upscaling: Attr::from(fancy_upscaling), ..self }
+        }
+
+        /// Gives `try_recover_truncated`, by default `false`.
+        #[must_use]
+        pub fn try_recover_truncated(self, try_recover_truncated: bool) -> DecodeJpeg {
+            DecodeJpeg { try_recover_truncated: Attr::from(try_recover_truncated), ..self }
+        }
+
+        /// Gives `acceptable_fraction`, by default `1.0`.
+        #[must_use]
+        pub fn acceptable_fraction(self, acceptable_fraction: f64) -> DecodeJpeg {
+            DecodeJpeg { acceptable_fraction: Attr::from(acceptable_fraction), ..self }
+        }
+
+        /// Gives `dct_method`, by default `''`.
+        #[must_use]
+        pub fn dct_method(self, dct_method: &str) -> DecodeJpeg {
+            DecodeJpeg { dct_method: Attr::from(dct_method), ..self }
+        }
+    }
+
+    impl Default for DecodeJpeg {
+        fn default() -> DecodeJpeg {
+            DecodeJpeg::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_and_crop_jpeg_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeAndCropJpeg {
+        pub(super) channels: Attr,
+        pub(super) ratio: Attr,
+        pub(super) fancy_upscaling: Attr,
+        pub(super) try_recover_truncated: Attr,
+        pub(super) acceptable_fraction: Attr,
+        pub(super) dct_method: Attr,
+    }
+
+    impl DecodeAndCropJpeg {
+        /// The defaults.
+        pub fn new() -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { channels: Attr::from(0i64), ratio: Attr::from(1i64), fancy_upscaling: Attr::from(true), try_recover_truncated: Attr::from(false), acceptable_fraction: Attr::from(1.0f64), dct_method: Attr::from("") }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { channels: Attr::from(channels), ..self }
+        }
+
+        /// Gives `ratio`, by default `1`.
+        #[must_use]
+        pub fn ratio(self, ratio: i64) -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { ratio: Attr::from(ratio), ..self }
+        }
+
+        /// Gives `fancy_upscaling`, by default `true`.
+        #[must_use]
+        pub fn fancy_upscaling(self, fancy_upscaling: bool) -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { fancy_upscaling: Attr::from(fancy_upscaling), ..self }
+        }
+
+        /// Gives `try_recover_truncated`, by default `false`.
+        #[must_use]
+        pub fn try_recover_truncated(self, try_recover_truncated: bool) -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { try_recover_truncated: Attr::from(try_recover_truncated), ..self }
+        }
+
+        /// Gives `acceptable_fraction`, by default `1.0`.
+        #[must_use]
+        pub fn acceptable_fraction(self, acceptable_fraction: f64) -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { acceptable_fraction: Attr::from(acceptable_fraction), ..self }
+        }
+
+        /// Gives `dct_method`, by default `''`.
+        #[must_use]
+        pub fn dct_method(self, dct_method: &str) -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg { dct_method: Attr::from(dct_method), ..self }
+        }
+    }
+
+    impl Default for DecodeAndCropJpeg {
+        fn default() -> DecodeAndCropJpeg {
+            DecodeAndCropJpeg::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_bmp_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeBmp {
+        pub(super) channels: Attr,
+    }
+
+    impl DecodeBmp {
+        /// The defaults.
+        pub fn new() -> DecodeBmp {
+            DecodeBmp { channels: Attr::from(0i64) }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodeBmp {
+            DecodeBmp { channels: Attr::from(channels) }
+        }
+    }
+
+    impl Default for DecodeBmp {
+        fn default() -> DecodeBmp {
+            DecodeBmp::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_webp_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeWebp {
+        pub(super) channels: Attr,
+        pub(super) dtype: Attr,
+    }
+
+    impl DecodeWebp {
+        /// The defaults.
+        pub fn new() -> DecodeWebp {
+            DecodeWebp { channels: Attr::from(0i64), dtype: Attr::from(DType::U8) }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodeWebp {
+            DecodeWebp { channels: Attr::from(channels), ..self }
+        }
+
+        /// Gives `dtype`, by default `uint8`.
+        #[must_use]
+        pub fn dtype(self, dtype: DType) -> DecodeWebp {
+            DecodeWebp { dtype: Attr::from(dtype), ..self }
+        }
+    }
+
+    impl Default for DecodeWebp {
+        fn default() -> DecodeWebp {
+            DecodeWebp::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_image_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeImage {
+        pub(super) channels: Attr,
+        pub(super) dtype: Attr,
+        pub(super) expand_animations: Attr,
+    }
+
+    impl DecodeImage {
+        /// The defaults.
+        pub fn new() -> DecodeImage {
+            DecodeImage { channels: Attr::from(0i64), dtype: Attr::from(DType::U8), expand_animations: Attr::from(true) }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodeImage {
+            DecodeImage { channels: Attr::from(channels), ..self }
+        }
+
+        /// Gives `dtype`, by default `uint8`.
+        #[must_use]
+        pub fn dtype(self, dtype: DType) -> DecodeImage {
+            DecodeImage { dtype: Attr::from(dtype), ..self }
+        }
+
+        /// Gives `expand_animations`, by default `true`.
+        #[must_use]
+        pub fn expand_animations(self, expand_animations: bool) -> DecodeImage {
+            DecodeImage { expand_animations: Attr::from(expand_animations), ..self }
+        }
+    }
+
+    impl Default for DecodeImage {
+        fn default() -> DecodeImage {
+            DecodeImage::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::extract_jpeg_shape_with`].
+    #[derive(Clone, Debug)]
+    pub struct ExtractJpegShape {
+        pub(super) output_type: Attr,
+    }
+
+    impl ExtractJpegShape {
+        /// The defaults.
+        pub fn new() -> ExtractJpegShape {
+            ExtractJpegShape { output_type: Attr::from(DType::I32) }
+        }
+
+        /// Gives `output_type`, by default `int32`.
+        #[must_use]
+        pub fn output_type(self, output_type: DType) -> ExtractJpegShape {
+            ExtractJpegShape { output_type: Attr::from(output_type) }
+        }
+    }
+
+    impl Default for ExtractJpegShape {
+        fn default() -> ExtractJpegShape {
+            ExtractJpegShape::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::encode_png_with`].
+    #[derive(Clone, Debug)]
+    pub struct EncodePng {
+        pub(super) compression: Attr,
+    }
+
+    impl EncodePng {
+        /// The defaults.
+        pub fn new() -> EncodePng {
+            EncodePng { compression: Attr::from(-1i64) }
+        }
+
+        /// Gives `compression`, by default `-1`.
+        #[must_use]
+        pub fn compression(self, compression: i64) -> EncodePng {
+            EncodePng { compression: Attr::from(compression) }
+        }
+    }
+
+    impl Default for EncodePng {
+        fn default() -> EncodePng {
+            EncodePng::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::encode_jpeg_with`].
+    #[derive(Clone, Debug)]
+    pub struct EncodeJpeg {
+        pub(super) format: Attr,
+        pub(super) quality: Attr,
+        pub(super) progressive: Attr,
+        pub(super) optimize_size: Attr,
+        pub(super) chroma_downsampling: Attr,
+        pub(super) density_unit: Attr,
+        pub(super) x_density: Attr,
+        pub(super) y_density: Attr,
+        pub(super) xmp_metadata: Attr,
+    }
+
+    impl EncodeJpeg {
+        /// The defaults.
+        pub fn new() -> EncodeJpeg {
+            EncodeJpeg { format: Attr::from(""), quality: Attr::from(95i64), progressive: Attr::from(false), optimize_size: Attr::from(false), chroma_downsampling: Attr::from(true), density_unit: Attr::from("in"), x_density: Attr::from(300i64), y_density: Attr::from(300i64), xmp_metadata: Attr::from("") }
+        }
+
+        /// Gives `format`, by default `''`.
+        #[must_use]
+        pub fn format(self, format: &str) -> EncodeJpeg {
+            EncodeJpeg { format: Attr::from(format), ..self }
+        }
+
+        /// Gives `quality`, by default `95`.
+        #[must_use]
+        pub fn quality(self, quality: i64) -> EncodeJpeg {
+            EncodeJpeg { quality: Attr::from(quality), ..self }
+        }
+
+        /// Gives `progressive`, by default `false`.
+        #[must_use]
+        pub fn progressive(self, progressive: bool) -> EncodeJpeg {
+            EncodeJpeg { progressive: Attr::from(progressive), ..self }
+        }
+
+        /// Gives `optimize_size`, by default `false`.
+        #[must_use]
+        pub fn optimize_size(self, optimize_size: bool) -> EncodeJpeg {
+            EncodeJpeg { optimize_size: Attr::from(optimize_size), ..self }
+        }
+
+        /// Gives `chroma_downsampling`, by default `true`.
+        #[must_use]
+        pub fn chroma_downsampling(self, chroma_downsampling: bool) -> EncodeJpeg {
+            EncodeJpeg { chroma_downsampling: Attr::from(chroma_downsampling), ..self }
+        }
+
+        /// Gives `density_unit`, by default `'in'`.
+        #[must_use]
+        pub fn density_unit(self, density_unit: &str) -> EncodeJpeg {
+            EncodeJpeg { density_unit: Attr::from(density_unit), ..self }
+        }
+
+        /// Gives `x_density`, by default `300`.
+        #[must_use]
+        pub fn x_density(self, x_density: i64) -> EncodeJpeg {
+            EncodeJpeg { x_density: Attr::from(x_density), ..self }
+        }
+
+        /// Gives `y_density`, by default `300`.
+        #[must_use]
+        pub fn y_density(self, y_density: i64) -> EncodeJpeg {
+            EncodeJpeg { y_density: Attr::from(y_density), ..self }
+        }
+
+        /// Gives `xmp_metadata`, by default `''`.
+        #[must_use]
+        pub fn xmp_metadata(self, xmp_metadata: &str) -> EncodeJpeg {
+            EncodeJpeg { xmp_metadata: Attr::from(xmp_metadata), ..self }
+        }
+    }
+
+    impl Default for EncodeJpeg {
+        fn default() -> EncodeJpeg {
+            EncodeJpeg::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::stateless_sample_distorted_bounding_box_with`].
+    #[derive(Clone, Debug)]
+    pub struct StatelessSampleDistortedBoundingBox {
+        pub(super) max_attempts: Attr,
+        pub(super) use_image_if_no_bounding_boxes: Attr,
+    }
+
+    impl StatelessSampleDistortedBoundingBox {
+        /// The defaults.
+        pub fn new() -> StatelessSampleDistortedBoundingBox {
+            StatelessSampleDistortedBoundingBox { max_attempts: Attr::from(100i64), use_image_if_no_bounding_boxes: Attr::from(false) }
+        }
+
+        /// Gives `max_attempts`, by default `100`.
+        #[must_use]
+        pub fn max_attempts(self, max_attempts: i64) -> StatelessSampleDistortedBoundingBox {
+            StatelessSampleDistortedBoundingBox { max_attempts: Attr::from(max_attempts), ..self }
+        }
+
+        /// Gives `use_image_if_no_bounding_boxes`, by default `false`.
+        #[must_use]
+        pub fn use_image_if_no_bounding_boxes(self, use_image_if_no_bounding_boxes: bool) -> StatelessSampleDistortedBoundingBox {
+            StatelessSampleDistortedBoundingBox { use_image_if_no_bounding_boxes: Attr::from(use_image_if_no_bounding_boxes), ..self }
+        }
+    }
+
+    impl Default for StatelessSampleDistortedBoundingBox {
+        fn default() -> StatelessSampleDistortedBoundingBox {
+            StatelessSampleDistortedBoundingBox::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_wav_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeWav {
+        pub(super) desired_channels: Attr,
+        pub(super) desired_samples: Attr,
+    }
+
+    impl DecodeWav {
+        /// The defaults.
+        pub fn new() -> DecodeWav {
+            DecodeWav { desired_channels: Attr::from(-1i64), desired_samples: Attr::from(-1i64) }
+        }
+
+        /// Gives `desired_channels`, by default `-1`.
+        #[must_use]
+        pub fn desired_channels(self, desired_channels: i64) -> DecodeWav {
+            DecodeWav { desired_channels: Attr::from(desired_channels), ..self }
+        }
+
+        /// Gives `desired_samples`, by default `-1`.
+        #[must_use]
+        pub fn desired_samples(self, desired_samples: i64) -> DecodeWav {
+            DecodeWav { desired_samples: Attr::from(desired_samples), ..self }
+        }
+    }
+
+    impl Default for DecodeWav {
+        fn default() -> DecodeWav {
+            DecodeWav::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_csv_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeCsv {
+        pub(super) field_delim: Attr,
+        pub(super) use_quote_delim: Attr,
+        pub(super) na_value: Attr,
+        pub(super) select_cols: Attr,
+    }
+
+    impl DecodeCsv {
+        /// The defaults.
+        pub fn new() -> DecodeCsv {
+            DecodeCsv { field_delim: Attr::from(","), use_quote_delim: Attr::from(true), na_value: Attr::from(""), select_cols: Attr::None }
+        }
+
+        /// Gives `field_delim`, by default `','`.
+        #[must_use]
+        pub fn field_delim(self, field_delim: &str) -> DecodeCsv {
+            DecodeCsv { field_delim: Attr::from(field_delim), ..self }
+        }
+
+        /// Gives `use_quote_delim`, by default `true`.
+        #[must_use]
+        pub fn use_quote_delim(self, use_quote_delim: bool) -> DecodeCsv {
+            DecodeCsv { use_quote_delim: Attr::from(use_quote_delim), ..self }
+        }
+
+        /// Gives `na_value`, by default `''`.
+        #[must_use]
+        pub fn na_value(self, na_value: &str) -> DecodeCsv {
+            DecodeCsv { na_value: Attr::from(na_value), ..self }
+        }
+
+        /// Gives `select_cols`.
+        #[must_use]
+        pub fn select_cols(self, select_cols: &[i64]) -> DecodeCsv {
+            DecodeCsv { select_cols: Attr::from(select_cols), ..self }
+        }
+    }
+
+    impl Default for DecodeCsv {
+        fn default() -> DecodeCsv {
+            DecodeCsv::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::example_features_with`].
+    #[derive(Clone, Debug)]
+    pub struct ExampleFeatures {
+        pub(super) part: Attr,
+    }
+
+    impl ExampleFeatures {
+        /// The defaults.
+        pub fn new() -> ExampleFeatures {
+            ExampleFeatures { part: Attr::from("example") }
+        }
+
+        /// Gives `part`, by default `'example'`.
+        #[must_use]
+        pub fn part(self, part: &str) -> ExampleFeatures {
+            ExampleFeatures { part: Attr::from(part) }
+        }
+    }
+
+    impl Default for ExampleFeatures {
+        fn default() -> ExampleFeatures {
+            ExampleFeatures::new()
         }
     }
 

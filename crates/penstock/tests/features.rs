@@ -25,6 +25,8 @@ fn operators_of_absent_features_are_errors_that_name_the_feature() {
     }
     let text = "func @f(%x: f32[2,2]) -> c64[2,2] {\n %y = rfft %x\n return %y\n}";
     needs("fourier", cfg!(feature = "fourier"), text, &square);
+    let text = "func @f(%x: u8[2,2,1]) -> str[] {\n %y = encode_png %x\n return %y\n}";
+    needs("images", cfg!(feature = "images"), text, &ndarray::Array3::<u8>::zeros((2, 2, 1)));
     let text = "func @f(%x: str[]) -> str[] {\n %y = regex_replace %x {pattern=\"a\", rewrite=\"b\"}\n return %y\n}";
     needs("text", cfg!(feature = "text"), text, &"cat");
 }

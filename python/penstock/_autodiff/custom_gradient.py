@@ -44,8 +44,9 @@ def custom_gradient(f: Callable[..., Any] | None = None) -> Any:
             `variables`.
         ValueError: when differentiated, where `grad` returns another number of gradients.
 
-    In a traced function `grad` is traced with it, differentiated or not. What it raises comes where the
-    gradient is computed.
+    In a traced function `grad` is called where a tape in it asks for the gradient, and once at the end of the
+    function, or of the branch or loop, whose results depend on the outputs. What it raises comes where the
+    gradient is computed. It may read tensors that are made before the call.
 
     >>> import penstock as tf
     >>> @tf.custom_gradient
@@ -131,15 +132,17 @@ class _CustomGradient(Generic[_P, _R]):
 
 def when_asked_for(
     backward: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Any]
-) -> Callable[[Sequence[Any]], list[Any]]:
-    """What traces the gradients of `sources`, of which nobody knows yet whether they will be asked for.
+) -> Callable[..., list[Any]]:
+    """What traces the gradients of `sources`, of which nobody knows yet whether they will be computed.
 
-    Where that fails, the gradients are operations that fail in the same way when they are computed.
+    Where that fails, or is told that it would, the gradients are operations that fail in the same way when
+    they are computed.
     """
 
-    def traced(grads: Sequence[Any]) -> list[Any]:
+    def traced(grads: Sequence[Any], failure: Exception | None = None) -> list[Any]:
         try:
-            return backward(grads)
+            if failure is None:
+                return backward(grads)
         except Exception as error:
             failure = error
 

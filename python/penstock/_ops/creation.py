@@ -27,6 +27,7 @@ def _one(dtype: _core.DType) -> _core.Tensor:
     return _core._to_tensor(True if dtype == _core.bool else 1, dtype)
 
 
+@dispatched
 def fill(dims: SizesLike, value: TensorLike, name: str | None = None, layout: object = None) -> _core.Tensor:
     """Make a tensor that holds one value everywhere.
 
@@ -49,6 +50,7 @@ def fill(dims: SizesLike, value: TensorLike, name: str | None = None, layout: ob
     return raw_ops.fill(extents(dims, "dims"), value, name=name)
 
 
+@dispatched
 def zeros(
     shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object = None
 ) -> _core.Tensor:
@@ -73,6 +75,7 @@ def zeros(
     return raw_ops.fill(extents(shape), _zero(_core.DType(dtype)), name=name)
 
 
+@dispatched
 def ones(
     shape: SizesLike, dtype: DTypeLike = _core.float32, name: str | None = None, layout: object = None
 ) -> _core.Tensor:

@@ -10,7 +10,7 @@ from penstock._ops.sparse_places import int64
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
 
-__all__ = ["Crossed", "crossed", "feature"]
+__all__ = ["Crossed", "Feature", "crossed", "feature"]
 
 # What a hash of several values starts with, unless a key is given.
 HASH_KEY = 0xDECAFCAFFE

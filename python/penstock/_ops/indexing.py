@@ -130,6 +130,7 @@ def gather(
     )
 
 
+@dispatched
 def gather_nd(
     params: TensorLike,
     indices: TensorLike,
@@ -498,6 +499,7 @@ def where(
     return (raw_ops.string_select if x.dtype == _core.string else raw_ops.select)(condition, x, y, name=name)
 
 
+@dispatched
 def dynamic_partition(
     data: TensorLike, partitions: TensorLike, num_partitions: IntLike, name: str | None = None
 ) -> list[_core.Tensor]:

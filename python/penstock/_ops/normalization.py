@@ -79,6 +79,7 @@ def softmax(logits: TensorLike, axis: IntLike | None = None, name: str | None = 
     return raw_ops.softmax(logits, axis=-1 if axis is None else integer(axis, "axis"), name=name)
 
 
+@dispatched
 def log_softmax(logits: TensorLike, axis: IntLike | None = None, name: str | None = None) -> _core.Tensor:
     """Compute `x - log(sum(exp(x)))` along a dimension, without overflow.
 

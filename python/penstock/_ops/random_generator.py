@@ -15,11 +15,16 @@ from penstock._values.variable import Variable
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
 
-__all__ = ["Algorithm", "Generator", "get_global_generator", "set_global_generator"]
+__all__ = ["Algorithm", "Generator", "get_global_generator", "set_global_generator", "state_of_seed"]
 
 
 class Algorithm(enum.IntEnum):
-    """Algorithms of generators. There is one, Philox4x32-10."""
+    """Algorithms of generators. There is one, Philox4x32-10.
+
+    >>> import penstock as tf
+    >>> tf.random.Algorithm.PHILOX.value
+    1
+    """
 
     PHILOX = 1
     THREEFRY = 2
@@ -41,7 +46,7 @@ def _signed(word: int) -> int:
     return word - 2**64 if word >= 2**63 else word
 
 
-def _state_of_seed(seed: Any) -> Any:
+def state_of_seed(seed: Any) -> Any:
     """The state that TensorFlow makes of a seed: its words, the lowest first; a short list fills the end."""
     if isinstance(seed, int):
         return [_signed(seed >> 64 * i) for i in range(_WORDS)]
@@ -128,7 +133,7 @@ class Generator:
         >>> tf.random.Generator.from_seed(1234).normal([2]).shape
         TensorShape([2])
         """
-        return cls(state=_state_of_seed(seed), alg=alg)
+        return cls(state=state_of_seed(seed), alg=alg)
 
     @classmethod
     def from_non_deterministic_state(cls, alg: str | int | None = None) -> Generator:
@@ -147,7 +152,7 @@ class Generator:
         >>> tf.random.Generator.from_non_deterministic_state().normal([2]).shape
         TensorShape([2])
         """
-        return cls(state=_state_of_seed(secrets.randbits(64 * _WORDS)), alg=alg)
+        return cls(state=state_of_seed(secrets.randbits(64 * _WORDS)), alg=alg)
 
     @classmethod
     def from_key_counter(
@@ -206,7 +211,7 @@ class Generator:
         >>> g.state.numpy().tolist()
         [7, 0, 0]
         """
-        self.reset(_state_of_seed(seed))
+        self.reset(state_of_seed(seed))
 
     def reset_from_key_counter(self, key: IntLike, counter: SizesLike) -> None:
         """Put the generator into the state of a key and a counter.

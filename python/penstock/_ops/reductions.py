@@ -308,6 +308,7 @@ def reduce_euclidean_norm(
     return raw_ops.sqrt(total, name=name)
 
 
+@dispatched
 def count_nonzero(
     input: TensorLike,
     axis: AxisLike = None,
@@ -368,6 +369,7 @@ def _ordered(value: Any) -> _core.Tensor:
     return raw_ops.cast(x, dtype=_core.uint8) if x.dtype == _core.bool else x
 
 
+@dispatched
 def argmax(
     input: TensorLike,
     axis: IntLike | None = None,
@@ -401,6 +403,7 @@ def argmax(
     )
 
 
+@dispatched
 def argmin(
     input: TensorLike,
     axis: IntLike | None = None,
@@ -433,6 +436,7 @@ def argmin(
     )
 
 
+@dispatched
 def cumsum(
     x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -460,6 +464,7 @@ def cumsum(
     return raw_ops.cumsum(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse, name=name)
 
 
+@dispatched
 def cumprod(
     x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:

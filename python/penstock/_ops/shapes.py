@@ -108,6 +108,7 @@ def rank(input: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.rank(input, name=name)
 
 
+@dispatched
 def reshape(tensor: TensorLike, shape: SizesLike, name: str | None = None) -> _core.Tensor:
     """Give elements another shape, in row-major order.
 
@@ -195,6 +196,7 @@ def ensure_shape(x: TensorLike, shape: ShapeLike, name: str | None = None) -> _c
     return raw_ops.ensure_shape(x, shape=TensorShape(shape), name=name)
 
 
+@dispatched
 def broadcast_to(input: TensorLike, shape: SizesLike, name: str | None = None) -> _core.Tensor:
     """Repeat a tensor along dimensions of size 1 and along new leading ones, until it has a shape.
 
@@ -248,6 +250,7 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShap
     return TensorShape(dims)
 
 
+@dispatched
 def broadcast_dynamic_shape(shape_x: SizesLike, shape_y: SizesLike) -> _core.Tensor:
     """Compute the shape of a broadcast of two shapes that are integer vectors.
 
@@ -455,6 +458,7 @@ def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") 
     return raw_ops.stack(parts, axis=integer(axis, "axis"), name=name)
 
 
+@dispatched
 def unstack(
     value: TensorLike, num: int | None = None, axis: IntLike = 0, name: str = "unstack"
 ) -> list[_core.Tensor]:
@@ -479,6 +483,7 @@ def unstack(
     return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis"), name=name))
 
 
+@dispatched
 def split(
     value: TensorLike,
     num_or_size_splits: SizesLike,

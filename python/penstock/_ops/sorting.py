@@ -9,6 +9,7 @@ from penstock._ops.casts import cast
 from penstock._ops.elementwise import is_finite
 from penstock._ops.reductions import reduce_all, reduce_sum
 from penstock._runtime.arguments import axis_of, integer, known_rank
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
@@ -43,6 +44,7 @@ def _descending(direction: str) -> bool:
     return direction == "DESCENDING"
 
 
+@dispatched
 def sort(
     values: TensorLike, axis: IntLike = -1, direction: str = "ASCENDING", name: str | None = None
 ) -> _core.Tensor:
@@ -70,6 +72,7 @@ def sort(
     return raw_ops.sort(values, axis=integer(axis, "axis"), descending=_descending(direction), name=name)
 
 
+@dispatched
 def argsort(
     values: TensorLike,
     axis: IntLike = -1,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import islice
 from typing import Any
 
 from penstock import _core
@@ -45,18 +46,31 @@ def axes(axis: Any) -> list[int] | None:
         raise TypeError(f"argument 'axis' must hold integers, got {axis!r}") from None
 
 
+# How many items are taken of what does not hold them, such as a range: each becomes a tensor or a number.
+_MOST_ITEMS = 1 << 24
+
+
 def items(values: Any, argument: str) -> list[Any]:
-    """What an iterable holds. Of what can only be indexed nobody says where it ends."""
+    """What an iterable holds. Of what can only be indexed nobody says where it ends.
+
+    Raises:
+        TypeError: where it cannot be iterated.
+        ResourceExhaustedError: where it holds more than there is memory for, or has no end.
+    """
     if not hasattr(type(values), "__iter__") and not hasattr(type(values), "__len__"):
         raise TypeError(
             f"argument '{argument}' must be a sequence, got a value of type {type(values).__name__}"
         )
     try:
-        return list(values)
+        if isinstance(values, list | tuple):
+            return list(values)
+        endless = isinstance(values, range) and bool(values[_MOST_ITEMS:])
+        found = [] if endless else list(islice(values, _MOST_ITEMS + 1))
     except MemoryError:
-        raise ResourceExhaustedError(
-            f"argument '{argument}' has more items than there is memory for"
-        ) from None
+        endless = True
+    if endless or len(found) > _MOST_ITEMS:
+        raise ResourceExhaustedError(f"argument '{argument}' has more items than there is memory for")
+    return found
 
 
 def integer(value: Any, argument: str) -> int:

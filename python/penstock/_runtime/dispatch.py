@@ -122,9 +122,9 @@ def _load() -> None:
     if not _loaded:
         _loaded = True
         # What is registered there builds on this.
-        from penstock._dispatch import elementwise, ragged, sparse
+        from penstock._dispatch import elementwise, ragged, ragged_shapes, sparse
 
-        del elementwise, ragged, sparse
+        del elementwise, ragged, ragged_shapes, sparse
 
 
 @functools.cache

@@ -216,16 +216,35 @@ def current_name_scope() -> str:
     return "/".join(scopes) + "/" if scopes else ""
 
 
+def get_current_name_scope() -> str:
+    """Tell the open name scopes.
+
+    Returns:
+        Their names with slashes between them.
+
+    >>> import penstock as tf
+    >>> with tf.name_scope("a"), tf.name_scope("b"):
+    ...     tf.get_current_name_scope()
+    'a/b'
+    """
+    return current_name_scope().removesuffix("/")
+
+
 def visible_devices() -> Sequence[tuple[str, str]]:
     """The devices that may be used: `(kind, name)`."""
     return [d for d in _core._devices() if d[1] not in Placement.hidden]
 
 
 class device:
-    """Asks for a device for the operations within.
+    """Runs the operations within on a device, and puts there what they make.
+
+    Outside of it an operation runs on the device of its operands. A device runs elementwise operations and
+    groups of them; the others run on the host, and their results go to the device. Tensors of 16 bytes or
+    less stay on the host. A function runs as a whole where its call asks for it, or where an argument or a
+    variable of it is.
 
     Args:
-        device_name: such as `"/CPU:0"`, `"/device:GPU:0"` or `"GPU:1"`; None for no wish.
+        device_name: such as `"/CPU:0"`, `"/device:GPU:0"` or `"GPU:1"`; None for the device of the operands.
 
     Raises:
         ValueError: for something that names no device.
@@ -234,26 +253,41 @@ class device:
 
     >>> import penstock as tf
     >>> with tf.device('/CPU:0'):
-    ...     pass
+    ...     x = tf.constant([1.0, 2.0])
+    >>> x.device
+    '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
     def __init__(self, device_name: str | None) -> None:
         self._wanted = None if device_name is None else _parse_device(device_name)
         self._name = device_name
+        self._before: list[tuple[str, int] | None] = []
 
     def __enter__(self) -> None:
-        if self._wanted is None or Placement.soft:
-            return
-        kind, number = self._wanted
-        present = sum(Placement.copies.get(name, 1) for k, name in visible_devices() if k == kind)
-        if number >= present:
-            known = ", ".join(name for _, name in visible_devices())
-            raise InvalidArgumentError(
-                f"device: argument 'device_name' asks for {self._name!r}; the devices are {known}"
-            )
+        self._before.append(_core._set_device(self._found()))
 
     def __exit__(self, *exc: object) -> None:
-        pass
+        _core._set_device(self._before.pop())
+
+    def _found(self) -> tuple[str, int] | None:
+        """The device of the machine that is asked for; None where any will do."""
+        if self._wanted is None:
+            return None
+        kind, number = self._wanted
+        present = [
+            int(name.rpartition(":")[2])
+            for k, name in visible_devices()
+            if k == kind
+            for _ in range(Placement.copies.get(name, 1))
+        ]
+        if number < len(present):
+            return kind, present[number]
+        if Placement.soft:
+            return None
+        known = ", ".join(name for _, name in visible_devices())
+        raise InvalidArgumentError(
+            f"device: argument 'device_name' asks for {self._name!r}; the devices are {known}"
+        )
 
 
 def _parse_device(name: Any) -> tuple[str, int] | None:

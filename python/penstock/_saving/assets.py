@@ -67,6 +67,10 @@ class SaveOptions:
         experimental_skip_saver: accepted and ignored.
         experimental_sharding_callback: accepted and ignored.
         extra_tags: accepted and ignored.
+        format: `"penstock"`, a program of this engine; or `"tensorflow"`, a SavedModel that TensorFlow loads.
+
+    Raises:
+        ValueError: for another format.
 
     >>> import penstock as tf
     >>> tf.saved_model.SaveOptions().save_debug_info
@@ -84,6 +88,11 @@ class SaveOptions:
     experimental_skip_saver: bool = False
     experimental_sharding_callback: Any = None
     extra_tags: Any = None
+    format: str = field(default="penstock", kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.format not in ("penstock", "tensorflow"):
+            raise ValueError(f"argument 'format' must be 'penstock' or 'tensorflow', got {self.format!r}")
 
 
 @dataclass

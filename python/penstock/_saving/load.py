@@ -14,7 +14,7 @@ from penstock import _core
 from penstock._function.describe import signature_line
 from penstock._function.function import Function
 from penstock._saving.assets import Asset, LoadOptions
-from penstock._saving.save import ASSETS, FILE, OBJECTS
+from penstock._saving.save import ASSETS, FILE, OBJECTS, TENSORFLOW_FILE
 from penstock._saving.structures import Decoder, named_tuple
 from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec, VariableSpec
@@ -23,9 +23,6 @@ from penstock._values.module import Module
 from penstock.lookup import _tables
 
 __all__ = ["TENSORFLOW_FILE", "contains_saved_model", "load"]
-
-# The file of a directory that TensorFlow has written.
-TENSORFLOW_FILE = "saved_model.pb"
 
 
 class _Loaded(Module):

@@ -20,10 +20,12 @@ from penstock._types.specs import TensorSpec
 from penstock._values.module import Module
 from penstock.lookup._tables import Table
 
-__all__ = ["ASSETS", "DEFAULT_SIGNATURE", "FILE", "OBJECTS", "save"]
+__all__ = ["ASSETS", "DEFAULT_SIGNATURE", "FILE", "OBJECTS", "TENSORFLOW_FILE", "save"]
 
 # The file of a directory, the directory of files beside it, and the text of the file that describes objects.
 FILE, ASSETS, OBJECTS = "saved_model.penstock", "assets", "objects"
+# The file of a directory that TensorFlow reads.
+TENSORFLOW_FILE = "saved_model.pb"
 DEFAULT_SIGNATURE = "serving_default"
 
 
@@ -51,6 +53,7 @@ def save(
         ValueError: for an object that owns nothing, or a function that can be no signature.
         TypeError: for a function with a trace for a Python object that no file can hold.
         FailedPreconditionError: for a function that calls Python code while it runs, which names the place.
+        UnimplementedError: in TensorFlow's format, for operators that TensorFlow does not have; it names all.
 
     >>> import os, tempfile
     >>> import penstock as tf
@@ -85,6 +88,10 @@ def save(
         copy = directory / name
         if not (copy.exists() and copy.samefile(source)):
             shutil.copyfile(source, copy)
+    if options.format == "tensorflow":
+        program._save_tensorflow(directory)
+        (directory / FILE).unlink(missing_ok=True)
+        return
     locations = (
         "full" if options.save_debug_info else "none" if options.experimental_debug_stripper else "names"
     )

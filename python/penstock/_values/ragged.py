@@ -1044,9 +1044,10 @@ class RaggedTensor(Composite):
         return self if spec is None else spec.from_tensors(iter(self._parts()))
 
     def __repr__(self) -> str:
-        if any(part._is_symbolic for part in self._parts()):
-            return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
-        return f"<tf.RaggedTensor {self.to_list()}>"
+        # Parts may be specifications, too: in the structured outputs of a trace.
+        if all(isinstance(part, _core.Tensor) and not part._is_symbolic for part in self._parts()):
+            return f"<tf.RaggedTensor {self.to_list()}>"
+        return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
 
 class _RowSteps:

@@ -180,7 +180,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             raise TypeError(f"argument 'name' must be a string, got {name!r}")
         label = (name or "Variable").removesuffix(":0")
         label = f"{current_name_scope()}{label}" if graph is None else graph.unique_name(label)
-        held = value if graph is None else None
+        held = _core._placed(value) if graph is None else None
         self: Variable = super().__new__(
             cls, held, value.dtype, shape, label, trainable is None or bool(trainable)
         )
@@ -241,7 +241,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     @property
     def device(self) -> str:
         """The device that holds the value."""
-        return "/job:localhost/replica:0/task:0/device:CPU:0"
+        return self._device
 
     @property
     def initial_value(self) -> _core.Tensor:

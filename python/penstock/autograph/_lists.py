@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, nest, raw_ops
+from penstock._runtime.arguments import items
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite
 from penstock._values.tensor_array import _dims
@@ -162,4 +163,4 @@ def stack(target: Any) -> Any:
     """The elements of a list as one tensor."""
     if isinstance(target, TensorList):
         return target.stack()
-    return raw_ops.stack([_core._to_tensor(v) for v in target])
+    return raw_ops.stack(items(target, "list_or_tensor"))

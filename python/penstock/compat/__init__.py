@@ -6,8 +6,30 @@ import os
 from typing import Any
 
 from penstock.compat import v1 as v1
+from penstock.compat.v1._dimension import (
+    dimension_at_index as dimension_at_index,
+    dimension_value as dimension_value,
+)
 
-__all__ = ["as_bytes", "as_str", "as_str_any", "as_text", "path_to_str", "v1"]
+__all__ = [
+    "as_bytes",
+    "as_str",
+    "as_str_any",
+    "as_text",
+    "dimension_at_index",
+    "dimension_value",
+    "path_to_str",
+    "v1",
+    "v2",
+]
+
+
+def __getattr__(name: str) -> object:
+    if name == "v2":
+        import penstock  # what `compat.v2` names is the package itself
+
+        return penstock
+    raise AttributeError(f"module 'penstock.compat' has no attribute {name!r}")
 
 
 def as_bytes(bytes_or_text: str | bytes | bytearray, encoding: str = "utf-8") -> bytes:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
+from penstock._runtime.device_spec import DeviceSpec
 from penstock._runtime.public_names import publish as _publish
+from penstock._types.argument_names import expect
 from penstock.config import (
     LogicalDeviceConfiguration as VirtualDeviceConfiguration,
     PhysicalDevice as PhysicalDevice,
@@ -23,11 +26,14 @@ __all__ = [
     "get_device_details",
     "get_device_policy",
     "get_memory_growth",
+    "get_memory_info",
+    "get_memory_usage",
     "get_synchronous_execution",
     "get_virtual_device_configuration",
     "get_visible_devices",
     "list_logical_devices",
     "list_physical_devices",
+    "reset_memory_stats",
     "set_device_policy",
     "set_memory_growth",
     "set_synchronous_execution",
@@ -160,6 +166,85 @@ def set_memory_growth(device: PhysicalDevice, enable: bool) -> None:
     >>> tf.config.experimental.set_memory_growth(tf.config.list_physical_devices("CPU")[0], True)
     """
     _growth[_known(device)] = bool(enable)
+
+
+def get_memory_info(device: str) -> dict[str, int]:
+    """Tell how much memory is in use. That of the CPU is the memory of the process, by what Linux says.
+
+    Args:
+        device: the name of a device, as `"CPU:0"`.
+
+    Returns:
+        `"current"`, the bytes in use now, and `"peak"`, the most since the start of the process, or since
+        `reset_memory_stats`.
+
+    Raises:
+        ValueError: for another device than the CPU, or where the system does not say.
+
+    >>> import penstock as tf
+    >>> info = tf.config.experimental.get_memory_info("CPU:0")
+    >>> 0 < info["current"] <= info["peak"]
+    True
+    """
+    _check_processor(device)
+    found = {}
+    try:
+        text = Path("/proc/self/status").read_text(encoding="ascii", errors="replace")
+        for line in text.splitlines():
+            name, _, value = line.partition(":")
+            if name in ("VmRSS", "VmHWM"):
+                found[name] = int(value.split()[0]) * 1024
+        return {"current": found["VmRSS"], "peak": max(found["VmHWM"], found["VmRSS"])}
+    except (OSError, KeyError) as error:
+        raise ValueError(f"the system does not say how much memory the process has: {error}") from None
+
+
+def get_memory_usage(device: str) -> int:
+    """Tell how many bytes of memory are in use: `get_memory_info(device)["current"]`.
+
+    Args:
+        device: the name of a device, as `"CPU:0"`.
+
+    Returns:
+        The number.
+
+    Raises:
+        ValueError: for another device than the CPU, or where the system does not say.
+
+    >>> import penstock as tf
+    >>> tf.config.experimental.get_memory_usage("CPU:0") > 0
+    True
+    """
+    return get_memory_info(device)["current"]
+
+
+def reset_memory_stats(device: str) -> None:
+    """Have the peak of `get_memory_info` count from now on.
+
+    Args:
+        device: the name of a device, as `"CPU:0"`.
+
+    Raises:
+        ValueError: for another device than the CPU, or where the system does not allow it.
+
+    >>> import penstock as tf
+    >>> tf.config.experimental.reset_memory_stats("CPU:0")
+    """
+    _check_processor(device)
+    try:
+        Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
+    except OSError as error:
+        raise ValueError(f"the system does not reset the peak of the memory of a process: {error}") from None
+
+
+def _check_processor(device: Any) -> None:
+    expect(device, str, "device", "the name of a device")
+    try:
+        kind = DeviceSpec.from_string(device if device.startswith("/") else f"/device:{device}").device_type
+    except ValueError:
+        kind = None
+    if kind != "CPU":
+        raise ValueError(f"argument 'device' must be the CPU, whose memory alone is known, got {device!r}")
 
 
 def get_synchronous_execution() -> bool:

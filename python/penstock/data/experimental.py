@@ -14,7 +14,12 @@ from penstock._types.specs import TensorSpec
 from penstock._values.optional import Optional as Optional
 from penstock.data import Dataset
 from penstock.data._arguments import integer
+from penstock.data._csv import CsvDataset as CsvDataset, make_csv_dataset as make_csv_dataset
 from penstock.data._elementwise import AT, COUNTED
+from penstock.data._examples import (
+    make_batched_features_dataset as make_batched_features_dataset,
+    parse_example_dataset as parse_example_dataset,
+)
 from penstock.data._more_experimental import (
     AutotuneAlgorithm as AutotuneAlgorithm,
     DatasetInitializer as DatasetInitializer,
@@ -44,6 +49,7 @@ from penstock.data._options import (
     ThreadingOptions as ThreadingOptions,
 )
 from penstock.data._specs import DatasetSpec
+from penstock.data._sql import SqlDataset as SqlDataset
 
 if TYPE_CHECKING:
     from penstock._types.aliases import BoolLike, IntLike, Nested, PathLike, ShapeLike, TensorLike
@@ -56,6 +62,7 @@ __all__ = [
     "AutotuneAlgorithm",
     "AutotuneOptions",
     "Counter",
+    "CsvDataset",
     "DatasetInitializer",
     "DatasetStructure",
     "DistributeOptions",
@@ -64,6 +71,7 @@ __all__ = [
     "Optional",
     "RandomDataset",
     "Reducer",
+    "SqlDataset",
     "TFRecordWriter",
     "ThreadingOptions",
     "assert_cardinality",
@@ -85,9 +93,12 @@ __all__ = [
     "ignore_errors",
     "index_table_from_dataset",
     "load",
+    "make_batched_features_dataset",
+    "make_csv_dataset",
     "map_and_batch",
     "pad_to_cardinality",
     "parallel_interleave",
+    "parse_example_dataset",
     "prefetch_to_device",
     "rejection_resample",
     "sample_from_datasets",

@@ -13,6 +13,7 @@ from penstock._runtime.public_names import publish as _publish
 from penstock.experimental import dlpack as dlpack
 
 __all__ = [
+    "DynamicRaggedShape",
     "ExtensionType",
     "Optional",
     "RowPartition",
@@ -27,12 +28,17 @@ __all__ = [
 
 if TYPE_CHECKING:
     from penstock import onnx as onnx
+    from penstock._values.dynamic_ragged_shape import DynamicRaggedShape as DynamicRaggedShape
     from penstock._values.extension_type import ExtensionType as ExtensionType
     from penstock._values.optional import Optional as Optional
     from penstock._values.row_partition import RowPartition as RowPartition
 else:
 
     def __getattr__(name: str) -> object:
+        if name == "DynamicRaggedShape":
+            from penstock._values.dynamic_ragged_shape import DynamicRaggedShape  # start-up does without it
+
+            return DynamicRaggedShape
         if name == "ExtensionType":
             from penstock._values.extension_type import ExtensionType  # start-up does without it
 

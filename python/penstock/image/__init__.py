@@ -1,6 +1,26 @@
 """Images: sizes, parts, colours, random changes, and how alike they are."""
 
+from penstock._ops.image_codecs import (
+    decode_and_crop_jpeg as decode_and_crop_jpeg,
+    decode_bmp as decode_bmp,
+    decode_gif as decode_gif,
+    decode_image as decode_image,
+    decode_jpeg as decode_jpeg,
+    decode_png as decode_png,
+    decode_webp as decode_webp,
+    encode_jpeg as encode_jpeg,
+    encode_png as encode_png,
+    extract_jpeg_shape as extract_jpeg_shape,
+    is_jpeg as is_jpeg,
+)
 from penstock._runtime.public_names import publish as _publish
+from penstock.image._boxes import (
+    crop_and_resize as crop_and_resize,
+    draw_bounding_boxes as draw_bounding_boxes,
+    extract_glimpse as extract_glimpse,
+    sample_distorted_bounding_box as sample_distorted_bounding_box,
+    stateless_sample_distorted_bounding_box as stateless_sample_distorted_bounding_box,
+)
 from penstock.image._color import (
     adjust_brightness as adjust_brightness,
     adjust_contrast as adjust_contrast,
@@ -31,6 +51,11 @@ from penstock.image._geometry import (
 from penstock.image._images import (
     convert_image_dtype as convert_image_dtype,
 )
+from penstock.image._jpeg import (
+    adjust_jpeg_quality as adjust_jpeg_quality,
+    random_jpeg_quality as random_jpeg_quality,
+    stateless_random_jpeg_quality as stateless_random_jpeg_quality,
+)
 from penstock.image._quality import (
     image_gradients as image_gradients,
     psnr as psnr,
@@ -60,6 +85,14 @@ from penstock.image._resize import (
     resize as resize,
     resize_with_pad as resize_with_pad,
 )
+from penstock.image._suppression import (
+    combined_non_max_suppression as combined_non_max_suppression,
+    generate_bounding_box_proposals as generate_bounding_box_proposals,
+    non_max_suppression as non_max_suppression,
+    non_max_suppression_overlaps as non_max_suppression_overlaps,
+    non_max_suppression_padded as non_max_suppression_padded,
+    non_max_suppression_with_scores as non_max_suppression_with_scores,
+)
 
 __all__ = [
     "ResizeMethod",
@@ -67,16 +100,37 @@ __all__ = [
     "adjust_contrast",
     "adjust_gamma",
     "adjust_hue",
+    "adjust_jpeg_quality",
     "adjust_saturation",
     "central_crop",
+    "combined_non_max_suppression",
     "convert_image_dtype",
+    "crop_and_resize",
     "crop_to_bounding_box",
+    "decode_and_crop_jpeg",
+    "decode_bmp",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_png",
+    "decode_webp",
+    "draw_bounding_boxes",
+    "encode_jpeg",
+    "encode_png",
+    "extract_glimpse",
+    "extract_jpeg_shape",
     "extract_patches",
     "flip_left_right",
     "flip_up_down",
+    "generate_bounding_box_proposals",
     "grayscale_to_rgb",
     "hsv_to_rgb",
     "image_gradients",
+    "is_jpeg",
+    "non_max_suppression",
+    "non_max_suppression_overlaps",
+    "non_max_suppression_padded",
+    "non_max_suppression_with_scores",
     "pad_to_bounding_box",
     "per_image_standardization",
     "psnr",
@@ -86,6 +140,7 @@ __all__ = [
     "random_flip_left_right",
     "random_flip_up_down",
     "random_hue",
+    "random_jpeg_quality",
     "random_saturation",
     "resize",
     "resize_with_crop_or_pad",
@@ -95,6 +150,7 @@ __all__ = [
     "rgb_to_yiq",
     "rgb_to_yuv",
     "rot90",
+    "sample_distorted_bounding_box",
     "sobel_edges",
     "ssim",
     "ssim_multiscale",
@@ -104,7 +160,9 @@ __all__ = [
     "stateless_random_flip_left_right",
     "stateless_random_flip_up_down",
     "stateless_random_hue",
+    "stateless_random_jpeg_quality",
     "stateless_random_saturation",
+    "stateless_sample_distorted_bounding_box",
     "total_variation",
     "transpose",
     "yiq_to_rgb",

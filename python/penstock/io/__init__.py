@@ -1,5 +1,18 @@
 """Files, and the forms that data has in them."""
 
+from penstock._ops.image_codecs import (
+    decode_and_crop_jpeg as decode_and_crop_jpeg,
+    decode_bmp as decode_bmp,
+    decode_gif as decode_gif,
+    decode_image as decode_image,
+    decode_jpeg as decode_jpeg,
+    decode_png as decode_png,
+    decode_webp as decode_webp,
+    encode_jpeg as encode_jpeg,
+    encode_png as encode_png,
+    extract_jpeg_shape as extract_jpeg_shape,
+    is_jpeg as is_jpeg,
+)
 from penstock._runtime.public_names import publish as _publish
 from penstock.io import gfile as gfile
 from penstock.io._bytes import (
@@ -9,6 +22,7 @@ from penstock.io._bytes import (
     parse_tensor as parse_tensor,
     serialize_tensor as serialize_tensor,
 )
+from penstock.io._csv import decode_csv as decode_csv
 from penstock.io._examples import (
     FixedLenFeature as FixedLenFeature,
     FixedLenSequenceFeature as FixedLenSequenceFeature,
@@ -23,9 +37,18 @@ from penstock.io._examples import (
 from penstock.io._files import (
     TFRecordOptions as TFRecordOptions,
     TFRecordWriter as TFRecordWriter,
+    match_filenames_once as match_filenames_once,
     matching_files as matching_files,
     read_file as read_file,
     write_file as write_file,
+)
+from penstock.io._serialized import (
+    decode_compressed as decode_compressed,
+    decode_json_example as decode_json_example,
+    deserialize_many_sparse as deserialize_many_sparse,
+    serialize_many_sparse as serialize_many_sparse,
+    serialize_sparse as serialize_sparse,
+    write_graph as write_graph,
 )
 
 __all__ = [
@@ -36,10 +59,26 @@ __all__ = [
     "TFRecordOptions",
     "TFRecordWriter",
     "VarLenFeature",
+    "decode_and_crop_jpeg",
     "decode_base64",
+    "decode_bmp",
+    "decode_compressed",
+    "decode_csv",
+    "decode_gif",
+    "decode_image",
+    "decode_jpeg",
+    "decode_json_example",
+    "decode_png",
     "decode_raw",
+    "decode_webp",
+    "deserialize_many_sparse",
     "encode_base64",
+    "encode_jpeg",
+    "encode_png",
+    "extract_jpeg_shape",
     "gfile",
+    "is_jpeg",
+    "match_filenames_once",
     "matching_files",
     "parse_example",
     "parse_sequence_example",
@@ -47,8 +86,11 @@ __all__ = [
     "parse_single_sequence_example",
     "parse_tensor",
     "read_file",
+    "serialize_many_sparse",
+    "serialize_sparse",
     "serialize_tensor",
     "write_file",
+    "write_graph",
 ]
 
 _publish(__name__)

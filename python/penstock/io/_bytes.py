@@ -150,7 +150,7 @@ def decode_raw(
     return found
 
 
-def _each(function: Callable[[bytes], bytes], strings: Any, argument: str) -> _core.Tensor:
+def each_string(function: Callable[[bytes], bytes], strings: Any, argument: str) -> _core.Tensor:
     """The results of a function on every string."""
     given = _core._to_tensor(strings)
     if given.dtype != _core.string:
@@ -195,7 +195,7 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
         content = base64.urlsafe_b64encode(text)
         return content if pad else content.rstrip(b"=")
 
-    return _each(encoded, input, "input")
+    return each_string(encoded, input, "input")
 
 
 @scoped
@@ -228,7 +228,7 @@ def decode_base64(input: TensorLike, name: str | None = None) -> _core.Tensor:
         except binascii.Error as error:
             raise InvalidArgumentError(f"argument 'input' has a string that is no base64: {error}") from None
 
-    return _each(decoded, input, "input")
+    return each_string(decoded, input, "input")
 
 
 _FROM_URLS = bytes.maketrans(b"-_", b"+/")

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._ops.sparse_layout import reorder
 from penstock._runtime.arguments import filling, require
 from penstock._runtime.host_calls import numpy_function
-from penstock._runtime.protos import Example, SequenceExample
 from penstock._runtime.scope import scoped
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
-from penstock.errors import DataLossError, InvalidArgumentError
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -168,149 +167,101 @@ for _kind in (RowSplits, RowLengths, RowStarts, RowLimits, ValueRowIds, UniformR
 
 Feature = FixedLenFeature | FixedLenSequenceFeature | VarLenFeature | SparseFeature | RaggedFeature
 
-_LISTS: dict[str, str] = {"float32": "float_list", "int64": "int64_list", "string": "bytes_list"}
+_DTYPES = ("float32", "int64", "string")
 
 
-class _Column:
-    """What the host reads of one feature: values, and lengths of rows at each level, outermost first."""
+class _Read(NamedTuple):
+    """A feature that is read from messages: its key and the dtype of its values."""
 
-    _NUMPY: ClassVar[dict[str, str]] = {"float32": "float32", "int64": "int64", "string": "O"}
-
-    def __init__(
-        self,
-        name: str,
-        dtype: DTypeLike,
-        levels: int,
-        read: Callable[[Any], tuple[list[Any], list[list[int]]]],
-    ):
-        self.name, self.dtype, self.levels = name, _core.DType(dtype), levels
-        self._read = read
-        if self.dtype.name not in _LISTS:
-            raise ValueError(
-                f"feature {name!r}: dtype must be float32, int64 or string, got {self.dtype.name}"
-            )
-
-    @property
-    def dtypes(self) -> list[_core.DType]:
-        """The dtypes of what `arrays` gives."""
-        return [self.dtype, *[_core.int64] * self.levels]
-
-    def arrays(self, messages: Sequence[Any]) -> list[np.ndarray]:
-        """The values and the lengths of all examples."""
-        # Programs without such messages do not need it.
-        import numpy as np
-
-        values: list[Any] = []
-        lengths: list[list[int]] = [[] for _ in range(self.levels)]
-        for message in messages:
-            found, here = self._read(message)
-            values.extend(found)
-            for level, more in zip(lengths, here, strict=True):
-                level.extend(more)
-        flat = (
-            np.array(values, self._NUMPY[self.dtype.name])
-            if values
-            else np.zeros([0], self._NUMPY[self.dtype.name])
-        )
-        return [flat, *(np.array(level, np.int64) for level in lengths)]
+    key: str
+    dtype: _core.DType
 
 
-def _values(features: Any, name: str, dtype: _core.DType) -> list[Any] | None:
-    """The values of a feature of one example; None where it has none.
+def _read_as(name: str, key: str, dtype: DTypeLike) -> _Read:
+    """A feature that is read for the feature `name`.
 
     Raises:
-        InvalidArgumentError: where they are of another dtype.
+        ValueError: for a dtype that features do not have.
     """
-    feature = features.get(name)
-    if feature is None:
-        return None
-    present = [kind for kind in _LISTS.values() if feature.HasField(kind)]
-    if not present:
-        return None
-    if present != [_LISTS[dtype.name]]:
-        raise InvalidArgumentError(f"feature {name!r} holds a {present[0]}, not values of dtype {dtype.name}")
-    return list(getattr(feature, present[0]).value)
-
-
-def _parsed(kind: type, columns: Sequence[_Column], serialized: Any) -> list[Any]:
-    """The arrays of columns, read by the host when it runs."""
-
-    def read(content: Any) -> list[Any]:
-        messages = []
-        for one in content.reshape(-1).tolist():
-            try:
-                messages.append(kind.FromString(one))  # type: ignore[attr-defined]
-            except (DataLossError, ValueError, TypeError) as error:
-                raise InvalidArgumentError(
-                    f"argument 'serialized' has what is no {kind.__name__}: {error}"
-                ) from None
-        return [array for column in columns for array in column.arrays(messages)]
-
-    outputs = [dtype for column in columns for dtype in column.dtypes]
-    found = numpy_function(read, [serialized], outputs, stateful=False)
-    return [
-        raw_ops.ensure_shape(x, shape=[None]) for x in (found if isinstance(found, list | tuple) else [found])
-    ]
-
-
-def _features(message: Any) -> Any:
-    return message.features.feature
-
-
-def _context(message: Any) -> Any:
-    return message.context.feature
-
-
-def _plain(name: str, dtype: DTypeLike, of: Callable[[Any], Any], missing: int = 0) -> _Column:
-    """The values of a feature, and how many each example has; `missing` where it has not the feature."""
     kind = _core.DType(dtype)
-
-    def read(message: Any) -> tuple[list[Any], list[list[int]]]:
-        found = _values(of(message), name, kind)
-        return (found or []), [[missing if found is None else len(found)]]
-
-    return _Column(name, dtype, 1, read)
+    if kind.name not in _DTYPES:
+        raise ValueError(f"feature {name!r}: dtype must be float32, int64 or string, got {kind.name}")
+    return _Read(key, kind)
 
 
-def _columns(name: str, feature: Feature, of: Callable[[Any], Any]) -> list[_Column]:
-    """What the host reads for a feature."""
-    if isinstance(feature, FixedLenFeature | FixedLenSequenceFeature):
-        return [_plain(name, feature.dtype, of, missing=-1)]
-    if isinstance(feature, VarLenFeature):
-        return [_plain(name, feature.dtype, of)]
+def _parsed(part: str, reads: Sequence[_Read], serialized: Any) -> dict[_Read, list[Any]]:
+    """The values of features, and how many each message has, by what is read; each feature is read once."""
+    distinct = list(dict.fromkeys(reads))
+    found = raw_ops.example_features(
+        serialized,
+        part=part,
+        keys=_core._to_tensor([read.key for read in distinct], dtype=_core.string),
+        outs=[read.dtype for read in distinct],
+    )
+    every = 3 if part == "steps" else 2
+    return {read: list(found[i * every : (i + 1) * every]) for i, read in enumerate(distinct)}
+
+
+def _reads(name: str, feature: Feature) -> list[_Read]:
+    """What is read for a feature: its values first."""
+    if isinstance(feature, FixedLenFeature | FixedLenSequenceFeature | VarLenFeature):
+        return [_read_as(name, name, feature.dtype)]
     if isinstance(feature, SparseFeature):
         keys = [feature.index_key] if isinstance(feature.index_key, str) else list(feature.index_key)
-        return [_plain(feature.value_key, feature.dtype, of), *(_plain(key, _core.int64, of) for key in keys)]
+        values = _read_as(name, feature.value_key, feature.dtype)
+        return [values, *(_Read(key, _core.int64) for key in keys)]
     if isinstance(feature, RaggedFeature):
-        return [_ragged_column(name, feature, of)]
+        keys = [p.key for p in feature.partitions if not isinstance(p, UniformRowLength)]
+        values = _read_as(name, feature.value_key or name, feature.dtype)
+        return [values, *(_Read(key, _core.int64) for key in keys)]
     raise ValueError(f"argument 'features' has {feature!r} for {name!r}, which is no feature")
 
 
-def _ragged_column(name: str, feature: RaggedFeature, of: Callable[[Any], Any]) -> _Column:
-    key = feature.value_key or name
-    dtype = _core.DType(feature.dtype)
+def _present(lengths: Any) -> Any:
+    """How many values each message has, none where it has not the feature."""
+    return raw_ops.maximum(lengths, _core._to_tensor(0, _core.int64))
 
-    def read(message: Any) -> tuple[list[Any], list[list[int]]]:
-        features = of(message)
-        values = _values(features, key, dtype) or []
-        levels: list[list[int]] = []
-        count = len(values)
-        for partition in reversed(feature.partitions):
-            given = (
-                []
-                if isinstance(partition, UniformRowLength)
-                else _values(features, partition.key, _core.int64) or []
-            )
-            lengths = _lengths(partition, given, count)
-            if min(lengths, default=0) < 0 or sum(lengths) != count:
-                raise InvalidArgumentError(
-                    f"feature {name!r}: {partition} does not fit {count} values: {given}"
-                )
-            levels.insert(0, lengths)
-            count = len(lengths)
-        return values, [[count], *levels]
 
-    return _Column(name, feature.dtype, 1 + len(feature.partitions), read)
+def _levels(name: str, feature: RaggedFeature, parts: list[list[Any]]) -> list[Any]:
+    """The lengths of the rows that partitions cut the values of a feature into, outermost first."""
+    counts = _present(parts[0][1])
+    if not feature.partitions:
+        return [counts]
+    partitions = list(feature.partitions)
+
+    def cut(counts: np.ndarray, *given: np.ndarray) -> list[np.ndarray]:
+        # Programs without such messages do not need it.
+        import numpy as np
+
+        levels: list[list[int]] = [[] for _ in range(1 + len(partitions))]
+        starts = [0] * len(given)
+        for example, count in enumerate(counts.tolist()):
+            taken: dict[int, list[int]] = {}
+            for k in range(0, len(given), 2):
+                size = int(given[k + 1][example])
+                taken[k] = given[k][starts[k] : starts[k] + size].tolist()
+                starts[k] += size
+            here: list[list[int]] = []
+            place = len(given)
+            for partition in reversed(partitions):
+                held: list[int] = []
+                if not isinstance(partition, UniformRowLength):
+                    place -= 2
+                    held = taken[place]
+                lengths = _lengths(partition, held, count)
+                if min(lengths, default=0) < 0 or sum(lengths) != count:
+                    raise InvalidArgumentError(
+                        f"feature {name!r}: {partition} does not fit {count} values: {held}"
+                    )
+                here.insert(0, lengths)
+                count = len(lengths)
+            for level, more in zip(levels, [[count], *here], strict=True):
+                level.extend(more)
+        return [np.array(level, np.int64) for level in levels]
+
+    given = [x for values, lengths in parts[1:] for x in (values, _present(lengths))]
+    found = numpy_function(cut, [counts, *given], [_core.int64] * (1 + len(partitions)), stateful=False)
+    return [raw_ops.ensure_shape(x, shape=[None]) for x in found]
 
 
 def _lengths(partition: Any, given: list[int], count: int) -> list[int]:
@@ -330,29 +281,30 @@ def _lengths(partition: Any, given: list[int], count: int) -> list[int]:
     raise ValueError(f"argument 'partitions' has {partition!r}, which is none of RaggedFeature's")
 
 
-def _composed(name: str, feature: Feature, parts: list[Any]) -> Any:
-    """The tensor of a feature, of what the host read."""
-    values, lengths = parts[0], parts[1]
+def _composed(name: str, feature: Feature, parts: list[list[Any]]) -> Any:
+    """The tensor of a feature, of what was read for it."""
+    values, lengths = parts[0]
     if isinstance(feature, FixedLenFeature):
         return _fixed(name, feature, values, lengths)
     if isinstance(feature, RaggedFeature):
-        made = RaggedTensor.from_nested_row_lengths(values, parts[1:], validate=False)
+        made = RaggedTensor.from_nested_row_lengths(values, _levels(name, feature, parts), validate=False)
         return made.with_row_splits_dtype(feature.row_splits_dtype)
     if isinstance(feature, FixedLenSequenceFeature):
         if not feature.allow_missing:
             require(raw_ops.reduce_all(lengths >= 0), f"feature {name!r} is missing in an example", lengths)
-        return _steps(name, feature, values, raw_ops.maximum(lengths, _core._to_tensor(0, _core.int64)))
+        return _steps(name, feature, values, _present(lengths))
+    lengths = _present(lengths)
     rows: RaggedTensor = RaggedTensor.from_row_lengths(values, lengths, validate=False)
     if isinstance(feature, VarLenFeature):
         return rows.to_sparse()
     sizes = [feature.size] if isinstance(feature.size, int) else list(feature.size)
-    for other in parts[3::2]:
+    for _, other in parts[1:]:
         require(
-            raw_ops.reduce_all(raw_ops.equal(other, lengths)),
+            raw_ops.reduce_all(raw_ops.equal(_present(other), lengths)),
             f"feature {name!r} must have a place for each value",
             other,
         )
-    places = raw_ops.stack([rows.value_rowids(), *parts[2::2]], axis=1)
+    places = raw_ops.stack([rows.value_rowids(), *(place for place, _ in parts[1:])], axis=1)
     count = raw_ops.size(lengths, dtype=_core.int64)
     made = SparseTensor(
         places, values, raw_ops.stack([count, *(_core._to_tensor(n, _core.int64) for n in sizes)])
@@ -456,17 +408,16 @@ def parse_example(
         raise ValueError(
             f"argument 'serialized' must be a vector, got shape {content.shape}; see parse_single_example"
         )
-    return _read(Example, wanted, content, _features)
+    return _read("example", wanted, content)
 
 
-def _read(kind: type, wanted: dict[str, Feature], content: Any, of: Callable[[Any], Any]) -> dict[str, Any]:
-    columns = {name: _columns(name, feature, of) for name, feature in wanted.items()}
-    parts = iter(_parsed(kind, [c for group in columns.values() for c in group], content))
-    made = {}
-    for name, feature in wanted.items():
-        held = [next(parts) for column in columns[name] for _ in column.dtypes]
-        made[name] = _composed(name, feature, held)
-    return made
+def _read(part: str, wanted: dict[str, Feature], content: Any) -> dict[str, Any]:
+    reads = {name: _reads(name, feature) for name, feature in wanted.items()}
+    found = _parsed(part, [read for group in reads.values() for read in group], content)
+    return {
+        name: _composed(name, feature, [found[read] for read in reads[name]])
+        for name, feature in wanted.items()
+    }
 
 
 def _first(value: Any) -> Any:
@@ -509,28 +460,18 @@ def parse_single_example(
         raise ValueError(
             f"argument 'serialized' must be a scalar, got shape {content.shape}; see parse_example"
         )
-    found = _read(Example, _checked(features, "features"), raw_ops.reshape(content, [1]), _features)
+    found = _read("example", _checked(features, "features"), raw_ops.reshape(content, [1]))
     return {name: _first(value) for name, value in found.items()}
 
 
-def _sequence_column(name: str, feature: Feature) -> _Column:
-    """The values of a list of features, how many steps each example has, and how many values each step."""
+def _steps_read(name: str, feature: Feature) -> _Read:
+    """What is read for a list of features."""
     if not isinstance(feature, FixedLenSequenceFeature | VarLenFeature | RaggedFeature):
         raise ValueError(f"argument 'sequence_features' has {feature!r} for {name!r}, which has no steps")
     if isinstance(feature, RaggedFeature) and feature.partitions:
         raise ValueError(f"argument 'sequence_features': {name!r} must have no partitions")
-    dtype = _core.DType(feature.dtype)
-    strict = isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing
     key = (feature.value_key if isinstance(feature, RaggedFeature) else None) or name
-
-    def read(message: Any) -> tuple[list[Any], list[list[int]]]:
-        listed = message.feature_lists.feature_list.get(key)
-        if listed is None and strict:
-            raise InvalidArgumentError(f"the list of features {name!r} is missing in an example")
-        steps = [] if listed is None else [_values({key: step}, key, dtype) or [] for step in listed.feature]
-        return [v for step in steps for v in step], [[len(steps)], [len(step) for step in steps]]
-
-    return _Column(name, feature.dtype, 2, read)
+    return _read_as(name, key, feature.dtype)
 
 
 @scoped
@@ -573,16 +514,19 @@ def parse_sequence_example(
     content = _core._to_tensor(serialized, _core.string)
     context = {}
     if context_features:
-        context = _read(SequenceExample, _checked(context_features, "context_features"), content, _context)
+        context = _read("context", _checked(context_features, "context_features"), content)
     sequences: dict[str, Any] = {}
     counts: dict[str, Any] = {}
     if sequence_features:
         wanted = _checked(sequence_features, "sequence_features")
-        columns = [_sequence_column(key, feature) for key, feature in wanted.items()]
-        parts = iter(_parsed(SequenceExample, columns, content))
+        reads = {key: _steps_read(key, feature) for key, feature in wanted.items()}
+        found = _parsed("steps", list(reads.values()), content)
         for key, feature in wanted.items():
-            values, steps, lengths = next(parts), next(parts), next(parts)
-            counts[key] = steps
+            values, steps, lengths = found[reads[key]]
+            if isinstance(feature, FixedLenSequenceFeature) and not feature.allow_missing:
+                message = f"the list of features {key!r} is missing in an example"
+                require(raw_ops.reduce_all(steps >= 0), message, steps)
+            counts[key] = steps = _present(steps)
             sequences[key] = _sequence(key, feature, values, steps, lengths)
     return context, sequences, counts
 

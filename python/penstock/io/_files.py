@@ -14,11 +14,19 @@ from penstock._runtime.os_errors import engine_errors
 from penstock._runtime.records import COMPRESSIONS, Sink, framed
 from penstock._runtime.scope import scoped
 from penstock._types.specs import TensorSpec
+from penstock._values.variable import Variable
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
-__all__ = ["TFRecordOptions", "TFRecordWriter", "matching_files", "read_file", "write_file"]
+__all__ = [
+    "TFRecordOptions",
+    "TFRecordWriter",
+    "match_filenames_once",
+    "matching_files",
+    "read_file",
+    "write_file",
+]
 
 
 def _string(value: Any, argument: str, scalar: bool = True) -> _core.Tensor:
@@ -125,6 +133,27 @@ def matching_files(pattern: TensorLike, name: str | None = None) -> _core.Tensor
 
     result: _core.Tensor = py_function(listed, [patterns], TensorSpec([None], _core.string))
     return result
+
+
+def match_filenames_once(pattern: TensorLike, name: str | None = None) -> Variable:
+    """List the files whose names match patterns once, and keep the list in a variable.
+
+    Args:
+        pattern: a pattern with `*`, `?` or `[...]`, or a vector of them.
+        name: the name of the variable.
+
+    Returns:
+        A variable with the paths in order, which is not trained.
+
+    Raises:
+        TypeError: where `pattern` is no string.
+        ValueError: where it has more than one dimension.
+
+    >>> import penstock as tf
+    >>> tf.io.match_filenames_once("no such file*").shape
+    TensorShape([None])
+    """
+    return Variable(lambda: matching_files(pattern), trainable=False, name=name, shape=[None])
 
 
 class TFRecordOptions:

@@ -583,6 +583,7 @@ __getattr__ = _lazily(
         "LinearOperatorZeros": "linalg._operators.elementary",
         "banded_triangular_solve": "_ops.banded",
         "eigh_tridiagonal": "_ops.banded",
+        "experimental": "linalg.experimental",
         "expm": "_ops.matrix_functions",
         "logm": "_ops.matrix_functions",
         "lu_matrix_inverse": "_ops.banded",

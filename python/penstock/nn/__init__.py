@@ -37,6 +37,10 @@ from penstock._ops.ctc import (
     ctc_loss as ctc_loss,
     ctc_unique_labels as ctc_unique_labels,
 )
+from penstock._ops.ctc_decoders import (
+    ctc_beam_search_decoder as ctc_beam_search_decoder,
+    ctc_greedy_decoder as ctc_greedy_decoder,
+)
 from penstock._ops.elementwise import elu as elu, relu as relu, relu6 as relu6, selu as selu
 from penstock._ops.embedding import (
     embedding_lookup as embedding_lookup,
@@ -127,6 +131,8 @@ __all__ = [
     "conv_transpose",
     "convolution",
     "crelu",
+    "ctc_beam_search_decoder",
+    "ctc_greedy_decoder",
     "ctc_loss",
     "ctc_unique_labels",
     "depth_to_space",

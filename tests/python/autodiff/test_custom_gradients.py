@@ -256,6 +256,102 @@ def test_a_gradient_that_nobody_asks_for_does_not_fail(traced):
     assert tape.gradient(y, x).numpy() == 6.0
 
 
+@pytest.mark.parametrize("place", ["function", "branch", "loop", "rows"])
+def test_a_gradient_behind_a_stopped_gradient_is_not_traced(place):
+    called = []
+
+    @tf.custom_gradient
+    def noted(x):
+        def grad(dy):
+            called.append(place)
+            return 5.0 * dy
+
+        return 2.0 * x, grad
+
+    def within(x, function):
+        if place == "branch":
+            return tf.cond(x > 0, lambda: function(x), lambda: x)
+        if place == "loop":
+            return tf.while_loop(lambda i, _: i < 1, lambda i, v: (i + 1, function(v)), (0, x))[1]
+        if place == "rows":
+            return tf.vectorized_map(function, tf.expand_dims(x, 0))[0]
+        return function(x)
+
+    stopped = tf.function(lambda x: x * within(x, lambda v: tf.stop_gradient(noted(v))))
+    x = tf.constant(3.0)
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = stopped(x)
+    assert (y.numpy(), tape.gradient(y, x).numpy()) == (18.0, 6.0)
+    assert not called
+
+    @tf.function
+    def in_the_trace(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x * within(x, lambda v: tf.stop_gradient(noted(v)))
+        return tape.gradient(y, x)
+
+    assert in_the_trace(x).numpy() == 6.0
+    assert not called
+    asked = tf.function(lambda x: within(x, noted))
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = asked(x)
+    assert tape.gradient(y, x).numpy() == 5.0
+    assert called == [place]
+    assert tf.function(lambda x: tf.gradients(within(x, noted), x)[0])(x).numpy() == 5.0
+
+
+def test_gradients_that_take_what_others_made_are_differentiated_twice_in_a_trace():
+    @tf.custom_gradient
+    def cubed(x):
+        square = squared(x)
+        return square * x, lambda dy: 3.0 * square * dy
+
+    @tf.custom_gradient
+    def squared(x):
+        return x * x, lambda dy: 2.0 * x * dy
+
+    @tf.function
+    def second(x):
+        slope = tf.gradients(cubed(x), x)[0]
+        return slope, tf.gradients(slope, x)[0]
+
+    run, x = tf.function(cubed), tf.constant(2.0)
+    with tf.GradientTape() as outer:
+        outer.watch(x)
+        with tf.GradientTape() as inner:
+            inner.watch(x)
+            y = run(x)
+        slope = inner.gradient(y, x)
+    expected = (12.0, 12.0)
+    assert (slope.numpy(), outer.gradient(slope, x).numpy()) == expected
+    assert tuple(v.numpy() for v in second(x)) == expected
+
+
+def test_a_gradient_that_reads_what_is_made_later_fails_where_it_is_computed():
+    held = {}
+
+    @tf.custom_gradient
+    def scaled(x):
+        return x * 1.0, lambda dy: dy * held["scale"]
+
+    @tf.function
+    def f(x):
+        y = scaled(x)
+        held["scale"] = tf.exp(x)
+        return y
+
+    x = tf.constant(0.0)
+    assert f(x).numpy() == 0.0
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = f(x)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="made after"):
+        tape.gradient(y, x)
+
+
 @both
 def test_a_gradient_that_fails_does_so_where_it_is_asked_for(traced):
     def differentiated(x):

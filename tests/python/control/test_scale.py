@@ -109,6 +109,34 @@ def test_the_innermost_of_nested_loops_is_traced_twice_whatever_the_depth(depth:
     assert results == [int(plain(tf.constant(x), tf.constant(2))) for x in (1, 5, 10**6)]
 
 
+@pytest.mark.parametrize("order", [1, 2])
+def test_derivatives_of_nested_loops_have_as_many_instructions_for_each_level(order: int) -> None:
+    def loops(depth: int, x: Any) -> Any:
+        if depth == 0:
+            return tf.sin(x)
+        body = lambda i, v: (i + 1, loops(depth - 1, tf.sin(v)))  # noqa: E731
+        return tf.while_loop(lambda i, _: i < 2, body, (0, x))[1]
+
+    def derivative(depth: int, order: int) -> Any:
+        def run(x: Any) -> Any:
+            y = loops(depth, x)
+            for _ in range(order):
+                y = tf.gradients(y, x)[0]
+            return y
+
+        return tf.function(run)
+
+    x, step = tf.constant(0.7, tf.float64), 1e-5
+    sizes = [
+        len(str(derivative(depth, order).get_concrete_function(x).graph).splitlines())
+        for depth in (6, 9, 12, 15)
+    ]
+    assert len(set(np.diff(sizes))) == 1
+    below = derivative(4, order - 1)
+    slope = (below(x + step) - below(x - step)) / (2 * step)
+    np.testing.assert_allclose(derivative(4, order)(x), slope, rtol=1e-6)
+
+
 def test_memory_is_flat() -> None:
     @tf.function
     def f(n: Any) -> Any:

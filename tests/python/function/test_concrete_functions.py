@@ -336,3 +336,21 @@ def test_nodes_have_names_below_the_scopes_that_were_open():
     assert seen == ["model/head/scaled:0", "model/add_1:0", "add:0"]
     names = {node.name for node in graph.as_graph_def().node}
     assert names >= {"model/add", "model/head/scaled", "model/add_1", "add"}
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: tf.RaggedTensor.from_row_splits(x, [0, 1, 3]),
+        lambda x: tf.shape(tf.RaggedTensor.from_row_splits(x, [0, 1, 3])),
+        lambda x: tf.SparseTensor([[0], [2]], x[:2], [3]),
+        lambda x: tf.IndexedSlices(x, tf.constant([0, 1, 2]), tf.constant([5])),
+        lambda x: tf.TensorArray(tf.float32, 3).unstack(x),
+        lambda x: tf.experimental.Optional.from_value(x),
+        lambda x: {"a": x, "b": (x, None)},
+    ],
+    ids=["ragged", "ragged shape", "sparse", "slices", "array", "optional", "dict"],
+)
+def test_structured_outputs_have_a_text(make):
+    concrete = tf.function(make).get_concrete_function(tf.TensorSpec([3]))
+    assert str(concrete.structured_outputs) == repr(concrete.structured_outputs) != ""

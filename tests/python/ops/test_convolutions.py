@@ -314,6 +314,12 @@ def test_empty_images():
     assert tf.nn.conv2d(tf.ones([0, 5, 5, 3]), f, 1, "VALID").shape == [0, 4, 4, 4]
     assert tf.nn.conv2d(tf.ones([1, 1, 5, 3]), f, 1, "VALID").shape == [1, 0, 4, 4]
     assert tf.nn.max_pool2d(tf.ones([0, 5, 5, 3]), 2, 2, "VALID").shape == [0, 2, 2, 3]
+    # Any number of pixels may have nothing in them.
+    x = tf.zeros([1, 2**31, 1, 0])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.nn.max_pool(x, [2**30, 1], 1, "SAME") + tf.nn.avg_pool(x, [2**30, 1], 1, "SAME")
+    assert tape.gradient(y, x).shape == x.shape
     with tf.GradientTape() as tape:
         tape.watch(f)
         y = tf.nn.conv2d(tf.ones([0, 5, 5, 3]), f, 1, "VALID")

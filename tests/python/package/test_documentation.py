@@ -30,7 +30,6 @@ WITHOUT_EXAMPLE = {
             "data.experimental.DistributeOptions",
             "data.experimental.OptimizationOptions",
             "image.ResizeMethod",
-            "random.Algorithm",
             "AggregationMethod",
             "VariableAggregation",
             "VariableSynchronization",

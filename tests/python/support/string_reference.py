@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import itertools
 import re
+import unicodedata
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -152,6 +153,74 @@ def unicode_decode(
     return parts(points, "int32")(x)
 
 
+def unicode_decode_with_offsets(
+    x: Array,
+    input_encoding: str = "UTF-8",
+    errors: str = "replace",
+    replacement_char: int = 0xFFFD,
+    replace_control_characters: bool = False,
+) -> tuple[Array, Array, Array]:
+    options = (input_encoding, errors, replacement_char, replace_control_characters)
+    values, splits = unicode_decode(x, *options)
+
+    def places(s: bytes) -> list[int]:
+        # The pieces between malformed stretches, each stretch one place.
+        found, at = [], 0
+        name = PYTHON_ENCODING[input_encoding]
+        while at < len(s):
+            try:
+                text, end = s[at:].decode(name), len(s)
+            except UnicodeDecodeError as error:
+                text, end = s[at : at + error.start].decode(name), at + error.start
+                bad = [end] if errors == "replace" else []
+                skip = error.end - error.start
+            else:
+                bad, skip = [], 0
+            for c in text:
+                found.append(at)
+                at += len(c.encode(name))
+            found += bad
+            at = end + skip
+        return found
+
+    return values, parts(places, "int64")(x)[0], splits
+
+
+def unsorted_segment_join(data: Array, ids: Array, n: Array, separator: str = "") -> Array:
+    inner = data.shape[ids.ndim :]
+    rows: list[list[Array]] = [[] for _ in range(int(n))]
+    for at in np.ndindex(ids.shape):
+        if ids[at] >= 0:
+            rows[int(ids[at])].append(data[at])
+    out = np.empty((int(n), *inner), object)
+    for segment in range(int(n)):
+        for at in np.ndindex(inner):
+            out[(segment, *at)] = separator.encode().join(row[at] if inner else row for row in rows[segment])
+    return out
+
+
+def edit_distance(h: Array, hs: Array, t: Array, ts: Array, normalize: bool = True) -> Array:
+    def distance(a: tuple[int, ...], b: tuple[int, ...]) -> int:
+        if not a or not b:
+            return len(a) + len(b)
+        ways = (distance(a[:-1], b) + 1, distance(a, b[:-1]) + 1)
+        return min(*ways, distance(a[:-1], b[:-1]) + (a[-1] != b[-1]))
+
+    out = np.zeros(hs.size - 1, "float32")
+    for i, ((a, b), (c, d)) in enumerate(zip(itertools.pairwise(hs), itertools.pairwise(ts), strict=True)):
+        steps = distance(tuple(h[a:b]), tuple(t[c:d]))
+        out[i] = steps if not normalize else steps / (d - c) if d > c else np.inf if steps else 0
+    return out
+
+
+def script(point: int) -> int:
+    """The scripts of what the samples have."""
+    if not 0 <= point < 0x110000:
+        return -1
+    name = unicodedata.name(chr(point), "").partition(" ")[0]
+    return {"LATIN": 25, "GREEK": 14, "CYRILLIC": 8, "HEBREW": 19, "CJK": 17, "HIRAGANA": 20}.get(name, 0)
+
+
 codecs.register_error("mark", lambda error: ("\ud800", error.end))
 
 
@@ -212,4 +281,8 @@ STRING: dict[str, Model] = {
     "unicode_decode": unicode_decode,
     "unicode_encode": unicode_encode,
     "string_reduce_join": string_reduce_join,
+    "unicode_decode_with_offsets": unicode_decode_with_offsets,
+    "unicode_script": lambda x: each(lambda point: script(int(point)), x, dtype="int32"),
+    "string_unsorted_segment_join": unsorted_segment_join,
+    "edit_distance": edit_distance,
 }

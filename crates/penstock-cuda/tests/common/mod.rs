@@ -6,7 +6,6 @@ use penstock_cuda::{Output, Program, Step};
 use penstock_data::{DType, Error, Loc, Result, Tensor, bf16, f16};
 use penstock_exec::{StdEnv, eager};
 use penstock_ir::{Attr, Builder, Cuda, OpDef, OpSet, Type, Verified};
-use penstock_kernels::Fault;
 use penstock_ops::Ops;
 
 /// A program, what it runs on, and what the CPU gives for it.
@@ -42,7 +41,7 @@ pub(crate) fn program(graph: &Verified) -> Result<Program> {
 
 /// Every sample of every operator with a CUDA expression, of dtypes that have a compute type.
 pub(crate) fn operator_cases() -> Vec<Case> {
-    let elementwise = penstock_ops::all().filter(|op| matches!(op.cuda, Cuda::Elementwise(_) | Cuda::Formula(..)));
+    let elementwise = penstock_ops::all().filter(|op| matches!(op.cuda, Cuda::Elementwise(_) | Cuda::Formula(_)));
     elementwise.flat_map(|op| (op.samples)().into_iter().filter_map(move |s| case(op, s.inputs, &s.attrs))).collect()
 }
 
@@ -169,7 +168,7 @@ fn helper_case(op: &'static OpDef, value: &str, inputs: Vec<Tensor>) -> Option<C
     let dtype = inputs[0].dtype();
     let checked = ["_div(", "_mod(", "_pow("].iter().any(|helper| value.contains(helper));
     let step = Step {
-        op: op.name,
+        op: penstock_ir::OpRef(op),
         dtype,
         value: value.to_string(),
         checked: checked && dtype.is_integer(),
@@ -317,7 +316,7 @@ pub(crate) fn report(run: usize, complaints: Vec<String>) {
 /// The error of the fault that a kernel reported by the number of its site.
 pub(crate) fn fault(program: &Program, site: u32) -> Error {
     match program.steps.iter().filter(|s| s.checked).nth(site as usize) {
-        Some(step) => Error::invalid(Fault::of(step.op).to_string()).in_op(step.op).at(step.loc),
+        Some(step) => Error::invalid(step.op.fault().to_string()).in_op(step.op.name).at(step.loc),
         None => Error::internal(format!("no site {site}")),
     }
 }

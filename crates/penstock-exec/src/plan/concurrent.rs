@@ -28,7 +28,7 @@ pub(crate) struct ConcurrentStep {
     pub(crate) kernels: Vec<(KernelStep, &'static str, Loc)>,
     /// Estimated nanoseconds on one thread.
     pub(crate) nanoseconds: u64,
-    /// Whether it runs apart.
+    /// Whether it is offloaded.
     pub(crate) heavy: bool,
 }
 

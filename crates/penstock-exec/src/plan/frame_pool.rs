@@ -77,26 +77,26 @@ mod tests {
 
     #[test]
     fn as_many_as_there_is_room_for_are_kept() {
-        let spares = FramePool::default();
-        assert!(spares.take().is_none());
+        let pool = FramePool::default();
+        assert!(pool.take().is_none());
         for i in 0..10 {
-            spares.put(Box::new(i));
+            pool.put(Box::new(i));
         }
-        let mut kept: Vec<i32> = std::iter::from_fn(|| spares.take().map(|b| *b)).collect();
+        let mut kept: Vec<i32> = std::iter::from_fn(|| pool.take().map(|b| *b)).collect();
         kept.sort_unstable();
         assert_eq!(kept, [0, 1, 2, 3]);
     }
 
     #[test]
     fn threads_never_share_one() {
-        let spares: FramePool<AtomicBool> = FramePool::default();
+        let pool: FramePool<AtomicBool> = FramePool::default();
         let work = || {
             for _ in 0..2000 {
-                let mine = spares.take().unwrap_or_default();
+                let mine = pool.take().unwrap_or_default();
                 assert!(!mine.swap(true, Ordering::Relaxed), "somebody else uses it");
                 std::hint::spin_loop();
                 mine.store(false, Ordering::Relaxed);
-                spares.put(mine);
+                pool.put(mine);
             }
         };
         std::thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(work))));

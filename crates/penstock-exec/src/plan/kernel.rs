@@ -11,7 +11,7 @@ use super::frame::{Reg, Regs};
 use super::step::KernelStep;
 use crate::work::{Weight, is_heavy_on};
 
-/// Whether a kernel, whose results have these types where they were inferred now, takes so long that it runs apart.
+/// Whether a kernel, whose results have these types where they were inferred now, takes so long that it is offloaded.
 ///
 /// # Safety
 /// The registers are there.

@@ -1,7 +1,7 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
 use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
-use penstock_ir::{Attr, Cpu, Effect, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
+use penstock_ir::{Attr, Cpu, Effect, ElementFn, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
@@ -14,17 +14,21 @@ use penstock_passes::{Options, Thresholds, rejects_elements};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use std::sync::Arc;
+
 use super::Kind;
 use super::concurrent::{self, ConcurrentStep};
+use super::device::DeviceStep;
 use super::frame::Reg;
 use super::native::NativeStep;
-use super::pipeline;
-use super::row_loop;
+use super::pipeline::{self, row_loop};
 use super::small_broadcast::SmallBroadcast;
 use super::step::{
-    BroadcastStep, CallArg, CallStep, Constants, FusedStep, KernelStep, LoopStep, ReadStep, ReshapeStep, Step,
-    UpdateStep, WindowStep, WriteStep,
+    AssignStep, BroadcastStep, CallArg, CallStep, Change, Constants, FusedStep, KernelStep, LoopStep, ReadStep,
+    ReshapeStep, Step,
 };
+use crate::device::{Device, Program};
+use crate::placement;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 use crate::work::{Weight, is_heavy};
@@ -61,10 +65,16 @@ pub(super) struct Loop {
 }
 
 /// Lowers a graph, the last inputs of which, `captures`, are likely to be the same at each run.
-pub(super) fn lower(graph: &Graph, captures: usize, options: &Options) -> Result<Lowered> {
+pub(super) fn lower(
+    graph: &Graph,
+    captures: usize,
+    options: &Options,
+    device: Option<&Arc<dyn Device>>,
+) -> Result<Lowered> {
     let mut lowerer = Lowerer {
         graph,
         options,
+        device,
         places: FxHashMap::default(),
         origin: ("", Loc::UNKNOWN),
         depth: 0,
@@ -108,6 +118,8 @@ enum Binding {
 struct Lowerer<'a> {
     graph: &'a Graph,
     options: &'a Options,
+    /// What runs the instructions that it has code for.
+    device: Option<&'a Arc<dyn Device>>,
     places: FxHashMap<Value, Binding>,
     origin: (&'static str, Loc),
     /// The number of loops around the present place.
@@ -118,7 +130,7 @@ struct Lowerer<'a> {
     cost: u64,
     pipelines: pipeline::Finder<'a>,
     /// What becomes a part of a variable where it is made, by the instruction that assigns it.
-    windows: FxHashMap<Inst, WindowStep>,
+    windows: FxHashMap<Inst, AssignStep>,
     out: Lowered,
 }
 
@@ -200,7 +212,8 @@ impl Lowerer<'_> {
 
     fn list(&mut self, insts: &[Inst]) -> Result<()> {
         let (graph, mut rest) = (self.graph, insts);
-        let (pipelines, concurrent) = (self.allows("pipelines"), self.allows("concurrent"));
+        let on_host = self.device.is_none();
+        let (pipelines, concurrent) = (on_host && self.allows("pipelines"), on_host && self.allows("concurrent"));
         let options = self.options;
         let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
         let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
@@ -276,10 +289,10 @@ impl Lowerer<'_> {
     }
 
     /// The step of a fused region whose result is only assigned to a part of a variable, where all of that is known ahead.
-    fn window(&self, inst: Inst, assign: Inst) -> Option<WindowStep> {
+    fn window(&self, inst: Inst, assign: Inst) -> Option<AssignStep> {
         let graph = self.graph;
         let (data, to) = (&graph.insts[inst], &graph.insts[assign]);
-        if !data.op.is(&FUSED) || self.pipelines.uses(data.results[0]) != 1 {
+        if self.device.is_some() || !data.op.is(&FUSED) || self.pipelines.uses(data.results[0]) != 1 {
             return None;
         }
         let region = data.regions[0];
@@ -292,18 +305,22 @@ impl Lowerer<'_> {
         let cuts = strided_box(&dims, &spec?, &to.attrs)?;
         let program = TileProgram::new(graph, region, self.options).ok()?.within(&dims, &cuts)?;
         let elements = program.elements();
-        // Heavy work runs apart, and the assignment behind it.
+        // Heavy work is offloaded, and its result is assigned after that.
         if is_heavy(elements, self.ns_of(region), self.least().heavy_ns) {
             return None;
         }
         let (elements, ins) = (elements as i64, self.regs(&data.operands).ok()?.into_iter().collect());
-        Some(WindowStep { variable: self.variable(to.operands[0]).ok()?, program, elements, ins, release: Vec::new() })
+        let change = Change::Window { program, elements };
+        Some(AssignStep { variable: self.variable(to.operands[0]).ok()?, ins, release: Vec::new(), change })
     }
 
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let op = data.op.0;
+        if let Some(program) = self.device_program(data) {
+            return self.device_step(data, program);
+        }
         match op.cpu {
-            Cpu::Elementwise(lookup) => self.elementwise(data, lookup),
+            Cpu::Elementwise(function) => self.elementwise(data, function),
             Cpu::Kernel(_) if let Some(dims) = self.reshaped(data) => self.reshape(data, dims),
             Cpu::Kernel(run) | Cpu::Update(run) => {
                 let mut ins = self.regs(&data.operands)?;
@@ -369,17 +386,17 @@ impl Lowerer<'_> {
                 Ok(())
             }
             Cpu::Variable(_) if let Some(step) = self.windows.remove(&inst) => {
-                self.push(Step::Window(Box::new(step)));
+                self.push(Step::Assign(Box::new(step)));
                 Ok(())
             }
             Cpu::Variable(run) => {
                 let variable = self.variable(data.operands[0])?;
-                let ins = self.regs(&data.operands[1..])?;
+                let ins = self.regs(&data.operands[1..])?.into_iter().collect();
                 let outs = data.results.iter().map(|&v| self.define(v)).collect();
                 let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let attrs = data.attrs.clone();
-                let step = UpdateStep { variable, run, attrs, ins, outs, types, release: Vec::new() };
-                self.push(Step::Update(Box::new(step)));
+                let change = Change::Part { run, attrs, outs, types };
+                self.push(Step::Assign(Box::new(AssignStep { variable, ins, release: Vec::new(), change })));
                 Ok(())
             }
             Cpu::Executor(_) => {
@@ -387,13 +404,16 @@ impl Lowerer<'_> {
                 if kind.is_none() && !op.is(&ASSIGN) {
                     return Err(Error::unimplemented(format!("the executor does not know how to run {inst}")));
                 }
-                let f = kind.map(|k| update_loop(k, self.graph.ty(data.operands[0]).dtype())).transpose()?;
+                let dtype = self.graph.ty(data.operands[0]).dtype();
+                let f = kind.map(|k| update_loop(k, dtype).map(|f| (k, f))).transpose()?;
                 let (variable, value) = (self.variable(data.operands[0])?, self.reg(data.operands[1])?);
                 // What is assigned shares the variable's memory from now on.
                 if f.is_none() && !matches!(self.out.kinds[value as usize], Kind::Constant | Kind::Argument) {
                     self.out.snapshots[value as usize].get_or_insert(variable);
                 }
-                self.push(Step::Write(Box::new(WriteStep { variable, value, f, release: Vec::new() })));
+                let (ins, change) =
+                    (SmallVec::from_iter([value]), f.map_or(Change::Value, |(kind, f)| Change::By(kind, f)));
+                self.push(Step::Assign(Box::new(AssignStep { variable, ins, release: Vec::new(), change })));
                 Ok(())
             }
         }
@@ -410,13 +430,9 @@ impl Lowerer<'_> {
         resolver(data.op.0, &data.attrs, &operands, results)
     }
 
-    fn elementwise(
-        &mut self,
-        data: &InstData,
-        lookup: fn(&[DType], &penstock_ir::Attrs) -> Option<penstock_kernels::LoopFn>,
-    ) -> Result<()> {
+    fn elementwise(&mut self, data: &InstData, function: ElementFn) -> Result<()> {
         let ty = |v: Value| self.graph.ty(v);
-        let f = resolve(lookup, data.operands.iter().map(|&v| ty(v).dtype()), &data.attrs)?;
+        let f = resolve(function, data.operands.iter().map(|&v| ty(v).dtype()), ty(data.results[0]).dtype())?;
         let result = ty(data.results[0]).clone();
         let ins = self.regs(&data.operands)?;
         let extents = result.shape().extents();
@@ -455,8 +471,8 @@ impl Lowerer<'_> {
             _ => {
                 let (ns, dtype) = (data.op.cost.per_element(), result.dtype());
                 let operands: SmallVec<[&Type; 4]> = data.operands.iter().map(|&v| ty(v)).collect();
-                let few = SmallBroadcast::of(&result, &operands).filter(|_| self.allows("resolve"));
-                Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype, ins, out, ty: result, few }))
+                let small = SmallBroadcast::of(&result, &operands).filter(|_| self.allows("resolve"));
+                Step::Broadcast(Box::new(BroadcastStep { f, ns, dtype, ins, out, ty: result, small }))
             }
         };
         self.push(step);
@@ -484,6 +500,35 @@ impl Lowerer<'_> {
         self.out.snapshots[reg as usize] = self.out.snapshots[from as usize];
         self.push(Step::Moves(vec![(from, reg)]));
         self.push(Step::Reshape(Box::new(ReshapeStep { reg, dims })));
+        Ok(())
+    }
+
+    /// The device's program of an elementwise instruction, or of a group of them; `None` where the device has no code, and where
+    /// the results are so small that they stay on the host.
+    fn device_program(&self, data: &InstData) -> Option<Arc<dyn Program>> {
+        let device = self.device?;
+        if data.operands.is_empty()
+            || data.results.iter().any(|&v| matches!(kind_of(self.graph.ty(v)), Kind::Inline(..)))
+        {
+            return None;
+        }
+        if data.op.is(&FUSED) {
+            return device.compile(self.graph, data.regions[0]).ok();
+        }
+        if !placement::has_code(data.op.0) {
+            return None;
+        }
+        let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+        let dtypes = data.operands.iter().map(|&v| self.graph.ty(v).dtype());
+        placement::program_of(device, data.op.0, &data.attrs, dtypes, &results)
+    }
+
+    fn device_step(&mut self, data: &InstData, program: Arc<dyn Program>) -> Result<()> {
+        let Some(device) = self.device.cloned() else { return Err(Error::internal("no device runs the step")) };
+        let ins = self.regs(&data.operands)?.into_iter().collect();
+        let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+        let outs = data.results.iter().map(|&v| self.define(v)).collect();
+        self.push(Step::Device(Box::new(DeviceStep { device, program, ins, outs, types })));
         Ok(())
     }
 
@@ -572,7 +617,7 @@ impl Lowerer<'_> {
 
     /// The step that makes all iterations of a loop by rows, where that can be.
     fn row_loop(&mut self, data: &InstData, variables: &[Reg]) -> Result<Option<u32>> {
-        if !self.allows("row_loops") {
+        if self.device.is_some() || !self.allows("row_loops") {
             return Ok(None);
         }
         let graph = self.graph;

@@ -9,8 +9,11 @@ use smallvec::SmallVec;
 
 /// Where the operands and the results of a run are. Threads read the operands, and each writes elements of the results of
 /// its own.
+#[derive(Clone)]
 pub(super) struct Memory {
     pub(super) ins: SmallVec<[*const u8; 16]>,
+    /// What was made before, and is read like what the parts make.
+    pub(super) given: SmallVec<[*mut u8; 4]>,
     pub(super) outs: SmallVec<[*mut u8; 8]>,
 }
 
@@ -35,7 +38,7 @@ impl Memory {
         }
         let ins = inputs.iter().map(|t| t.as_ptr()).collect();
         let outs = outputs.iter_mut().zip(types).map(|(t, (dtype, dims))| t.prepare(*dtype, dims));
-        Ok(Memory { ins, outs: outs.collect::<Result<_>>()? })
+        Ok(Memory { ins, given: SmallVec::new(), outs: outs.collect::<Result<_>>()? })
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod calls;
 mod concurrent;
+mod device;
 mod frame;
 mod frame_pool;
 mod kernel;
@@ -13,17 +14,20 @@ mod memory;
 mod native;
 mod pipeline;
 mod registers;
-mod row_loop;
 mod run;
 mod small_broadcast;
 mod step;
+
+use std::sync::Arc;
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Counter, Verified};
 use penstock_passes::{Options, Thresholds};
 
+use crate::device::Device;
 pub(crate) use frame::Reg;
 use frame_pool::FramePool;
+use step::Change;
 pub use step::STEP_KINDS;
 pub(crate) use step::Step;
 
@@ -84,15 +88,24 @@ impl Plan {
     pub(crate) fn count(&self, census: &mut dyn Counter) -> bool {
         self.steps.iter().all(|step| match step {
             Step::Kernel(kernel) => census.attrs(&kernel.attrs),
-            Step::Update(update) => census.attrs(&update.attrs),
+            Step::Assign(assign) => match &assign.change {
+                Change::Part { attrs, .. } => census.attrs(attrs),
+                _ => true,
+            },
             Step::Call(call) => census.callee(&call.function),
             _ => true,
         })
     }
 
-    /// Lowers an optimised graph, the last inputs of which, `captures`, are likely to be the same at each run.
-    pub(crate) fn new(graph: &Verified, captures: usize, options: &Options) -> Result<Plan> {
-        let lowered = lower::lower(graph, captures, options)?;
+    /// Lowers an optimised graph, the last inputs of which, `captures`, are likely to be the same at each run. What `device` has
+    /// code for, it runs.
+    pub(crate) fn new(
+        graph: &Verified,
+        captures: usize,
+        options: &Options,
+        device: Option<&Arc<dyn Device>>,
+    ) -> Result<Plan> {
+        let lowered = lower::lower(graph, captures, options, device)?;
         registers::assign(lowered, options.thresholds)
     }
 

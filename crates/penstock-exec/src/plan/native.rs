@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use penstock_data::{Error, Result};
 use penstock_ir::Env;
 use penstock_jit::{Native, Source, Stop};
-use penstock_kernels::Fault;
 use penstock_passes::evaluate::fault;
 use smallvec::SmallVec;
 
@@ -92,7 +91,7 @@ impl NativeStep {
     #[cold]
     fn fault(&self, origin: u32) -> Error {
         match self.source.origin(origin) {
-            Some((op, loc)) => fault(Fault::of(op)).in_op(op).at(loc),
+            Some((op, loc)) => fault(op.fault()).in_op(op.name).at(loc),
             None => Error::internal("a region reported a fault that it does not have"),
         }
     }

@@ -14,7 +14,7 @@ use smallvec::{SmallVec, smallvec};
 
 use super::frame::Reg;
 use super::lower::{Loop, Lowered};
-use super::step::{Role, Step};
+use super::step::{AssignStep, Change, Role, Step};
 use super::{FramePool, Kind, Output, Plan};
 
 type Position = u32;
@@ -271,8 +271,10 @@ fn finish(
     for (i, (mut step, origin)) in steps.into_iter().zip(origins).enumerate() {
         places.push(out_steps.len() as u32);
         let after = 2 * i as Position + 1;
-        if let Step::Write(w) = &step {
-            sweep.insert(registers.of[w.value as usize]);
+        if let Step::Assign(s) = &step
+            && let AssignStep { change: Change::Value | Change::By(..), ins, .. } = &**s
+        {
+            sweep.extend(ins.iter().map(|&r| registers.of[r as usize]));
         }
         if let Some((variable, list)) = step.release() {
             let snapshots = (0..code.snapshots.len()).filter(|&v| code.snapshots[v] == Some(variable));

@@ -15,7 +15,7 @@ use smallvec::SmallVec;
 use super::frame::{Reg, Regs, scalar_mut};
 use super::kernel::{infer_kernel, is_heavy_kernel, run_kernel, with_outs};
 use super::pipeline::Pipeline;
-use super::step::{BroadcastStep, FusedStep, LoopStep, Step, UpdateStep, WriteStep};
+use super::step::{AssignStep, BroadcastStep, Change, FusedStep, LoopStep, Step};
 use super::{Frame, Kind, Plan, calls};
 use crate::variable::{Arg, Variable};
 use crate::work::{Weight, is_heavy};
@@ -25,6 +25,8 @@ use crate::{offload, state};
 const POLL_EVERY: i64 = 2_000_000;
 /// Nanoseconds that a brief kernel counts for.
 const BRIEF_NS: i64 = 1_000;
+/// Nanoseconds that a launch counts for.
+const DEVICE_NS: i64 = 10_000;
 
 impl Plan {
     /// Runs the plan on arguments that were checked against its input types.
@@ -206,7 +208,7 @@ impl Plan {
                 Step::Loop(s) => {
                     if s.long {
                         if s.heavy {
-                            regs = self.run_apart(*at, own, env)?;
+                            regs = self.run_offloaded(*at, own, env)?;
                         } else {
                             // SAFETY: the registers were checked by `finish`, and this walk alone uses them; lowering made the step from the types of its operands.
                             unsafe { run_loop(s, regs)? };
@@ -219,12 +221,12 @@ impl Plan {
                     }
                 }
                 Step::Broadcast(s) => {
-                    if let Some(few) = &s.few {
+                    if let Some(small) = &s.small {
                         // SAFETY: the registers were checked by `finish`, and this walk alone uses them; lowering made it from the types of the operands.
-                        unsafe { few.run(s.f, s.dtype, &s.ins, s.out, regs)? };
+                        unsafe { small.run(s.f, s.dtype, &s.ins, s.out, regs)? };
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     } else if unsafe { is_heavy_broadcast(s, regs, self.thresholds.heavy_ns) } {
-                        regs = self.run_apart(*at, own, env)?;
+                        regs = self.run_offloaded(*at, own, env)?;
                     } else {
                         // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { run_broadcast(s, regs)? };
@@ -234,7 +236,7 @@ impl Plan {
                     budget -= s.elements;
                     poll(&mut budget, env)?;
                     if s.heavy {
-                        regs = self.run_apart(*at, own, env)?;
+                        regs = self.run_offloaded(*at, own, env)?;
                     } else {
                         // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { run_fused(s, regs)? };
@@ -244,7 +246,7 @@ impl Plan {
                     budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
                     poll(&mut budget, env)?;
                     if s.heavy {
-                        regs = self.run_apart(*at, own, env)?;
+                        regs = self.run_offloaded(*at, own, env)?;
                     } else {
                         // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { run_pipeline(s, regs)? };
@@ -254,7 +256,7 @@ impl Plan {
                     budget -= i64::try_from(s.nanoseconds).unwrap_or(POLL_EVERY);
                     poll(&mut budget, env)?;
                     if s.heavy {
-                        regs = self.run_apart(*at, own, env)?;
+                        regs = self.run_offloaded(*at, own, env)?;
                     } else {
                         // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         unsafe { s.run(regs)? };
@@ -288,13 +290,19 @@ impl Plan {
                         let types = unsafe { infer_kernel(s, regs)? };
                         // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                         if unsafe { is_heavy_kernel(s, types, regs, self.thresholds.heavy_ns) } {
-                            regs = self.run_apart(*at, own, env)?;
+                            regs = self.run_offloaded(*at, own, env)?;
                         } else {
                             // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                             unsafe { run_kernel(s, regs, env)? };
                         }
                         budget -= i64::try_from(start.elapsed().as_nanos()).unwrap_or(POLL_EVERY);
                     }
+                    poll(&mut budget, env)?;
+                }
+                Step::Device(s) => {
+                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
+                    unsafe { s.run(regs)? };
+                    budget -= DEVICE_NS;
                     poll(&mut budget, env)?;
                 }
                 Step::Reshape(s) => {
@@ -307,24 +315,10 @@ impl Plan {
                     variable(args, s.variable)?.read_into(out)?;
                     check_promise(0, out, &s.ty)?;
                 }
-                Step::Write(s) => {
+                Step::Assign(s) => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
-                    budget -= unsafe { write(s, regs, args, env)? };
+                    budget -= unsafe { assign(s, regs, args, env)? };
                     poll(&mut budget, env)?;
-                }
-                Step::Update(s) => {
-                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
-                    budget -= unsafe { update(s, regs, args, env)? };
-                    poll(&mut budget, env)?;
-                }
-                Step::Window(s) => {
-                    budget -= s.elements;
-                    poll(&mut budget, env)?;
-                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them; the registers that are read are left out.
-                    unsafe { release(&s.release, &s.ins, regs) };
-                    // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
-                    let ins = unsafe { regs.list(&s.ins) };
-                    state::update_window(variable(args, s.variable)?, &s.program, &ins)?;
                 }
                 Step::Call(_) => return Ok(true),
                 Step::Branch { pred, target } => {
@@ -364,9 +358,9 @@ impl Plan {
         Ok(false)
     }
 
-    /// Runs a heavy step apart: the registers go to the thread that does it, and come back with its results.
+    /// Offloads a heavy step: the registers go to the thread that does it, and come back with its results.
     #[cold]
-    fn run_apart(self: &Arc<Self>, at: usize, regs: &mut Box<[Tensor]>, env: &dyn Env) -> Result<Regs> {
+    fn run_offloaded(self: &Arc<Self>, at: usize, regs: &mut Box<[Tensor]>, env: &dyn Env) -> Result<Regs> {
         let (plan, mut own) = (self.clone(), std::mem::take(regs));
         let step = move |env: &dyn Env| -> Result<Box<[Tensor]>> {
             let at_hand = Regs::of(&mut own);
@@ -383,7 +377,7 @@ impl Plan {
                 Step::Concurrent(s) => unsafe { s.run(at_hand) },
                 // SAFETY: the registers are those of a frame of the plan, which nobody else has.
                 Step::Kernel(s) => unsafe { run_kernel(s, at_hand, env) },
-                _ => Err(Error::internal("the step does not run apart")),
+                _ => Err(Error::internal("the step is not offloaded")),
             }?;
             Ok(own)
         };
@@ -419,7 +413,7 @@ impl Note for Clock<'_> {
     }
 }
 
-/// Whether operands that broadcast give so many elements that the step runs apart.
+/// Whether operands that broadcast give so many elements that the step is offloaded.
 ///
 /// # Safety
 /// The registers are there.
@@ -547,16 +541,33 @@ fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
 /// Gives an estimate of the nanoseconds that it took.
 ///
 /// # Safety
-/// The registers are there.
-unsafe fn write(s: &WriteStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<i64> {
+/// The registers are there, and the step writes none that it reads.
+unsafe fn assign(s: &AssignStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<i64> {
     let variable = variable(args, s.variable)?;
+    if !matches!(s.change, Change::Value) {
+        // SAFETY: the caller's promise; what is read is left out.
+        unsafe { release(&s.release, &s.ins, regs) };
+    }
     // SAFETY: the caller's promise.
-    let value = unsafe { regs.get(s.value) };
-    let Some(f) = s.f else { return variable.assign_from(value).map(|()| 0) };
-    // SAFETY: the caller's promise; the register that is read is left out.
-    unsafe { release(&s.release, &[s.value], regs) };
-    state::update(variable, f, value, env)?;
-    Ok(value.len() as i64)
+    let inputs = unsafe { regs.list(&s.ins) };
+    let ns = inputs.iter().map(|t| t.len() as i64).sum();
+    match &s.change {
+        Change::Value => variable.assign_from(inputs[0]).map(|()| 0),
+        Change::By(kind, f) => state::update(variable, *kind, *f, inputs[0], env).map(|()| ns),
+        Change::Part { run, attrs, outs, types } => {
+            let results = state::update_part(variable, *run, &inputs, outs.len(), attrs, env)?;
+            for (i, ((&out, ty), result)) in outs.iter().zip(types).zip(results).enumerate() {
+                check_promise(i, &result, ty)?;
+                // SAFETY: the caller's promise.
+                unsafe { *regs.get_mut(out) = result };
+            }
+            Ok(ns)
+        }
+        Change::Window { program, elements } => {
+            state::update_window(variable, program, &inputs)?;
+            Ok(*elements)
+        }
+    }
 }
 
 /// Lets go of memory that dead registers share, but for those that are still read.
@@ -571,24 +582,4 @@ unsafe fn release(dead: &[Reg], read: &[Reg], regs: Regs) {
             *reg = Tensor::default();
         }
     }
-}
-
-/// Gives an estimate of the nanoseconds that it took.
-///
-/// # Safety
-/// The registers are there, and the step writes none that it reads.
-unsafe fn update(s: &UpdateStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Result<i64> {
-    let variable = variable(args, s.variable)?;
-    // SAFETY: the caller's promise; what is read is left out.
-    unsafe { release(&s.release, &s.ins, regs) };
-    // SAFETY: the caller's promise.
-    let inputs = unsafe { regs.list(&s.ins) };
-    let ns = inputs.iter().map(|t| t.len() as i64).sum();
-    let results = state::update_part(variable, s.run, &inputs, s.outs.len(), &s.attrs, env)?;
-    for (i, ((&out, ty), result)) in s.outs.iter().zip(&s.types).zip(results).enumerate() {
-        check_promise(i, &result, ty)?;
-        // SAFETY: the caller's promise.
-        unsafe { *regs.get_mut(out) = result };
-    }
-    Ok(ns)
 }

@@ -4,21 +4,21 @@ use std::fmt;
 
 use penstock_data::{DType, Dims, Result, Tensor};
 use penstock_ir::{Attrs, Call, Cost, Effect, FuncRef, OpDef, Resolved, Type};
-use penstock_kernels::LoopFn;
+use penstock_kernels::{Binary, LoopFn};
 use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::concurrent::ConcurrentStep;
+use super::device::DeviceStep;
 use super::frame::Reg;
 use super::native::NativeStep;
-use super::pipeline::Pipeline;
-use super::row_loop::RowLoop;
+use super::pipeline::{Pipeline, RowLoop};
 use super::small_broadcast::SmallBroadcast;
 use crate::tile::TileProgram;
 use crate::work::Weight;
 
 /// How steps work, by the names that a profile has.
-pub const STEP_KINDS: [&str; 14] = [
+pub const STEP_KINDS: [&str; 15] = [
     "scalar",
     "loop",
     "broadcast",
@@ -33,6 +33,7 @@ pub const STEP_KINDS: [&str; 14] = [
     "write",
     "update",
     "window",
+    "device",
 ];
 
 /// One step. Registers are values while a graph is lowered, and registers of the frame in a plan.
@@ -55,16 +56,14 @@ pub(crate) enum Step {
     Kernel(Box<KernelStep>),
     /// Kernels that do not depend on each other.
     Concurrent(Box<ConcurrentStep>),
+    /// A program of a device.
+    Device(Box<DeviceStep>),
     /// Gives the tensor in a register other extents.
     Reshape(Box<ReshapeStep>),
     /// Reads a variable, an argument of the run.
     Read(Box<ReadStep>),
-    /// Writes or changes a variable.
-    Write(Box<WriteStep>),
-    /// Changes a part of a variable.
-    Update(Box<UpdateStep>),
-    /// A fused region whose result becomes a part of a variable, where it is made.
-    Window(Box<WindowStep>),
+    /// Writes a variable, an argument of the run, or changes it in place.
+    Assign(Box<AssignStep>),
     /// Runs another function.
     Call(Box<CallStep>),
     /// Goes on where the scalar is false.
@@ -99,7 +98,7 @@ pub(crate) struct LoopStep {
     pub(crate) in_place: bool,
     /// Whether it counts as work, at a nanosecond for each element; shorter ones only count in the cost of a loop around them.
     pub(crate) long: bool,
-    /// Whether it runs apart.
+    /// Whether it is offloaded.
     pub(crate) heavy: bool,
 }
 
@@ -112,14 +111,14 @@ pub(crate) struct BroadcastStep {
     pub(crate) out: Reg,
     pub(crate) ty: Type,
     /// How it runs where all extents are known and the elements are few.
-    pub(crate) few: Option<SmallBroadcast>,
+    pub(crate) small: Option<SmallBroadcast>,
 }
 
 pub(crate) struct FusedStep {
     pub(crate) program: TileProgram,
     /// Elements that it works on.
     pub(crate) elements: i64,
-    /// Whether it runs apart.
+    /// Whether it is offloaded.
     pub(crate) heavy: bool,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
@@ -138,7 +137,7 @@ pub(crate) struct KernelStep {
     pub(crate) infer: bool,
     /// Whether the register of the first result holds the first operand, which is not among `ins`: the kernel changes it.
     pub(crate) update: bool,
-    /// Whether it is timed, and whether it runs apart.
+    /// Whether it is timed, and whether it is offloaded.
     pub(crate) weight: Weight,
 }
 
@@ -154,38 +153,32 @@ pub(crate) struct ReadStep {
     pub(crate) ty: Type,
 }
 
-pub(crate) struct WriteStep {
+pub(crate) struct AssignStep {
     /// The position of the variable among the arguments.
     pub(crate) variable: usize,
-    pub(crate) value: Reg,
-    /// The arithmetic of the change; `None` where the value is replaced.
-    pub(crate) f: Option<LoopFn>,
-    /// Dead registers that may share the variable's memory.
-    pub(crate) release: Vec<Reg>,
-}
-
-pub(crate) struct UpdateStep {
-    /// The position of the variable among the arguments.
-    pub(crate) variable: usize,
-    pub(crate) run: Update,
-    pub(crate) attrs: Attrs,
-    pub(crate) ins: SmallVec<[Reg; 4]>,
-    pub(crate) outs: SmallVec<[Reg; 2]>,
-    /// The types of the results.
-    pub(crate) types: SmallVec<[Type; 1]>,
-    /// Dead registers that may share the variable's memory.
-    pub(crate) release: Vec<Reg>,
-}
-
-pub(crate) struct WindowStep {
-    /// The position of the variable among the arguments.
-    pub(crate) variable: usize,
-    pub(crate) program: TileProgram,
-    /// Elements that it works on.
-    pub(crate) elements: i64,
     pub(crate) ins: SmallVec<[Reg; 8]>,
     /// Dead registers that may share the variable's memory.
     pub(crate) release: Vec<Reg>,
+    pub(crate) change: Change,
+}
+
+/// What becomes of a variable.
+pub(crate) enum Change {
+    /// Its value is replaced,
+    Value,
+    /// or changed by arithmetic, with its loop,
+    By(Binary, LoopFn),
+    /// or a kernel changes a part of it, and has results of these types;
+    Part { run: Update, attrs: Attrs, outs: SmallVec<[Reg; 2]>, types: SmallVec<[Type; 1]> },
+    /// or a part of it becomes the result of a fused region, of so many elements, where it is made.
+    Window { program: TileProgram, elements: i64 },
+}
+
+impl AssignStep {
+    /// The registers that it writes.
+    fn outs(&mut self) -> &mut [Reg] {
+        if let Change::Part { outs, .. } = &mut self.change { outs } else { &mut [] }
+    }
 }
 
 pub(crate) struct CallStep {
@@ -260,15 +253,17 @@ impl Step {
                     kernel.outs.iter_mut().for_each(|r| visit(r, Write));
                 }
             }
-            // It reads what the step before has moved there, so that nothing comes in between.
-            Step::Reshape(s) => visit(&mut s.reg, Write),
-            Step::Read(s) => visit(&mut s.out, Write),
-            Step::Write(s) => visit(&mut s.value, ReadLate),
-            Step::Update(s) => {
+            Step::Device(s) => {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
-            Step::Window(s) => s.ins.iter_mut().for_each(|r| visit(r, ReadLate)),
+            // It reads what the step before has moved there, so that nothing comes in between.
+            Step::Reshape(s) => visit(&mut s.reg, Write),
+            Step::Read(s) => visit(&mut s.out, Write),
+            Step::Assign(s) => {
+                s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
+                s.outs().iter_mut().for_each(|r| visit(r, Write));
+            }
             Step::Call(s) => {
                 for arg in &mut s.args {
                     if let CallArg::Reg(r) = arg {
@@ -308,12 +303,7 @@ impl Step {
 
     /// The variable that the step changes in place, and the list of registers that may share its memory.
     pub(crate) fn release(&mut self) -> Option<(usize, &mut Vec<Reg>)> {
-        match self {
-            Step::Write(s) => Some((s.variable, &mut s.release)),
-            Step::Update(s) => Some((s.variable, &mut s.release)),
-            Step::Window(s) => Some((s.variable, &mut s.release)),
-            _ => None,
-        }
+        if let Step::Assign(s) = self { Some((s.variable, &mut s.release)) } else { None }
     }
 
     /// How a step works, for a profile; `None` for what only moves control and registers.
@@ -330,9 +320,12 @@ impl Step {
             Step::Kernel(_) => "kernel",
             Step::Concurrent(_) => "concurrent",
             Step::Read(_) => "read",
-            Step::Write(_) => "write",
-            Step::Update(_) => "update",
-            Step::Window(_) => "window",
+            Step::Assign(s) => match s.change {
+                Change::Value | Change::By(..) => "write",
+                Change::Part { .. } => "update",
+                Change::Window { .. } => "window",
+            },
+            Step::Device(_) => "device",
             Step::Reshape(_) | Step::Call(_) | Step::Branch { .. } | Step::Switch { .. } | Step::Jump(_) => {
                 return None;
             }
@@ -344,7 +337,13 @@ impl Step {
     pub(crate) fn may_share(&self) -> bool {
         matches!(
             self,
-            Step::Kernel(_) | Step::Concurrent(_) | Step::Read(_) | Step::Call(_) | Step::Copy { .. } | Step::Moves(_)
+            Step::Kernel(_)
+                | Step::Concurrent(_)
+                | Step::Device(_)
+                | Step::Read(_)
+                | Step::Call(_)
+                | Step::Copy { .. }
+                | Step::Moves(_)
         )
     }
 
@@ -366,10 +365,14 @@ impl Step {
                 let per_byte = if matches!(s.op.cost, Cost::Shared(_)) { 16 } else { 1 };
                 200 + out * per_byte
             }
-            Step::Call(_) => return None,
-            Step::Read(_) | Step::Write(_) => 50,
-            Step::Update(_) => 200,
-            Step::Window(s) => s.program.nanoseconds(),
+            // The device says nothing of its time.
+            Step::Call(_) | Step::Device(_) => return None,
+            Step::Read(_) => 50,
+            Step::Assign(s) => match &s.change {
+                Change::Value | Change::By(..) => 50,
+                Change::Part { .. } => 200,
+                Change::Window { program, .. } => program.nanoseconds(),
+            },
             _ => 4,
         })
     }
@@ -422,13 +425,17 @@ impl fmt::Debug for Step {
                 let mut kernels = s.kernels.iter().map(|(k, ..)| (Regs(&k.outs), Regs(&k.ins)));
                 kernels.try_for_each(|(outs, ins)| write!(f, "; {outs:?} = kernel {ins:?}"))
             }
+            Step::Device(s) => write!(f, "{:?} = {} {:?}", Regs(&s.outs), s.device.name(), Regs(&s.ins)),
             Step::Reshape(s) => write!(f, "r{} reshaped to {:?}", s.reg, s.dims.as_slice()),
             Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
-            Step::Write(s) => {
-                write!(f, "{} v{}, r{}", if s.f.is_some() { "update" } else { "write" }, s.variable, s.value)
-            }
-            Step::Update(s) => write!(f, "{:?} = update v{}, {:?}", Regs(&s.outs), s.variable, Regs(&s.ins)),
-            Step::Window(s) => write!(f, "part of v{} = fused {:?}", s.variable, Regs(&s.ins)),
+            Step::Assign(s) => match &s.change {
+                Change::Value => write!(f, "write v{}, {:?}", s.variable, Regs(&s.ins)),
+                Change::By(..) => write!(f, "update v{}, {:?}", s.variable, Regs(&s.ins)),
+                Change::Part { outs, .. } => {
+                    write!(f, "{:?} = update v{}, {:?}", Regs(outs), s.variable, Regs(&s.ins))
+                }
+                Change::Window { .. } => write!(f, "part of v{} = fused {:?}", s.variable, Regs(&s.ins)),
+            },
             Step::Call(s) => write!(f, "{:?} = call {:?} {:?}", Regs(&s.outs), s.function, s.args),
             Step::Branch { pred, target } => write!(f, "unless r{pred} goto {target}"),
             Step::Switch { index, targets } => write!(f, "switch r{index} {targets:?}"),

@@ -198,13 +198,13 @@ impl<'a> Compiler<'a> {
                 self.items.insert(result, Item { place, phase: src.phase });
                 continue;
             }
-            let Cpu::Elementwise(lookup) = op.op.cpu else {
+            let Cpu::Elementwise(function) = op.op.cpu else {
                 return Err(Error::internal(format!("'{}' is in a fused region", op.op.name)));
             };
             if op.operands.len() > ARITY {
                 return Err(Error::internal(format!("'{}' has more than {ARITY} operands", op.op.name)));
             }
-            let f = resolve(lookup, op.operands.iter().map(|&v| graph.ty(v).dtype()), &op.attrs)?;
+            let f = resolve(function, op.operands.iter().map(|&v| graph.ty(v).dtype()), graph.ty(result).dtype())?;
             let full = space.classes[&result] == Class::Full;
             let mut phase = 0;
             for v in &op.operands {
@@ -283,7 +283,7 @@ impl<'a> Compiler<'a> {
         match (layout, self.gaps) {
             (Layout::Single, _) => false,
             (Layout::Dense, _) => self.spaced(),
-            (layout, Some((pitch, _))) => apart(layout).is_none_or(|(own, _)| own != pitch),
+            (layout, Some((pitch, _))) => pitch_of(layout).is_none_or(|(own, _)| own != pitch),
             _ => true,
         }
     }
@@ -301,9 +301,9 @@ impl<'a> Compiler<'a> {
         if self.space.over != Over::Nothing || fails {
             return None;
         }
-        let apart: Vec<(usize, usize)> = self.sources.iter().filter_map(|s| apart(&s.layout)).collect();
-        let of = |pitch: usize| apart.iter().filter(move |a| a.0 == pitch);
-        let pitches = apart.iter().map(|a| a.0).filter(|&p| columns <= p && p <= MOST_BETWEEN * columns);
+        let pitched: Vec<(usize, usize)> = self.sources.iter().filter_map(|s| pitch_of(&s.layout)).collect();
+        let of = |pitch: usize| pitched.iter().filter(move |a| a.0 == pitch);
+        let pitches = pitched.iter().map(|a| a.0).filter(|&p| columns <= p && p <= MOST_BETWEEN * columns);
         let pitch = pitches.max_by_key(|&pitch| (of(pitch).count(), pitch))?;
         let even = of(pitch).map(|a| a.1).min()?;
         let alike = of(pitch).all(|a| a.1.is_multiple_of(even) || a.1 == usize::MAX);
@@ -481,7 +481,7 @@ impl<'a> Compiler<'a> {
 }
 
 /// Elements from row to row of a source whose columns lie side by side, and how many rows lie so.
-fn apart(layout: &Layout) -> Option<(usize, usize)> {
+fn pitch_of(layout: &Layout) -> Option<(usize, usize)> {
     let Layout::Strided { rows, columns } = layout else { return None };
     let line = rows.last().filter(|_| columns.step == 1)?;
     let even = if rows.len() == 1 { usize::MAX } else { line.extent };

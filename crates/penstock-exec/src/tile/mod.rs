@@ -159,6 +159,11 @@ pub(crate) struct TileProgram {
 }
 
 impl TileProgram {
+    /// How many results it has.
+    pub(crate) fn results(&self) -> usize {
+        self.outputs.len()
+    }
+
     /// Elements that a run works on.
     pub(crate) fn elements(&self) -> usize {
         self.outer * self.rows * self.columns

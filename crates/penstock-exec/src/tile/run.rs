@@ -619,7 +619,7 @@ impl TileProgram {
         };
         let size = source.size;
         // From row to row of the tile; there may be no other row.
-        let apart = if tile.rows > 1 { self.pitch } else { tile.width };
+        let pitch = if tile.rows > 1 { self.pitch } else { tile.width };
         // The columns of the tile that are inside.
         let within = |(low, high): (usize, usize), first: usize, n: usize| {
             (low.max(first).min(first + n), high.max(first).min(first + n))
@@ -633,7 +633,7 @@ impl TileProgram {
             let (first, above) = ((tile.row + done) % inner.extent, (tile.row + done) / inner.extent);
             let count = (inner.extent - first).min(tile.rows - done);
             let (top, bottom) = within(inner.inside, first, count);
-            let to = out.wrapping_add(done * apart * size);
+            let to = out.wrapping_add(done * pitch * size);
             done += count;
             let start = place_of(outer, above);
             // SAFETY: the offsets of what is inside are of elements of the source, and the tile has room for `count` rows.
@@ -641,24 +641,24 @@ impl TileProgram {
                 if let Some(fill) = fill
                     && (start.is_none() || (bottom - top, right - left) != (count, tile.width))
                 {
-                    rows::spread(size, fill.as_ptr(), 0, 1, (count - 1) * apart + tile.width, to);
+                    rows::spread(size, fill.as_ptr(), 0, 1, (count - 1) * pitch + tile.width, to);
                 }
                 let Some(start) = start.filter(|_| top < bottom && left < right) else {
                     continue;
                 };
                 let start = source.offset + start + top as isize * inner.step + left as isize * columns.step;
                 let from = memory.ins[source.input as usize].wrapping_offset(start * size as isize);
-                let to = to.add(((top - first) * apart + left - tile.column) * size);
+                let to = to.add(((top - first) * pitch + left - tile.column) * size);
                 let step = inner.step * size as isize;
                 let (count, width) = (bottom - top, right - left);
                 if columns.step == 1 {
-                    let pitch = (apart * size) as isize;
+                    let pitch = (pitch * size) as isize;
                     rows::copy_rows(from, step, to, pitch, width * size, count);
                 } else if width == tile.width {
-                    rows::spread(size, from, step, count, apart, to);
+                    rows::spread(size, from, step, count, pitch, to);
                 } else {
                     for r in 0..count {
-                        let (from, to) = (from.offset(r as isize * step), to.add(r * apart * size));
+                        let (from, to) = (from.offset(r as isize * step), to.add(r * pitch * size));
                         rows::spread(size, from, 0, 1, width, to);
                     }
                 }

@@ -88,7 +88,7 @@ impl<'a> Former<'a> {
         let data = &self.graph.insts[inst];
         let from: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| self.graph.ty(v).dtype()).collect();
         let to = self.graph.ty(data.results[0]).dtype();
-        let inst = Instruction { name: data.op.name, to, ins: SmallVec::new() };
+        let inst = Instruction { function: data.op.function()?, to, ins: SmallVec::new() };
         vector::supports(level(), self.widest, &inst, &from).then_some(inst)
     }
 

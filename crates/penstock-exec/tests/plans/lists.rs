@@ -44,6 +44,7 @@ static PROBE: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("a test"),
+    promise: crate::ops::PROMISE,
     samples: Vec::new,
 };
 

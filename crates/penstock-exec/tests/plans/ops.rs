@@ -2,10 +2,15 @@
 
 use penstock_data::{DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Effect, Elements, Fails, Fold, InferCx, Jvp, OpDef,
-    OutTypes, Rows, Type, Vjp, arg, arg_of, args_of,
+    ArgType, AttrDef, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Effect, ElementFn, Elements, Fails, Fold, InferCx,
+    Jvp, OpDef, OutTypes, Promise, Rows, Type, Vjp, arg, arg_of, args_of,
 };
-use penstock_kernels::{Binary, Unary, binary, binary_output, unary};
+use penstock_kernels::{Binary, Unary, binary_output};
+
+/// That the operators of these tests are as they are declared.
+// SAFETY: each is a few lines, and does what it says.
+#[expect(unsafe_code, reason = "these operators are trusted")]
+pub(crate) const PROMISE: Promise = unsafe { Promise::new() };
 
 const NO_CUDA: Cuda = Cuda::HostFallback("a test");
 const NO_VJP: Vjp = Vjp::NonDifferentiable("a test");
@@ -29,7 +34,7 @@ macro_rules! binary_ops {
             attrs: &[],
             effects: &[],
             infer: |cx| broadcast(cx, Binary::$op),
-            cpu: Cpu::Elementwise(|d, _| binary(Binary::$op, d[0])),
+            cpu: Cpu::Elementwise(ElementFn::Binary(Binary::$op)),
             cuda: NO_CUDA,
             vjp: NO_VJP,
             jvp: Jvp::Elementwise,
@@ -40,6 +45,7 @@ macro_rules! binary_ops {
             resolve: None,
             fails: Fails::Never,
             fold: Fold::Evaluate,
+            promise: PROMISE,
             samples: Vec::new,
         };
     )*};
@@ -61,7 +67,7 @@ pub(crate) static NEG: OpDef = OpDef {
     attrs: &[],
     effects: &[],
     infer: |cx| Ok(OutTypes::from_iter([cx.inputs[0].clone()])),
-    cpu: Cpu::Elementwise(|d, _| unary(Unary::Neg, d[0])),
+    cpu: Cpu::Elementwise(ElementFn::Unary(Unary::Neg)),
     cuda: NO_CUDA,
     vjp: NO_VJP,
     jvp: Jvp::Linear(&[0]),
@@ -72,6 +78,7 @@ pub(crate) static NEG: OpDef = OpDef {
     resolve: None,
     fails: Fails::Never,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: Vec::new,
 };
 
@@ -107,6 +114,7 @@ pub(crate) static FLATTEN: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: Vec::new,
 };
 
@@ -139,6 +147,7 @@ pub(crate) static BOTH: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Evaluate,
+    promise: PROMISE,
     samples: Vec::new,
 };
 
@@ -163,6 +172,7 @@ pub(crate) static PRINT: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("a test"),
+    promise: PROMISE,
     samples: Vec::new,
 };
 
@@ -187,6 +197,7 @@ pub(crate) static PANIC: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("a test"),
+    promise: PROMISE,
     samples: Vec::new,
 };
 
@@ -217,5 +228,6 @@ pub(crate) static HOST: OpDef = OpDef {
     resolve: None,
     fails: Fails::OnValues,
     fold: Fold::Never("a test"),
+    promise: PROMISE,
     samples: Vec::new,
 };

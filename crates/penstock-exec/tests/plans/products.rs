@@ -1,21 +1,35 @@
 //! Products and what is around them, some rows at a time.
 
+use std::sync::Arc;
+
 use penstock_data::{DType, Shape, Tensor, f16};
 use penstock_exec::{Arg, Executable, reference};
 use penstock_ir::{Builder, Function, Type, Value, Verified, no_hosts, parse_function};
+use penstock_kernels::cost;
 use penstock_passes::{Options, Thresholds};
 
 use super::random::Random;
 use super::rows::{op, same, tensor};
 use super::{Recorder, build, env, executable};
 
-/// An executable of which blocks are as short as they may be.
+/// An executable of which blocks are as short as they may be, and where every product counts as short.
 fn in_blocks(graph: &Verified) -> Executable {
     let options = Options {
-        thresholds: Thresholds { block_bytes: 0, fused_bytes: 0, ..Thresholds::DEFAULT },
+        thresholds: Thresholds {
+            block_bytes: 0,
+            fused_bytes: 0,
+            short_product_ns: f64::INFINITY,
+            ..Thresholds::DEFAULT
+        },
         ..Options::default()
     };
     Executable::with_options(&Function::new("f", graph.clone()), options).unwrap()
+}
+
+/// An executable where every product counts as short, as none does with every instruction set.
+fn joined(function: &Function) -> Executable {
+    let options = Thresholds { short_product_ns: f64::INFINITY, ..Thresholds::DEFAULT }.into();
+    Executable::with_options(function, options).unwrap()
 }
 
 fn without(graph: &Verified) -> Executable {
@@ -304,8 +318,12 @@ fn attention_is_one_step_and_agrees_with_the_reference() {
     assert!(listing.contains("= pipeline") && !listing.contains("= kernel"), "{listing}");
 }
 
+fn parsed(text: &str) -> Arc<Function> {
+    parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()
+}
+
 fn listing(text: &str) -> String {
-    Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap().text().unwrap()
+    joined(&parsed(text)).text().unwrap()
 }
 
 #[test]
@@ -332,23 +350,27 @@ fn layers_of_sequences_are_one_step() {
 fn what_else_uses_a_product_finds_it_whole() {
     let text = "func @f(%x: f32[300,80], %w: f32[80,100]) -> f32[300,100], f32[100] {\n%h = matmul %x, %w\n\
                 %r = tanh %h\n%s = reduce_sum %h {axes=[0]}\nreturn %r, %s\n}";
-    let function = parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap();
+    let function = parsed(text);
     let mut random = Random(5);
     let args = [[300, 80], [80, 100]].map(|dims| Arg::from(whole(&mut random, DType::F32, &dims, false)));
     let due = reference::run(function.graph().unwrap(), &args, &env()).unwrap();
-    let executable = Executable::new(&function).unwrap();
+    let executable = joined(&function);
     assert!(executable.text().unwrap().contains("= pipeline"), "{}", executable.text().unwrap());
     assert_eq!(executable.run(&args, &env()).unwrap().to_vec(), due);
 }
 
 #[test]
 fn products_that_take_much_longer_than_moving_their_elements_are_left_as_they_are() {
-    let in_blocks = |dtype, m, k, n| {
+    // As many multiplications as take so long with each instruction set: `k` is for the widest vectors.
+    let in_blocks = |dtype, m: usize, k: usize, n: usize| {
+        let rates = cost::rates();
+        let rate = if dtype == "f32" { rates.f32_product / 100.0 } else { rates.half_product / 80.0 };
+        let k = (k as f64 * rate) as usize;
         let text = format!(
             "func @f(%x: {dtype}[{m},{k}], %w: {dtype}[{k},{n}], %b: {dtype}[{n}]) -> {dtype}[{m},{n}] {{\n\
              %h = matmul %x, %w\n%g = add %h, %b\n%r = relu %g\nreturn %r\n}}"
         );
-        listing(&text).contains("= pipeline")
+        Executable::new(&parsed(&text)).unwrap().text().unwrap().contains("= pipeline")
     };
     assert!(in_blocks("f32", 4096, 64, 512) && in_blocks("bf16", 4096, 256, 512));
     assert!(!in_blocks("f32", 4096, 256, 512) && !in_blocks("bf16", 4096, 4096, 512));
@@ -378,7 +400,7 @@ fn the_first_instruction_that_fails_is_the_one_that_is_told() {
     for (p, q) in [(Some(399 * 64), Some(0)), (Some(5), None), (None, Some(200 * 64))] {
         let args = [x.clone(), w.clone(), ints(p), ints(q)].map(Arg::from);
         let due = reference::run(&graph, &args, &env()).unwrap_err();
-        for executable in [in_blocks(&graph), executable(&graph)] {
+        for executable in [in_blocks(&graph), joined(&Function::new("f", graph.clone()))] {
             assert!(executable.text().unwrap().contains("= pipeline"));
             let got = executable.run(&args, &env()).unwrap_err();
             assert_eq!((got.to_string(), got.op()), (due.to_string(), due.op()));
@@ -390,7 +412,7 @@ fn the_first_instruction_that_fails_is_the_one_that_is_told() {
 fn long_steps_are_left_where_the_host_wants_that() {
     let text = "func @f(%x: f32[100000,96], %w: f32[96,300]) -> f32[100000,300] {\n%h = matmul %x, %w\n%r = tanh %h\n\
                 return %r\n}";
-    let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+    let executable = joined(&parsed(text));
     assert!(executable.text().unwrap().contains("= pipeline"), "{}", executable.text().unwrap());
     let args = [[100_000, 96], [96, 300]].map(|dims| Arg::from(Tensor::zeros(DType::F32, &dims).unwrap()));
     let host = Recorder { stop_after: Some(1), ..Recorder::default() };

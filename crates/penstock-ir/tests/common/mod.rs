@@ -7,11 +7,16 @@ use std::sync::Arc;
 use penstock_data::{DType, DTypeSet, Error, Result, Tensor};
 use penstock_ir::{
     ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Batch, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Function,
-    HostFn, HostRef, InferCx, Jvp, OpDef, OpSet, OutTypes, Rows, Structure, Type, Vjp, arg, arg_of, args_of,
+    HostFn, HostRef, InferCx, Jvp, OpDef, OpSet, OutTypes, Promise, Rows, Structure, Type, Vjp, arg, arg_of, args_of,
     parse_function,
 };
 
 const NUMERIC: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::NUMERIC)];
+
+/// That the operators of these tests are as they are declared.
+// SAFETY: each is a few lines, and does what it says.
+#[expect(unsafe_code, reason = "these operators are trusted")]
+const PROMISE: Promise = unsafe { Promise::new() };
 
 const fn op(
     name: &'static str,
@@ -39,13 +44,17 @@ const fn op(
         resolve: None,
         fails: Fails::OnValues,
         fold: Fold::Never("a test"),
+        promise: PROMISE,
         samples: Vec::new,
     }
 }
 
-pub(crate) static CONST: OpDef = op("const", &[], &[AttrDef::required("value", AttrKind::Tensor)], |cx| {
-    Ok(OutTypes::from_iter([Type::of(cx.attrs.tensor(0))]))
-});
+pub(crate) static CONST: OpDef = OpDef {
+    cpu: Cpu::Executor(Structure::Constant),
+    ..op("const", &[], &[AttrDef::required("value", AttrKind::Tensor)], |cx| {
+        Ok(OutTypes::from_iter([Type::of(cx.attrs.tensor(0))]))
+    })
+};
 
 pub(crate) static ADD: OpDef = op("add", &[arg("x"), arg("y")], &[AttrDef::flag("swap", false)], |cx| {
     let shape = cx.shape(0).broadcast(cx.shape(1));

@@ -3,7 +3,8 @@
 //! FromMemory has the parts of a number side by side; they are taken apart where they are loaded and joined where they are stored.
 //! Each operator gives what its kernel gives, bit for bit: see `penstock_kernels::complex`.
 
-use penstock_kernels::Level;
+use penstock_ir::ElementFn;
+use penstock_kernels::{Binary, Level, Unary};
 
 use super::encode::Code;
 use super::select::{Builder, Elem, FromMemory, Id, Logic, Make, Order, Spot, Value, What};
@@ -64,40 +65,43 @@ impl Builder {
     }
 
     /// An operator that takes or gives complex numbers; `part` and `complex` say what it gives.
-    pub(super) fn complex(&mut self, name: &str, part: Elem, complex: bool, ins: &[Value]) -> Option<Value> {
+    pub(super) fn complex(&mut self, function: ElementFn, part: Elem, complex: bool, ins: &[Value]) -> Option<Value> {
+        use ElementFn as F;
         use Value::{One, Parts};
-        Some(match (name, ins) {
-            ("real", &[Parts(re, _)]) => One(re),
-            ("imag", &[Parts(_, im)]) => One(im),
-            ("complex", &[One(re), One(im)]) => Parts(re, im),
-            ("conj", &[Parts(re, im)]) => Parts(re, self.neg(part, im)),
-            ("neg", &[Parts(re, im)]) => Parts(self.neg(part, re), self.neg(part, im)),
-            ("abs", &[Parts(re, im)]) => One(self.norm(re, im)?),
-            ("square", &[Parts(re, im)]) => self.product((re, im), (re, im)),
-            ("reciprocal", &[Parts(re, im)]) => {
+        Some(match (function, ins) {
+            (F::Unary(Unary::Real), &[Parts(re, _)]) => One(re),
+            (F::Unary(Unary::Imag), &[Parts(_, im)]) => One(im),
+            (F::Binary(Binary::Complex), &[One(re), One(im)]) => Parts(re, im),
+            (F::Unary(Unary::Conj), &[Parts(re, im)]) => Parts(re, self.neg(part, im)),
+            (F::Unary(Unary::Neg), &[Parts(re, im)]) => Parts(self.neg(part, re), self.neg(part, im)),
+            (F::Unary(Unary::Abs), &[Parts(re, im)]) => One(self.norm(re, im)?),
+            (F::Unary(Unary::Square), &[Parts(re, im)]) => self.product((re, im), (re, im)),
+            (F::Unary(Unary::Reciprocal), &[Parts(re, im)]) => {
                 let (one, zero) = (self.float(part, 1.0), self.float(part, 0.0));
                 self.quotient((one, zero), (re, im))?
             }
-            ("add", &[Parts(a, b), Parts(c, d)]) => Parts(self.add(a, c), self.add(b, d)),
-            ("sub", &[Parts(a, b), Parts(c, d)]) => Parts(self.sub(a, c), self.sub(b, d)),
-            ("mul", &[Parts(a, b), Parts(c, d)]) => self.product((a, b), (c, d)),
-            ("div", &[Parts(a, b), Parts(c, d)]) => self.quotient((a, b), (c, d))?,
-            ("squared_difference", &[Parts(a, b), Parts(c, d)]) => {
+            (F::Binary(Binary::Add), &[Parts(a, b), Parts(c, d)]) => Parts(self.add(a, c), self.add(b, d)),
+            (F::Binary(Binary::Sub), &[Parts(a, b), Parts(c, d)]) => Parts(self.sub(a, c), self.sub(b, d)),
+            (F::Binary(Binary::Mul), &[Parts(a, b), Parts(c, d)]) => self.product((a, b), (c, d)),
+            (F::Binary(Binary::Div), &[Parts(a, b), Parts(c, d)]) => self.quotient((a, b), (c, d))?,
+            (F::Binary(Binary::SquaredDifference), &[Parts(a, b), Parts(c, d)]) => {
                 let (re, im) = (self.sub(a, c), self.sub(b, d));
                 let (re, im) = (self.mul(re, re), self.mul(im, im));
                 Parts(self.add(re, im), self.float(part, 0.0))
             }
-            ("equal" | "not_equal", &[Parts(a, b), Parts(c, d)]) => {
+            (F::Binary(op @ (Binary::Equal | Binary::NotEqual)), &[Parts(a, b), Parts(c, d)]) => {
                 let equal = self.compare(Order::Equal, a, c);
                 let equal = self.compare_where(Some(equal), Order::Equal, b, d);
-                One(if name == "equal" { equal } else { self.mask_not(equal) })
+                One(if op == Binary::Equal { equal } else { self.mask_not(equal) })
             }
-            ("select", &[One(mask), Parts(a, b), Parts(c, d)]) => Parts(self.blend(mask, c, a), self.blend(mask, d, b)),
+            (F::Select, &[One(mask), Parts(a, b), Parts(c, d)]) => {
+                Parts(self.blend(mask, c, a), self.blend(mask, d, b))
+            }
             // Whether it is 0 is asked of both parts.
-            ("cast", &[Parts(..)]) if part == Elem::Mask => return None,
-            ("cast", &[Parts(re, _)]) if !complex => One(self.cast(re, part)?),
-            ("cast", &[Parts(re, im)]) => Parts(self.cast(re, part)?, self.cast(im, part)?),
-            ("cast", &[One(re)]) => Parts(self.cast(re, part)?, self.float(part, 0.0)),
+            (F::Cast, &[Parts(..)]) if part == Elem::Mask => return None,
+            (F::Cast, &[Parts(re, _)]) if !complex => One(self.cast(re, part)?),
+            (F::Cast, &[Parts(re, im)]) => Parts(self.cast(re, part)?, self.cast(im, part)?),
+            (F::Cast, &[One(re)]) => Parts(self.cast(re, part)?, self.float(part, 0.0)),
             _ => return None,
         })
     }

@@ -16,6 +16,7 @@ mod select;
 
 use memmap2::{Mmap, MmapMut};
 use penstock_data::DType;
+use penstock_ir::ElementFn;
 use penstock_kernels::Level;
 use smallvec::SmallVec;
 
@@ -30,11 +31,11 @@ pub enum Term {
     Made(u16),
 }
 
-/// An elementwise operator, applied.
+/// A function of elements, applied.
 #[derive(Clone, Debug)]
 pub struct Instruction {
-    /// The operator.
-    pub name: &'static str,
+    /// What it computes.
+    pub function: ElementFn,
     /// The dtype of what it gives.
     pub to: DType,
     /// What it takes.
@@ -150,7 +151,7 @@ impl VectorLoop {
         } else if n > 0 {
             for row in 0..rows {
                 // SAFETY: the caller's contract.
-                unsafe { self.few(table, n) };
+                unsafe { self.partial(table, n) };
                 if row + 1 < rows {
                     table.iter_mut().zip(steps).for_each(|(at, &step)| *at = at.wrapping_offset(step));
                 }
@@ -163,7 +164,7 @@ impl VectorLoop {
     /// # Safety
     /// As for [`VectorLoop::run`].
     #[cold]
-    unsafe fn few(&self, table: &[*mut u8], n: usize) {
+    unsafe fn partial(&self, table: &[*mut u8], n: usize) {
         #[repr(C, align(64))]
         #[derive(Clone)]
         struct Vector([u8; VECTOR]);

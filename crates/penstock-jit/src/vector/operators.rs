@@ -3,7 +3,8 @@
 //! Each gives what its kernel gives, bit for bit: see `penstock_kernels::{unary, binary, cast, select}`.
 
 use penstock_data::DType;
-use penstock_kernels::{Formula, Level};
+use penstock_ir::ElementFn;
+use penstock_kernels::{Binary, Formula, Level, Unary};
 use smallvec::SmallVec;
 
 use super::Instruction;
@@ -23,95 +24,95 @@ impl Builder {
         let ones: Option<SmallVec<[Id; 3]>> =
             ins.iter().map(|value| if let Value::One(id) = value { Some(*id) } else { None }).collect();
         match ones {
-            Some(ones) if !inst.to.is_complex() => self.real(inst.name, to, &ones).map(Value::One),
-            _ => self.complex(inst.name, to, inst.to.is_complex(), ins),
+            Some(ones) if !inst.to.is_complex() => self.real(inst.function, to, &ones).map(Value::One),
+            _ => self.complex(inst.function, to, inst.to.is_complex(), ins),
         }
     }
 
-    fn real(&mut self, name: &str, to: Elem, ins: &[Id]) -> Option<Id> {
+    fn real(&mut self, function: ElementFn, to: Elem, ins: &[Id]) -> Option<Id> {
         let elem = self.elem(*ins.first()?);
-        match (name, ins) {
-            ("cast", &[x]) => self.cast(x, to),
-            ("select", &[c, x, y]) if to == Elem::Mask => {
+        match (function, ins) {
+            (ElementFn::Cast, &[x]) => self.cast(x, to),
+            (ElementFn::Select, &[c, x, y]) if to == Elem::Mask => {
                 let (chosen, other) = (self.mask_two(Logic::And, c, x), self.mask_not(c));
                 let other = self.mask_two(Logic::And, other, y);
                 Some(self.mask_two(Logic::Or, chosen, other))
             }
-            ("select", &[c, x, y]) => Some(self.blend(c, y, x)),
-            (name, &[x]) if elem == Elem::Mask => (name == "logical_not").then(|| self.mask_not(x)),
-            (name, &[x, y]) if elem == Elem::Mask => Some(match name {
-                "logical_and" => self.mask_two(Logic::And, x, y),
-                "logical_or" => self.mask_two(Logic::Or, x, y),
-                "logical_xor" | "not_equal" => self.mask_two(Logic::Xor, x, y),
-                "equal" => {
+            (ElementFn::Select, &[c, x, y]) => Some(self.blend(c, y, x)),
+            (ElementFn::Unary(op), &[x]) if elem == Elem::Mask => (op == Unary::LogicalNot).then(|| self.mask_not(x)),
+            (ElementFn::Binary(op), &[x, y]) if elem == Elem::Mask => Some(match op {
+                Binary::LogicalAnd => self.mask_two(Logic::And, x, y),
+                Binary::LogicalOr => self.mask_two(Logic::Or, x, y),
+                Binary::LogicalXor | Binary::NotEqual => self.mask_two(Logic::Xor, x, y),
+                Binary::Equal => {
                     let differ = self.mask_two(Logic::Xor, x, y);
                     self.mask_not(differ)
                 }
                 _ => return None,
             }),
-            (name, ins) if elem.is_float() => self.formula(formula_of(name, elem)?, ins),
-            (name, &[x]) => self.integer1(name, x),
-            (name, &[x, y]) => self.integer2(name, x, y),
+            (function, ins) if elem.is_float() => self.formula(formula_of(function, elem)?, ins),
+            (ElementFn::Unary(op), &[x]) => self.integer1(op, x),
+            (ElementFn::Binary(op), &[x, y]) => self.integer2(op, x, y),
             _ => None,
         }
     }
 
-    fn integer1(&mut self, name: &str, x: Id) -> Option<Id> {
+    fn integer1(&mut self, op: Unary, x: Id) -> Option<Id> {
         let elem = self.elem(x);
-        Some(match name {
-            "neg" => {
+        Some(match op {
+            Unary::Neg => {
                 let zero = self.integer(elem, 0);
-                self.integer2("sub", zero, x)?
+                self.integer2(Binary::Sub, zero, x)?
             }
-            "abs" if self.level == Level::V4 || elem == Elem::I32 => {
+            Unary::Abs if self.level == Level::V4 || elem == Elem::I32 => {
                 let code = Code::new(1, 2, 0x1e + u8::from(elem.is_wide()), elem.is_wide());
                 let make = self.one(code, x, elem, self.length(elem));
                 self.make(make, elem)
             }
-            "square" => self.integer2("mul", x, x)?,
-            "invert" => {
+            Unary::Square => self.integer2(Binary::Mul, x, x)?,
+            Unary::BitNot => {
                 let ones = self.integer(elem, -1);
                 self.bits(0xef, x, ones)
             }
-            "relu" => {
+            Unary::Relu => {
                 let zero = self.integer(elem, 0);
-                self.integer2("maximum", x, zero)?
+                self.integer2(Binary::Max, x, zero)?
             }
-            "round" => x,
+            Unary::Round => x,
             _ => return None,
         })
     }
 
-    fn integer2(&mut self, name: &str, x: Id, y: Id) -> Option<Id> {
-        if let Some(order) = Order::named(name) {
+    fn integer2(&mut self, op: Binary, x: Id, y: Id) -> Option<Id> {
+        if let Some(order) = Order::of(op) {
             return Some(self.compare(order, x, y));
         }
         let elem = self.elem(x);
         let (v4, wide) = (self.level == Level::V4, elem.is_wide());
-        Some(match name {
-            "add" | "bias_add" => self.integer_two(1, if wide { 0xd4 } else { 0xfe }, x, y, true),
-            "sub" => self.integer_two(1, if wide { 0xfb } else { 0xfa }, x, y, false),
-            "mul" if v4 || !wide => self.integer_two(2, 0x40, x, y, true),
-            "squared_difference" => {
-                let d = self.integer2("sub", x, y)?;
-                self.integer2("mul", d, d)?
+        Some(match op {
+            Binary::Add => self.integer_two(1, if wide { 0xd4 } else { 0xfe }, x, y, true),
+            Binary::Sub => self.integer_two(1, if wide { 0xfb } else { 0xfa }, x, y, false),
+            Binary::Mul if v4 || !wide => self.integer_two(2, 0x40, x, y, true),
+            Binary::SquaredDifference => {
+                let d = self.integer2(Binary::Sub, x, y)?;
+                self.integer2(Binary::Mul, d, d)?
             }
-            "minimum" | "maximum" if v4 || !wide => {
-                self.integer_two(2, if name == "minimum" { 0x39 } else { 0x3d }, x, y, true)
+            Binary::Min | Binary::Max if v4 || !wide => {
+                self.integer_two(2, if op == Binary::Min { 0x39 } else { 0x3d }, x, y, true)
             }
-            "minimum" | "maximum" => {
-                let order = if name == "minimum" { Order::Greater } else { Order::Less };
+            Binary::Min | Binary::Max => {
+                let order = if op == Binary::Min { Order::Greater } else { Order::Less };
                 let second = self.compare(order, x, y);
                 self.blend(second, x, y)
             }
-            "bitwise_and" => self.bits(0xdb, x, y),
-            "bitwise_or" => self.bits(0xeb, x, y),
-            "bitwise_xor" => self.bits(0xef, x, y),
-            "left_shift" | "right_shift" if v4 || !wide || name == "left_shift" => {
+            Binary::BitAnd => self.bits(0xdb, x, y),
+            Binary::BitOr => self.bits(0xeb, x, y),
+            Binary::BitXor => self.bits(0xef, x, y),
+            Binary::Shl | Binary::Shr if v4 || !wide || op == Binary::Shl => {
                 // Amounts are of no sign for the machine, which knows what the full width and more give.
                 let zero = self.integer(elem, 0);
-                let by = self.integer2("maximum", y, zero)?;
-                let code = Code::new(1, 2, if name == "left_shift" { 0x47 } else { 0x46 }, wide).with_vex_wide();
+                let by = self.integer2(Binary::Max, y, zero)?;
+                let code = Code::new(1, 2, if op == Binary::Shl { 0x47 } else { 0x46 }, wide).with_vex_wide();
                 self.two(code, x, by, false)
             }
             _ => return None,
@@ -181,9 +182,9 @@ impl Builder {
     }
 }
 
-/// The formula of an operator on floats.
-fn formula_of(name: &str, elem: Elem) -> Option<&'static Formula> {
-    penstock_ops::formula(name, if elem == Elem::F64 { DType::F64 } else { DType::F32 })
+/// The formula of a function on floats.
+fn formula_of(function: ElementFn, elem: Elem) -> Option<&'static Formula> {
+    function.formula(if elem == Elem::F64 { DType::F64 } else { DType::F32 })
 }
 
 /// Whether an operator has operations of its own beside elements of at most `widest` bytes.
@@ -193,9 +194,9 @@ pub(super) fn supports(level: Level, widest: usize, inst: &Instruction, from: &[
     let elems: Option<SmallVec<[Elem; 4]>> =
         from.iter().map(|&d| Elem::of(d).filter(|e| !d.is_complex() && e.is_float())).collect();
     if let Some(&[elem, ..]) = elems.as_deref()
-        && !matches!(inst.name, "cast" | "complex")
+        && !matches!(inst.function, ElementFn::Cast | ElementFn::Binary(Binary::Complex))
     {
-        return builder.fits(elem) && Elem::of(inst.to).is_some() && formula_of(inst.name, elem).is_some();
+        return builder.fits(elem) && Elem::of(inst.to).is_some() && formula_of(inst.function, elem).is_some();
     }
     let operand = |&dtype: &DType| {
         let elem = Elem::of(dtype)?;

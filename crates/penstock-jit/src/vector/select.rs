@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use penstock_data::DType;
-use penstock_kernels::Level;
+use penstock_kernels::{Binary, Level};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -133,14 +133,14 @@ pub(super) enum Order {
 }
 
 impl Order {
-    pub(super) fn named(name: &str) -> Option<Order> {
-        Some(match name {
-            "equal" => Order::Equal,
-            "not_equal" => Order::NotEqual,
-            "less" => Order::Less,
-            "less_equal" => Order::LessEqual,
-            "greater" => Order::Greater,
-            "greater_equal" => Order::GreaterEqual,
+    pub(super) fn of(op: Binary) -> Option<Order> {
+        Some(match op {
+            Binary::Equal => Order::Equal,
+            Binary::NotEqual => Order::NotEqual,
+            Binary::Less => Order::Less,
+            Binary::LessEqual => Order::LessEqual,
+            Binary::Greater => Order::Greater,
+            Binary::GreaterEqual => Order::GreaterEqual,
             _ => return None,
         })
     }

@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Dim, Error, Loc, Result, Shape};
 use penstock_ir::{Function, Graph, Inst, Region, Type, Value};
+use penstock_ops::binary::ADD;
+use penstock_ops::compare::LESS;
 
 use super::cx::{Cx, Exporter, Item, Items, X, body, inner_port};
 use super::lists::{List, sequence};
@@ -417,7 +419,7 @@ impl<'g> Frame<'_, 'g> {
             known.is_some_and(|n| n == [1])
         };
         let is_param = |v: Value| v == region.params[i];
-        data.op.name == "add"
+        data.op.is(&ADD)
             && (is_param(data.operands[0]) && is_one(data.operands[1])
                 || is_one(data.operands[0]) && is_param(data.operands[1]))
     }
@@ -427,7 +429,7 @@ impl<'g> Frame<'_, 'g> {
         let region = &self.graph.regions[cond];
         let Some(test) = region.results.first().and_then(|&v| self.graph.def_inst(v)) else { return false };
         let data = &self.graph.insts[test];
-        if data.op.name != "less" || data.operands[0] != region.params[i] {
+        if !data.op.is(&LESS) || data.operands[0] != region.params[i] {
             return false;
         }
         let limit = match self.items.get(&data.operands[1]) {

@@ -5,6 +5,7 @@
 use penstock_data::{DType, Dim, Error, Result, Shape};
 use penstock_ir::{Attr, Region, Type, Value};
 use penstock_ops::control::{COND, WHILE};
+use penstock_ops::list::LIST_NEW;
 
 use super::Entry;
 use crate::cx::{Cx, Item, Outputs, Size, one};
@@ -181,7 +182,7 @@ fn run_loop<'i, 'm>(
     Err(Error::internal("the types of a loop do not settle"))
 }
 
-/// `Loop`: at most so many rounds, while a condition holds.
+/// `Loop`: at most so many iterations, while a condition holds.
 fn repeat(cx: &mut Cx<'_, '_>) -> Outputs {
     let graph = cx.subgraph("body")?;
     let limit = match cx.opt(0) {
@@ -256,15 +257,15 @@ fn scan(cx: &mut Cx<'_, '_>) -> Outputs {
         });
     }
     let first = *rows.first().ok_or_else(|| Error::invalid("nothing is scanned"))?;
-    let rounds = cx.extent(first, 0)?;
-    let rounds = cx.size(rounds);
+    let iterations = cx.extent(first, 0)?;
+    let iterations = cx.size(iterations);
     let index = cx.i64(0);
     let done = run_loop(
         cx,
         &[index],
         std::mem::take(&mut state),
         lists,
-        |cx, params| cx.bin("less", params[0], rounds),
+        |cx, params| cx.bin("less", params[0], iterations),
         |cx, own, mut items| {
             for &row in &rows {
                 items.push(cx.bin("gather", row, own[0])?.into());
@@ -387,7 +388,7 @@ fn sequence_insert(cx: &mut Cx<'_, '_>) -> Outputs {
     let Some(at) = cx.opt(2) else {
         let empty = cx.importer.builder.graph().def_inst(list).is_some_and(|inst| {
             let op = cx.importer.builder.graph().insts[inst].op;
-            op.name == "list_new"
+            op.is(&LIST_NEW)
         });
         let shape = if empty { known } else { shape.join(&known) };
         return Ok(vec![Item::List { value: cx.op("list_push", &[list, value], &[])?, dtype, shape }]);

@@ -55,9 +55,11 @@ pub(crate) fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, ou
             outputs[0] = inputs[0].clone();
             kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env: &Quiet })?;
         }
-        Cpu::Elementwise(find) => {
+        Cpu::Elementwise(function) => {
             let dtypes: Vec<_> = inputs.iter().map(|t| t.dtype()).collect();
-            let f = find(&dtypes, attrs).ok_or_else(|| Error::dtype(format!("there is no loop for {dtypes:?}")))?;
+            let f = function
+                .kernel(&dtypes, inferred[0].dtype())
+                .ok_or_else(|| Error::dtype(format!("there is no loop for {dtypes:?}")))?;
             let shapes: Vec<_> = inputs.iter().map(|t| t.dims()).collect();
             let dims = penstock_kernels::broadcast_dims(&shapes).ok_or_else(|| Error::invalid("shapes"))?;
             let dtype = inferred[0].dtype();

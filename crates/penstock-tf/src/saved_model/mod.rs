@@ -6,6 +6,7 @@
 //! A file is not trusted: memory is taken by what it holds, nothing but the files of the directory is opened, and graphs are
 //! built by the builder, which checks each instruction.
 
+mod export;
 mod lower;
 mod objects;
 mod proto;
@@ -19,6 +20,8 @@ use std::path::Path;
 
 use penstock_data::{Error, Result};
 use penstock_format::Program;
+
+pub use export::{save_saved_model, saved_model_operators};
 
 use crate::BundleReader;
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock._runtime.graph import GraphDef as GraphDef, NodeDef as NodeDef
 from penstock._runtime.host_calls import py_func as py_func
 from penstock._runtime.protos import (
     Event as Event,
@@ -10,6 +11,12 @@ from penstock._runtime.protos import (
     SummaryMetadata as SummaryMetadata,
 )
 from penstock._values.variable import Variable as Variable
+from penstock.compat.v1 import logging as logging
+from penstock.compat.v1._dimension import (
+    Dimension as Dimension,
+    dimension_at_index as dimension_at_index,
+    dimension_value as dimension_value,
+)
 from penstock.compat.v1._graph import (
     Graph as Graph,
     GraphKeys as GraphKeys,
@@ -26,6 +33,22 @@ from penstock.compat.v1._graph import (
     placeholder as placeholder,
     placeholder_with_default as placeholder_with_default,
     reset_default_graph as reset_default_graph,
+)
+from penstock.compat.v1._operations import (
+    SparseTensorValue as SparseTensorValue,
+    add_to_collection as add_to_collection,
+    colocate_with as colocate_with,
+    control_flow_v2_enabled as control_flow_v2_enabled,
+    disable_v2_behavior as disable_v2_behavior,
+    enable_control_flow_v2 as enable_control_flow_v2,
+    enable_v2_behavior as enable_v2_behavior,
+    executing_eagerly_outside_functions as executing_eagerly_outside_functions,
+    make_template as make_template,
+    scatter_add as scatter_add,
+    scatter_sub as scatter_sub,
+    scatter_update as scatter_update,
+    set_random_seed as set_random_seed,
+    where as where,
 )
 from penstock.compat.v1._session import (
     InteractiveSession as InteractiveSession,
@@ -49,12 +72,13 @@ from penstock.compat.v1._variables import (
     variables_initializer as variables_initializer,
 )
 from penstock.initializers import (
+    GlorotNormal as glorot_normal_initializer,
     GlorotUniform as glorot_uniform_initializer,
     Ones as ones_initializer,
     Zeros as zeros_initializer,
 )
 
-__all__ = ["glorot_uniform_initializer", "ones_initializer", "zeros_initializer"]
+__all__ = ["glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "zeros_initializer"]
 
 
 def __getattr__(name: str) -> object:

@@ -7,7 +7,7 @@ once for each set of fetches and feeds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -18,10 +18,11 @@ from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import current_name_scope, named, scoped
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
+from penstock.compat.v1._graph_parts import GraphParts
+from penstock.compat.v1._operation import Operation as Operation
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, Nested, ShapeLike, TensorLike, TensorOrVariable
-    from penstock.compat.v1._session import Session
 
 __all__ = [
     "Graph",
@@ -49,47 +50,7 @@ class GraphKeys:
     TRAINABLE_VARIABLES = "trainable_variables"
 
 
-class Operation:
-    """A part of a graph that is run for its effects.
-
-    Attributes:
-        name: a name for people.
-        graph: the graph.
-
-    >>> import penstock as tf
-    >>> with tf.Graph().as_default():
-    ...     type(tf.compat.v1.global_variables_initializer()).__name__
-    'Operation'
-    """
-
-    def __init__(self, graph: Graph, instructions: Iterable[int], name: str) -> None:
-        self.graph = graph
-        self.name = name
-        self._instructions = tuple(instructions)
-
-    def run(self, feed_dict: Mapping[Any, TensorLike] | None = None, session: Session | None = None) -> None:
-        """Run it in a session.
-
-        Args:
-            feed_dict: values for tensors of the graph, which are not computed then.
-            session: the session, by default the one that is open.
-
-        >>> import penstock as tf
-        >>> with tf.Graph().as_default(), tf.compat.v1.Session():
-        ...     v = tf.Variable(1.0)
-        ...     tf.compat.v1.global_variables_initializer().run()
-        ...     float(v.eval())
-        1.0
-        """
-        from penstock.compat.v1._session import session_for  # start-up does without it
-
-        session_for(session).run(self, feed_dict)
-
-    def __repr__(self) -> str:
-        return f"<tf.Operation '{self.name}'>"
-
-
-class Graph:
+class Graph(GraphParts):
     """A graph that operations are added to within `as_default()`.
 
     >>> import penstock as tf
@@ -101,12 +62,10 @@ class Graph:
     np.float32(42.0)
     """
 
-    building_function = False
-
     def __init__(self) -> None:
+        super().__init__()
         self.engine = _core._OpenGraph()
         self.after: list[tuple[int, int]] = []
-        self.collections: dict[str, list[Any]] = {}
         self.named: dict[str, Any] = {}
         self.variables: dict[str, Any] = {}
         self.parts: dict[Any, Any] = {}
@@ -173,40 +132,8 @@ class Graph:
             self._names[full] = count + 1
         return full if count == 0 else f"{full}_{count}"
 
-    def add_to_collection(self, name: str, value: object) -> None:
-        """Put a value into a collection.
-
-        Args:
-            name: the name of the collection.
-            value: the value.
-
-        >>> import penstock as tf
-        >>> graph = tf.Graph()
-        >>> graph.add_to_collection("sizes", 3)
-        >>> graph.get_collection("sizes")
-        [3]
-        """
-        self.collections.setdefault(name, []).append(value)
-
-    def get_collection(self, name: str, scope: str | None = None) -> list[Any]:
-        """List the values of a collection.
-
-        Args:
-            name: the name of the collection.
-            scope: how the names of the values begin.
-
-        Returns:
-            The values; of a scope those alone that have such names.
-
-        >>> import penstock as tf
-        >>> tf.Graph().get_collection("sizes")
-        []
-        """
-        values = self.collections.get(name, [])
-        return [v for v in values if scope is None or getattr(v, "name", "").startswith(scope)]
-
     def get_tensor_by_name(self, name: str) -> _core.Tensor:
-        """Find the placeholder of a name such as `x:0`, or the value of a variable of that name.
+        """Find the tensor of a name such as `x:0`, or the value of a variable of that name.
 
         Args:
             name: the name.
@@ -229,7 +156,7 @@ class Graph:
                     with self.entered():
                         value: _core.Tensor = variable.read_value()
                     return value
-            raise KeyError(f"the name {name!r} refers to a tensor which does not exist")
+            return self._tensor_named(name)  # type: ignore[no-any-return]
         tensor: _core.Tensor = self.named[name]
         return tensor
 
@@ -353,13 +280,6 @@ class Graph:
         ...         x = tf.constant(1.0)
         """
         return registered.gradient_override_map(op_type_map)
-
-    def finalize(self) -> None:
-        """Do nothing: the graph may still be added to.
-
-        >>> import penstock as tf
-        >>> tf.Graph().finalize()
-        """
 
 
 class _Defaults(threading.local):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, initializers, raw_ops
@@ -28,6 +28,7 @@ __all__ = [
     "global_variables_initializer",
     "initialize_all_variables",
     "local_variables_initializer",
+    "sharing",
     "to_float",
     "trainable_variables",
     "variable_scope",
@@ -231,9 +232,21 @@ class _Scopes(threading.local):
 
     def __init__(self) -> None:
         self.open: list[VariableScope] = []
+        # Where variables are found by name, innermost last; without one, in the default graph.
+        self.stores: list[dict[str, Any]] = []
 
 
 _scopes = _Scopes()
+
+
+@contextmanager
+def sharing(store: dict[str, Any]) -> Iterator[None]:
+    """Have `get_variable` find and keep variables in a store within a block."""
+    _scopes.stores.append(store)
+    try:
+        yield
+    finally:
+        _scopes.stores.pop()
 
 
 class VariableScope:
@@ -243,11 +256,26 @@ class VariableScope:
         name: the names of the scopes, joined by `/`.
         reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
         initializer: makes first values where `get_variable` has none of its own.
+        caching_device: kept for who asks; reads of variables are not cached.
     """
 
     def __init__(self, name: str, reuse: Any, initializer: Any) -> None:
         self.name = name
         self.reuse = reuse
+        self.initializer = initializer
+        self.caching_device: Any = None
+
+    @property
+    def original_name_scope(self) -> str:
+        """The names of the scopes, with a `/` at the end."""
+        return f"{self.name}/" if self.name else ""
+
+    def set_caching_device(self, caching_device: Any) -> None:
+        """Set `caching_device`."""
+        self.caching_device = caching_device
+
+    def set_initializer(self, initializer: Any) -> None:
+        """Set what makes first values."""
         self.initializer = initializer
 
     def reuse_variables(self) -> None:
@@ -306,7 +334,7 @@ def variable_scope(
     scope = VariableScope(name, inherited, initializer or outer.initializer)
     _scopes.open.append(scope)
     try:
-        with name_scope(local):
+        with name_scope(local) if local else nullcontext():
             yield scope
     finally:
         _scopes.open.remove(scope)
@@ -348,7 +376,7 @@ def get_variable(
     """
     scope = get_variable_scope()
     full = f"{scope.name}/{name}" if scope.name else name
-    store = get_default_graph().variables
+    store = _scopes.stores[-1] if _scopes.stores else get_default_graph().variables
     found: Variable | None = store.get(full)
     if found is not None:
         if scope.reuse is False or scope.reuse is None:

@@ -20,7 +20,7 @@ use crate::tile::TileProgram;
 
 /// What the rows of a pipeline are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::plan) enum Rows {
+pub(super) enum Rows {
     /// The elements of one outermost index. Stages may have different numbers of them, and read their neighbours'.
     Outermost,
     /// The leading dimensions of every value make so many rows, and a stage makes row `i` of row `i`. Products have a right matrix for
@@ -86,7 +86,7 @@ pub(super) struct Own {
 }
 
 /// Instructions that become the stages of a pipeline, one after the other.
-pub(in crate::plan) struct Drafts<'a> {
+pub(super) struct Drafts<'a> {
     pub(super) graph: &'a Graph,
     pub(super) options: &'a Options,
     pub(super) rows: Rows,
@@ -96,11 +96,11 @@ pub(in crate::plan) struct Drafts<'a> {
     /// Values that are the pipeline's own with other extents of the same rows, and the instructions that give them these.
     pub(super) reshaped: Vec<(Value, Inst)>,
     /// What is read.
-    pub(in crate::plan) ins: Vec<Value>,
+    pub(super) ins: Vec<Value>,
 }
 
 impl<'a> Drafts<'a> {
-    pub(in crate::plan) fn new(graph: &'a Graph, rows: Rows, options: &'a Options) -> Drafts<'a> {
+    pub(super) fn new(graph: &'a Graph, rows: Rows, options: &'a Options) -> Drafts<'a> {
         let (list, own, reshaped, ins) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         Drafts { graph, options, rows, list, own, number: FxHashMap::default(), reshaped, ins }
     }
@@ -120,17 +120,17 @@ impl<'a> Drafts<'a> {
     }
 
     /// The number of a value that the pipeline makes, maybe with other extents.
-    pub(in crate::plan) fn made(&self, value: Value) -> Option<usize> {
+    pub(super) fn made(&self, value: Value) -> Option<usize> {
         self.number.get(&value).copied()
     }
 
     /// The values that stages may read, by number.
-    pub(in crate::plan) fn values(&self) -> impl Iterator<Item = Value> {
+    pub(super) fn values(&self) -> impl Iterator<Item = Value> {
         self.own.iter().map(|own| own.value)
     }
 
     /// What stages may read as if one of them had made it.
-    pub(in crate::plan) fn give(&mut self, value: Value) -> Option<()> {
+    pub(super) fn give(&mut self, value: Value) -> Option<()> {
         let lead = self.rows.lead(&self.extents(value)?)?;
         let row = self.row_bytes(value, lead)?;
         self.number.insert(value, self.own.len());
@@ -139,7 +139,7 @@ impl<'a> Drafts<'a> {
     }
 
     /// Whether an instruction only gives what is made other extents of the same rows; notes it.
-    pub(in crate::plan) fn reshape(&mut self, inst: Inst) -> bool {
+    pub(super) fn reshape(&mut self, inst: Inst) -> bool {
         let made = self.reshaped(inst);
         if let Some(made) = made {
             let result = self.graph.insts[inst].results[0];
@@ -163,7 +163,7 @@ impl<'a> Drafts<'a> {
     }
 
     /// Makes an instruction a stage, if it can be one.
-    pub(in crate::plan) fn join(&mut self, inst: Inst) -> bool {
+    pub(super) fn join(&mut self, inst: Inst) -> bool {
         self.draft(inst).is_some()
     }
 
@@ -328,7 +328,7 @@ impl<'a> Drafts<'a> {
     }
 
     /// The stages, and their estimated nanoseconds for all rows.
-    pub(in crate::plan) fn stages(&mut self) -> Option<(Vec<Stage>, f64)> {
+    pub(super) fn stages(&mut self) -> Option<(Vec<Stage>, f64)> {
         let stages = (0..self.list.len()).map(|number| self.stage(number)).collect::<Option<Vec<_>>>()?;
         let ns = stages.iter().map(|stage| stage.1).sum();
         Some((stages.into_iter().map(|stage| stage.0).collect(), ns))
@@ -371,8 +371,9 @@ impl<'a> Drafts<'a> {
             // Its program knows the rows of its operands.
             return fits.then(|| Some((Work::Map { program: Box::new(program), row }, all(&|_| Some(0))?)))?;
         }
-        if let Cpu::Elementwise(lookup) = op.cpu {
-            let f = resolve(lookup, data.operands.iter().map(|&v| graph.ty(v).dtype()), &data.attrs).ok()?;
+        if let Cpu::Elementwise(function) = op.cpu {
+            let dtype = |v: Value| graph.ty(v).dtype();
+            let f = resolve(function, data.operands.iter().map(|&v| dtype(v)), dtype(data.results[0])).ok()?;
             let columns = dims[lead..].iter().product::<usize>();
             let size = |v: Value| graph.ty(v).dtype().size();
             let ins = data.operands.iter().map(|&v| Some((size(v), self.moves(v, dims, lead)?[1])));
@@ -439,7 +440,7 @@ impl<'a> Drafts<'a> {
 }
 
 /// The number of rows of a product that can be a stage, and how many of them are multiplied by the same matrix.
-pub(in crate::plan) fn matrices_of(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<(usize, usize)> {
+pub(super) fn matrices_of(graph: &Graph, inst: Inst, least: &Thresholds) -> Option<(usize, usize)> {
     let data = &graph.insts[inst];
     if !data.op.is(&MATMUL) || data.attrs.flag(0) || data.attrs.flag(2) || data.attrs.flag(3) {
         return None;

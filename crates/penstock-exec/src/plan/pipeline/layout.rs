@@ -49,7 +49,7 @@ fn spans(drafts: &Drafts<'_>, leaves: &[bool]) -> Option<(Vec<Span>, Range<isize
 
 /// Where values are, the slots, and the values that leave. A value of which rows are kept from block to block has a slot of its own;
 /// others share slots where they are not needed at once.
-fn places(drafts: &Drafts<'_>, leaves: &[bool], spans: &[Span], has_head: bool) -> (Vec<Made>, Vec<Slot>, Vec<Value>) {
+fn places(drafts: &Drafts<'_>, leaves: &[bool], spans: &[Span]) -> (Vec<Made>, Vec<Slot>, Vec<Value>) {
     let mut last: Vec<usize> = drafts.own.iter().map(|own| own.stage.unwrap_or(0)).collect();
     for (number, draft) in drafts.list.iter().enumerate() {
         draft.reads.iter().for_each(|&(i, _)| last[i] = number);
@@ -63,8 +63,7 @@ fn places(drafts: &Drafts<'_>, leaves: &[bool], spans: &[Span], has_head: bool) 
             outs.push(own.value);
             outs.len() - 1
         });
-        let given = has_head && i == 0;
-        let slot = ((halo > 0 || out.is_none()) && !given).then(|| {
+        let slot = ((halo > 0 || out.is_none()) && own.stage.is_some()).then(|| {
             let now = own.stage.unwrap_or(0);
             // The free slot whose rows are nearest in size.
             let free = (0..slots.len()).filter(|&slot| halo == 0 && taken[slot].is_some_and(|last| last < now));
@@ -86,7 +85,7 @@ fn places(drafts: &Drafts<'_>, leaves: &[bool], spans: &[Span], has_head: bool) 
 pub(super) fn pipeline(mut drafts: Drafts<'_>, head: Option<Head>, leaves: &[bool]) -> Option<(Pipeline, Vec<Value>)> {
     let least = drafts.least();
     let (spans, span) = spans(&drafts, leaves)?;
-    let (made, slots, outs) = places(&drafts, leaves, &spans, head.is_some());
+    let (made, slots, outs) = places(&drafts, leaves, &spans);
     let (stages, ns) = drafts.stages()?;
     let ns = ns + head.as_ref().map_or(0.0, Head::nanoseconds);
     let matrices: SmallVec<[usize; 4]> = stages.iter().filter_map(Stage::matrix).collect();

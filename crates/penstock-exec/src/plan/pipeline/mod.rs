@@ -6,13 +6,14 @@
 //! computed by both threads where chunks meet.
 //!
 //! Rows are those of a product of matrices, of the pixels of a convolution (the *head*, whose kernel hands on the rows that it has
-//! made), or the outermost indices of arrays. A recurrent loop around stages is a [row loop](super::row_loop).
+//! made), or the outermost indices of arrays. A [row loop](row_loop) goes through all iterations of a recurrent loop for a chunk.
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
 mod draft;
 mod find;
 mod layout;
+pub(super) mod row_loop;
 mod stage;
 
 use std::ops::Range;
@@ -24,16 +25,15 @@ use penstock_kernels::pool::{parallel_each, parallel_for, threads};
 use penstock_kernels::right::Right;
 use smallvec::SmallVec;
 
-pub(super) use draft::{Drafts, Rows, matrices_of};
 pub(super) use find::{Finder, Found};
-pub(super) use stage::{Bases, Source, Stage, run_all};
-use stage::{Failed, Work};
+pub(crate) use row_loop::RowLoop;
+use stage::{Bases, Failed, Source, Stage, Work};
 
 use super::frame::Reg;
 use super::memory::{Memory, with_scratch};
 
 /// Blocks and chunks of products are of multiples of so many rows, as which their kernels take them.
-pub(super) const ROWS: usize = 8;
+const ROWS: usize = 8;
 /// Right matrices of no more columns are not packed.
 const FEW_COLUMNS: usize = 4;
 /// Products of more rows are packed.
@@ -54,7 +54,7 @@ struct Made {
     /// Bytes of a row.
     row: usize,
     /// The slot of a thread's memory for the rows that are needed at a time; `None` where the value goes to the step's own result, or
-    /// the head hands it on.
+    /// is given: values are given first.
     slot: Option<usize>,
     /// The number of the step's result that it is.
     out: Option<usize>,
@@ -102,7 +102,7 @@ pub(crate) struct Pipeline {
     /// Estimated nanoseconds of a run on one thread, and of the least that is worth handing to one.
     pub(crate) nanoseconds: u64,
     piece_ns: u64,
-    /// Whether it runs apart.
+    /// Whether it is offloaded.
     pub(crate) heavy: bool,
 }
 
@@ -154,11 +154,10 @@ impl Pipeline {
         let memory = Memory::prepare(inputs, &self.due, outputs, &self.types)?;
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
         let rights = self.pack(&memory, None)?;
-        let run = |rights: &Rights<'_>, given: *mut u8, chunk: Range<usize>| {
-            let at = |i: usize| self.span.start + i as isize;
+        let run = |rights: &Rights<'_>, memory: &Memory, chunk: Range<usize>| {
             // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of
             // its own; chunks do not overlap.
-            unsafe { self.chunk(&memory, rights, given, at(chunk.start)..at(chunk.end), &failed) };
+            unsafe { self.chunk(0..1, &|_| memory.clone(), rights, chunk, &failed) };
         };
         match (&self.partition, &self.head) {
             (Partition::Pixels, Some(Head { dtype, geometry, x, filter })) => {
@@ -166,7 +165,8 @@ impl Pipeline {
                 let Made { row, out, .. } = self.made[0];
                 let y = out.map_or(std::ptr::null_mut(), |out| memory.outs[out]);
                 let then = |pixels: Range<usize>, first: *const u8| {
-                    run(&[&rights], first.wrapping_sub(pixels.start * row).cast_mut(), pixels);
+                    let given = SmallVec::from_iter([first.wrapping_sub(pixels.start * row).cast_mut()]);
+                    run(&[&rights], &Memory { given, ..memory.clone() }, pixels);
                 };
                 // SAFETY: the geometry is that of the operands, and of the result, which shares no memory with them.
                 unsafe { conv_then(*dtype, geometry, x, filter, y, &then) };
@@ -174,22 +174,52 @@ impl Pipeline {
             (Partition::Pixels, None) => {}
             (&Partition::Matrices(rows), _) => {
                 parallel_each(self.span.len() / rows, |i| match self.pack(&memory, Some(i)) {
-                    Ok(own) => run(&[&rights, &own], std::ptr::null_mut(), i * rows..(i + 1) * rows),
+                    Ok(own) => run(&[&rights, &own], &memory, i * rows..(i + 1) * rows),
                     Err(error) => note(&failed, Failed { stage: 0, origin: 0, error }),
                 })
             }
             (&Partition::Chunks { grain, unit }, _) => {
                 let (rows, units) = (self.span.len(), self.span.len().div_ceil(unit));
                 // No more chunks than are worth a thread, but one for each thread that is.
-                let worth = usize::try_from(self.nanoseconds / self.piece_ns).unwrap_or(usize::MAX).clamp(1, threads());
-                let grain = grain.div_ceil(unit).min(units / worth);
+                let grain = grain.div_ceil(unit).min(units / self.threads_for(self.nanoseconds));
                 parallel_for(units, grain, |units| {
-                    run(&[&rights], std::ptr::null_mut(), units.start * unit..rows.min(units.end * unit));
+                    run(&[&rights], &memory, units.start * unit..rows.min(units.end * unit));
                 });
             }
         }
         let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
         failed.map_or(Ok(()), |failed| Err(failed.error))
+    }
+
+    /// Runs all stages for all rows, in some iterations, each of a thread's rows after its own rows of the iteration before; `false`
+    /// where one fails. `memory` gives that of an iteration. The rows are shared among as many threads as `nanoseconds` are worth.
+    ///
+    /// # Safety
+    /// The memory of each iteration is of the types that the step was made for. What an iteration is given is there, or is made by one
+    /// before, and is not written by it.
+    unsafe fn iterate(
+        &self,
+        iterations: Range<usize>,
+        memory: &(dyn Fn(usize) -> Memory + Sync),
+        nanoseconds: u64,
+    ) -> bool {
+        let rows = self.span.len();
+        let piece = rows.div_ceil(self.threads_for(nanoseconds)).next_multiple_of(ROWS);
+        let failed: Mutex<Option<Failed>> = Mutex::new(None);
+        parallel_for(rows.div_ceil(piece), 1, |pieces| {
+            for i in pieces {
+                // SAFETY: the caller's contract; pieces do not overlap.
+                unsafe {
+                    self.chunk(iterations.clone(), memory, &[], i * piece..rows.min((i + 1) * piece), &failed);
+                }
+            }
+        });
+        failed.into_inner().unwrap_or_else(PoisonError::into_inner).is_none()
+    }
+
+    /// How many threads so much work is worth.
+    fn threads_for(&self, nanoseconds: u64) -> usize {
+        usize::try_from(nanoseconds / self.piece_ns).unwrap_or(usize::MAX).clamp(1, threads())
     }
 
     /// The right matrices of products that are better packed once than where they are used, by stage: those of all rows, or those of
@@ -214,20 +244,21 @@ impl Pipeline {
         self.stages.iter().map(pack).collect()
     }
 
-    /// Runs all stages for some coordinates, a block at a time. `given` is where row 0 of what the head makes would be; `failed` becomes
-    /// the first fault.
+    /// Runs all stages for some coordinates, a block at a time, for one iteration after the other, whose memory `memory` gives; `failed`
+    /// becomes the first fault.
     ///
     /// # Safety
-    /// `memory` is that of a run, of what the head makes these rows are there, and nobody else writes what leaves the step at these
-    /// coordinates.
+    /// The memory is that of a run; of what is given these rows are there, or are made by an iteration before; nobody else writes what
+    /// leaves the step at these coordinates.
     unsafe fn chunk(
         &self,
-        memory: &Memory,
+        iterations: Range<usize>,
+        memory: &dyn Fn(usize) -> Memory,
         rights: &Rights<'_>,
-        given: *mut u8,
-        chunk: Range<isize>,
+        chunk: Range<usize>,
         failed: &Mutex<Option<Failed>>,
     ) {
+        let chunk = self.span.start + chunk.start as isize..self.span.start + chunk.end as isize;
         // As many blocks of about as many rows.
         let blocks = chunk.len().div_ceil(self.block).max(1);
         let unit = if let Partition::Chunks { unit, .. } = self.partition { unit } else { ROWS };
@@ -239,28 +270,34 @@ impl Pipeline {
                 place
             };
             let slots: SmallVec<[*mut u8; 64]> = self.slots.iter().map(place).collect();
-            let start = |made: &Made| match *made {
-                Made { slot: Some(slot), .. } => slots[slot],
-                Made { out: Some(out), .. } => memory.outs[out],
-                _ => given,
-            };
-            let mut state = State {
-                memory,
-                slots: &slots,
-                have: self.stages.iter().map(|_| 0..0).collect(),
-                bases: self.made.iter().map(start).collect(),
-            };
-            // A stage reads those before it alone, so up to one that failed they go on, and may fail at later coordinates.
-            let mut upto = self.stages.len();
-            for start in chunk.clone().step_by(block) {
-                let block = start..chunk.end.min(start + block as isize);
-                for number in 0..upto {
-                    // SAFETY: the caller's contract; the stages before this one have made what it reads.
-                    if let Err((origin, error)) = unsafe { self.stage(&mut state, rights, number, &block) } {
-                        note(failed, Failed { stage: number, origin, error });
-                        upto = number + 1;
-                        break;
+            for iteration in iterations {
+                let memory = memory(iteration);
+                let start = |(number, made): (usize, &Made)| match *made {
+                    Made { slot: Some(slot), .. } => slots[slot],
+                    Made { out: Some(out), .. } => memory.outs[out],
+                    _ => memory.given[number],
+                };
+                let mut state = State {
+                    memory: &memory,
+                    slots: &slots,
+                    have: self.stages.iter().map(|_| 0..0).collect(),
+                    bases: self.made.iter().enumerate().map(start).collect(),
+                };
+                // A stage reads those before it alone, so up to one that failed they go on, and may fail at later coordinates.
+                let mut upto = self.stages.len();
+                for start in chunk.clone().step_by(block) {
+                    let block = start..chunk.end.min(start + block as isize);
+                    for number in 0..upto {
+                        // SAFETY: the caller's contract; the stages before this one have made what it reads.
+                        if let Err((origin, error)) = unsafe { self.stage(&mut state, rights, number, &block) } {
+                            note(failed, Failed { stage: number, origin, error });
+                            upto = number + 1;
+                            break;
+                        }
                     }
+                }
+                if upto < self.stages.len() {
+                    break;
                 }
             }
         });

@@ -16,7 +16,7 @@ pub(super) const MOST_OPERANDS: usize = 4;
 
 /// Where a stage finds an operand: among what the pipeline reads, or among what its stages make.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(in crate::plan) enum Source {
+pub(super) enum Source {
     In(usize),
     Made(usize),
 }
@@ -51,7 +51,7 @@ pub(super) enum Work {
     Softmax { dtype: DType, columns: usize, count: usize, log: bool },
 }
 
-pub(in crate::plan) struct Stage {
+pub(super) struct Stage {
     pub(super) work: Work,
     pub(super) ins: SmallVec<[Operand; 8]>,
     /// The results, among what is made, and the bytes of a row of each.
@@ -61,17 +61,17 @@ pub(in crate::plan) struct Stage {
 }
 
 /// Why a stage was not made: its number, that of its instruction, and the fault that this met.
-pub(in crate::plan) struct Failed {
+pub(super) struct Failed {
     pub(super) stage: usize,
     pub(super) origin: u16,
-    pub(in crate::plan) error: Error,
+    pub(super) error: Error,
 }
 
 /// Where row 0 of each operand of a pipeline, and of each of its values, is or would be.
 #[derive(Clone, Copy)]
-pub(in crate::plan) struct Bases<'a> {
-    pub(in crate::plan) ins: &'a [*const u8],
-    pub(in crate::plan) made: &'a [*mut u8],
+pub(super) struct Bases<'a> {
+    pub(super) ins: &'a [*const u8],
+    pub(super) made: &'a [*mut u8],
 }
 
 impl Bases<'_> {
@@ -81,22 +81,6 @@ impl Bases<'_> {
             Source::Made(i) => self.made[i].cast_const(),
         }
     }
-}
-
-/// Makes some rows of all stages, one stage after the other.
-///
-/// # Errors
-/// The first fault.
-///
-/// # Safety
-/// As for [`Stage::run`].
-pub(in crate::plan) unsafe fn run_all(stages: &[Stage], bases: Bases<'_>, rows: &Range<usize>) -> Result<(), Failed> {
-    for (number, stage) in stages.iter().enumerate() {
-        // SAFETY: the caller's contract.
-        let done = unsafe { stage.run(bases, rows, None) };
-        done.map_err(|(origin, error)| Failed { stage: number, origin, error })?;
-    }
-    Ok(())
 }
 
 impl Stage {
@@ -109,7 +93,7 @@ impl Stage {
     }
 
     /// The bytes of the matrix by which it multiplies.
-    pub(in crate::plan) fn matrix_bytes(&self) -> Option<usize> {
+    pub(super) fn matrix_bytes(&self) -> Option<usize> {
         match self.work {
             Work::Product { dtype, k, n, .. } => Some(k * n * dtype.size()),
             _ => None,

@@ -22,17 +22,17 @@ pub(super) struct Entry {
     /// Its name.
     pub(super) name: &'static str,
     /// The operator that it becomes, where `lower` is [`direct`].
-    op: &'static str,
+    pub(super) op: &'static str,
     /// The names of its outputs, where there are several.
     pub(super) outputs: &'static [&'static str],
     /// The attributes of `op`, and where they come from.
-    attrs: &'static [(&'static str, From)],
+    pub(super) attrs: &'static [(&'static str, From)],
     /// Adds what it becomes to the graph, and gives its outputs.
     pub(super) lower: fn(&mut Cx<'_, '_, '_, '_>, &Entry) -> Result<Vec<Val>>,
 }
 
 /// Where an attribute comes from: an attribute of the node, with its default, or an input that is a constant.
-enum From {
+pub(super) enum From {
     Flag(&'static str, bool),
     Int(&'static str, i64),
     Text(&'static str, &'static str),
@@ -84,6 +84,37 @@ pub(super) fn find(name: &str) -> Option<&'static Entry> {
     static INDEX: LazyLock<HashMap<&'static str, &'static Entry>> =
         LazyLock::new(|| AREAS.iter().flat_map(|area| area.iter()).map(|entry| (entry.name, entry)).collect());
     INDEX.get(name).copied()
+}
+
+/// Names that TensorFlow keeps for old graphs, or for other dtypes, in whose place a newer operator is written.
+const OLD: &[&str] = &[
+    "AccumulateNV2",
+    "Add",
+    "BatchMatMul",
+    "BatchMatMulV2",
+    "BatchMatMulV3",
+    "BiasAddV1",
+    "CheckNumericsV2",
+    "ComplexAbs",
+    "Concat",
+    "Inv",
+    "MatMul",
+    "MatrixDiagPart",
+    "MatrixSetDiag",
+    "Mod",
+];
+
+/// The entry of an operator of TensorFlow that means the same as an operator of the engine.
+pub(super) fn of_engine(op: &str) -> Option<&'static Entry> {
+    static INDEX: LazyLock<HashMap<&'static str, &'static Entry>> = LazyLock::new(|| {
+        let entries = AREAS.iter().flat_map(|area| area.iter());
+        let mut found = HashMap::new();
+        for entry in entries.filter(|entry| !entry.op.is_empty() && !OLD.contains(&entry.name)) {
+            found.entry(entry.op).or_insert(entry);
+        }
+        found
+    });
+    INDEX.get(op).copied()
 }
 
 /// The attributes of an operator that are functions.

@@ -1,0 +1,187 @@
+//! Operators, functions and variables placed on a GPU: on the machine's own, or else on an emulated one.
+
+mod common;
+
+use std::sync::Arc;
+
+use common::op;
+use penstock_cuda::{devices, driver};
+use penstock_data::{Class, DType, Result, Tensor};
+use penstock_exec::{Arg, Device, Executable, Outputs, StdEnv, Variable, eager, placed, set_wish};
+use penstock_filetests::{RandomOptions, Recorder, arguments, random_graph, same_tensor};
+use penstock_ir::{Attrs, Function, parse_function};
+use penstock_ops::Ops;
+use penstock_passes::{Options, Thresholds};
+
+/// The first GPU; `None`, with the reason printed, where there is none.
+fn gpu() -> Option<Arc<dyn Device>> {
+    common::find_driver();
+    if let Err(e) = driver() {
+        eprintln!("skipped: {e}");
+        return None;
+    }
+    penstock_cuda::register_devices();
+    let found = penstock_exec::devices().into_iter().find(|d| d.name() == "/device:GPU:0");
+    if found.is_none() {
+        eprintln!("skipped: the driver knows no GPU ({} devices)", devices().len());
+    }
+    found
+}
+
+/// Runs `work` while a device is wished for.
+fn within<R>(device: Option<&Arc<dyn Device>>, work: impl FnOnce() -> R) -> R {
+    let before = set_wish(device.cloned());
+    let result = work();
+    set_wish(before);
+    result
+}
+
+fn run(name: &str, inputs: &[&Tensor]) -> Result<Outputs> {
+    let op = op(name);
+    eager(op, inputs, &op.attributes(&[])?, &StdEnv::default())
+}
+
+fn device_of(tensor: &Tensor) -> &str {
+    tensor.remote().map_or("host", |memory| memory.device())
+}
+
+fn numbers(count: usize) -> Tensor {
+    Tensor::vector(&(0..count).map(|i| i as f32 / 8.0 - 4.0).collect::<Vec<_>>())
+}
+
+fn function(text: &str) -> Arc<Function> {
+    parse_function(text, &Ops, &|_| None).unwrap_or_else(|e| panic!("{e}\n{text}"))
+}
+
+/// The results, and the kinds of the steps that gave them.
+fn steps(function: &Function, args: &[Arg]) -> (Vec<Tensor>, Vec<&'static str>) {
+    let small = Options { thresholds: Thresholds::SMALL, ..Options::default() };
+    let recorder = Recorder::counting();
+    let results = Executable::with_options(function, small).expect("an executable").run(args, &recorder);
+    (results.expect("a run").into_vec(), recorder.steps().into_keys().collect())
+}
+
+#[test]
+fn an_operation_runs_where_it_is_wished_for_or_where_its_operands_are() {
+    let Some(gpu) = gpu() else { return };
+    let x = numbers(100);
+    let due = run("exp", &[&x]).expect("exp").remove(0);
+    let there = within(Some(&gpu), || run("exp", &[&x])).expect("exp").remove(0);
+    assert_eq!((device_of(&there), device_of(&due)), ("/device:GPU:0", "host"));
+    assert!(same_tensor(&there, &due));
+    let sum = run("add", &[&there, &x]).expect("add").remove(0);
+    assert_eq!(device_of(&sum), "/device:GPU:0");
+    assert!(same_tensor(&sum, &run("add", &[&due, &x]).expect("add")[0]));
+    let back = within(Some(&penstock_exec::cpu()), || run("identity", &[&there])).expect("identity").remove(0);
+    assert_eq!(device_of(&back), "host");
+}
+
+#[test]
+fn what_the_device_has_no_code_for_runs_on_the_host_and_goes_there_where_it_was_wished_for() {
+    let Some(gpu) = gpu() else { return };
+    let x = within(Some(&gpu), || placed(&numbers(100))).expect("a copy");
+    assert_eq!(device_of(&x), "/device:GPU:0");
+    let transposed = |x: &Tensor| run("transpose", &[x]);
+    let result = within(Some(&gpu), || transposed(&x)).expect("a result").remove(0);
+    assert_eq!((device_of(&result), &result), ("/device:GPU:0", &numbers(100)));
+    assert_eq!(device_of(&transposed(&x).expect("a result")[0]), "host");
+    let text = Tensor::from("text");
+    let same = within(Some(&gpu), || run("identity", &[&text])).expect("identity");
+    assert_eq!((device_of(&same[0]), &same[0]), ("host", &text));
+}
+
+#[test]
+fn few_elements_stay_on_the_host() {
+    let Some(gpu) = gpu() else { return };
+    let x = Tensor::vector(&[1.0f32, 2.0]);
+    let y = within(Some(&gpu), || run("neg", &[&x])).expect("neg");
+    assert_eq!((device_of(&y[0]), &y[0]), ("host", &Tensor::vector(&[-1.0f32, -2.0])));
+}
+
+#[test]
+fn a_function_runs_its_elementwise_groups_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let f = function(
+        "func @main(%0: f32[100], %1: f32[100]) -> f32[100] {
+           %2: f32[100] = mul %0, %1
+           %3: f32[100] = tanh %2
+           return %3
+         }",
+    );
+    let args = [Arg::Tensor(numbers(100)), Arg::Tensor(numbers(100))];
+    let (due, kinds) = steps(&f, &args);
+    assert!(!kinds.contains(&"device"));
+    let (got, kinds) = within(Some(&gpu), || steps(&f, &args));
+    assert_eq!(kinds, ["device"]);
+    assert_eq!(device_of(&got[0]), "/device:GPU:0");
+    assert!(got.iter().zip(&due).all(|(a, b)| same_tensor(a, b)));
+    // An argument that is there has the function run there.
+    let there = gpu.upload(&numbers(100)).expect("a copy");
+    assert_eq!(steps(&f, &[Arg::Tensor(there), args[1].clone()]).1, ["device"]);
+}
+
+#[test]
+fn a_variable_stays_on_the_device_where_its_value_is() {
+    let Some(gpu) = gpu() else { return };
+    let value = gpu.upload(&numbers(100)).expect("a copy");
+    let v = Variable::new("v", DType::F32, penstock_data::Shape::known(&[100]), Some(value)).expect("a variable");
+    let add = op("assign_add");
+    let args = [Arg::Variable(v.clone()), Arg::Tensor(numbers(100))];
+    penstock_exec::eager_args(add, &args, &Attrs::EMPTY, &StdEnv::default()).expect("an assignment");
+    let now = v.read().expect("a value");
+    assert_eq!(device_of(&now), "/device:GPU:0");
+    let twice = run("add", &[&numbers(100), &numbers(100)]).expect("add");
+    assert!(same_tensor(&now, &twice[0]));
+    let wrong = [args[0].clone(), Arg::Tensor(numbers(99))];
+    let error = penstock_exec::eager_args(add, &wrong, &Attrs::EMPTY, &StdEnv::default()).unwrap_err();
+    assert_eq!(error.class(), Class::InvalidArgument);
+}
+
+#[test]
+fn what_an_operation_rejects_is_an_error_of_who_reads_its_result() {
+    let Some(gpu) = gpu() else { return };
+    let (x, zeros) = (Tensor::vector(&[1i32; 50]), Tensor::vector(&[0i32; 50]));
+    let results = within(Some(&gpu), || run("floordiv", &[&x, &zeros])).expect("it is queued");
+    let later = run("neg", &[&results[0]]).expect("it is queued");
+    for tensor in [&results[0], &later[0]] {
+        let error = tensor.on_host().unwrap_err();
+        assert_eq!((error.class(), error.op()), (Class::InvalidArgument, Some("floordiv")));
+    }
+    let total = run("bitwise_and", &[&later[0], &Tensor::from(1i32)]).and_then(|t| t[0].on_host());
+    assert_eq!(total.unwrap_err().op(), Some("floordiv"));
+}
+
+/// Operators that CPU and CUDA approximate each in its own way.
+const APPROXIMATE: [&str; 5] = ["cos", "digamma", "lgamma", "sin", "tan"];
+
+#[test]
+fn random_programs_give_the_same_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let (mut tried, mut seed) = (0, 0);
+    while tried < 40 {
+        seed += 1;
+        let random = random_graph(seed, 12, RandomOptions::default());
+        if APPROXIMATE.iter().any(|name| random.function.to_text().contains(&format!("= {name} "))) {
+            continue;
+        }
+        tried += 1;
+        let small = Options { thresholds: Thresholds::SMALL, ..Options::default() };
+        let outcome = |device: Option<&Arc<dyn Device>>| -> Result<Vec<Tensor>> {
+            let (args, variables) = arguments(random.graph(), &random.inputs)?;
+            let executable = Executable::with_options(&random.function, small.clone())?;
+            let mut results = within(device, || executable.run(&args, &Recorder::default()))?.into_vec();
+            results.extend(variables.iter().map(|v| v.read()).collect::<Result<Vec<_>>>()?);
+            results.iter().map(Tensor::on_host).collect()
+        };
+        let (due, got) = (outcome(None), outcome(Some(&gpu)));
+        let same = match (&due, &got) {
+            (Ok(due), Ok(got)) => due.len() == got.len() && due.iter().zip(got).all(|(a, b)| same_tensor(a, b)),
+            (Err(due), Err(got)) => due.class() == got.class(),
+            _ => false,
+        };
+        assert!(same, "the device gives\n{got:?}\ninstead of\n{due:?}\nfor seed {seed}{random:?}");
+    }
+    if let Some(mock) = common::mock::get() {
+        assert_eq!(mock.findings(), Vec::<String>::new());
+    }
+}

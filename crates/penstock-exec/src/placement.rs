@@ -1,0 +1,167 @@
+//! Which device runs an operation, and how it runs it.
+//!
+//! A wish for a device ([`set_wish`]) decides; else the device of the first operand that is on one; else the host. A device runs the
+//! elementwise operators for which it has code. The host runs the others, and what they compute comes to the device where that
+//! was wished for.
+
+use std::cell::RefCell;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use penstock_data::{DType, Dims, INLINE_BYTES, Result, Shape, Tensor, num_elements, use_devices};
+use penstock_ir::{Attrs, Builder, Cpu, Cuda, Env, OpDef, Type};
+use penstock_kernels::broadcast_dims;
+use penstock_ops::control::CONST;
+use penstock_passes::evaluate::{Outputs, infer};
+use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
+
+use crate::device::{Device, DeviceKind, Program, devices};
+use crate::eager::on_host;
+use crate::variable::Arg;
+
+thread_local! {
+    static WISH: RefCell<Option<Arc<dyn Device>>> = const { RefCell::new(None) };
+}
+
+/// Has the operations of this thread run on a device, the CPU for example, from now on; with `None`, on the device of their
+/// operands. Gives the wish before.
+pub fn set_wish(device: Option<Arc<dyn Device>>) -> Option<Arc<dyn Device>> {
+    if device.as_ref().is_some_and(|d| d.kind() != DeviceKind::Cpu) {
+        use_devices();
+    }
+    WISH.replace(device)
+}
+
+/// The device that [`set_wish`] named last on this thread.
+pub fn wish() -> Option<Arc<dyn Device>> {
+    WISH.with_borrow(Clone::clone)
+}
+
+/// A device of this name, where it is not the host.
+fn named(name: &str) -> Option<Arc<dyn Device>> {
+    devices().into_iter().find(|d| d.kind() != DeviceKind::Cpu && d.name() == name)
+}
+
+/// The device that a tensor is on; `None` for the host.
+pub(crate) fn device_of(tensor: &Tensor) -> Option<Arc<dyn Device>> {
+    tensor.remote().and_then(|memory| named(memory.device()))
+}
+
+/// The device that runs an operation on these tensors; `None` for the host.
+pub(crate) fn device_for<'t>(tensors: impl IntoIterator<Item = &'t Tensor>) -> Option<Arc<dyn Device>> {
+    match wish() {
+        Some(device) => (device.kind() != DeviceKind::Cpu).then_some(device),
+        None => tensors.into_iter().find_map(device_of),
+    }
+}
+
+/// The device that runs a function on these arguments; `None` for the host.
+pub(crate) fn device_for_args(args: &[Arg]) -> Option<Arc<dyn Device>> {
+    let values: SmallVec<[Tensor; 4]> = args
+        .iter()
+        .filter_map(|arg| match arg {
+            Arg::Tensor(t) => Some(t.clone()),
+            Arg::Variable(v) => v.read().ok(),
+        })
+        .collect();
+    device_for(&values)
+}
+
+/// Puts a tensor where it is wished for: the same one on the device of [`wish`], or on the host.
+///
+/// # Errors
+/// As [`Device::upload`].
+pub fn placed(tensor: &Tensor) -> Result<Tensor> {
+    match wish() {
+        Some(device) => device.upload(tensor),
+        None => Ok(tensor.clone()),
+    }
+}
+
+/// Runs one operator on a device, or on the host where the device has no code for it.
+#[cold]
+pub(crate) fn run(
+    device: &Arc<dyn Device>,
+    op: &'static OpDef,
+    inputs: &[&Tensor],
+    attrs: &Attrs,
+    env: &dyn Env,
+) -> Result<Outputs> {
+    if let Some(dims) = elementwise_dims(op, inputs) {
+        let types = infer(op, attrs, inputs)?;
+        if let Some(program) = program_of(device, op, attrs, inputs.iter().map(|t| t.dtype()), &types) {
+            return program.launch(inputs, &dims);
+        }
+    }
+    run_on_host(op, inputs, attrs, env)?.iter().map(placed).collect()
+}
+
+/// Runs one operator on the host, wherever its operands are.
+pub(crate) fn run_on_host(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env) -> Result<Outputs> {
+    let host = inputs.iter().map(|t| t.on_host()).collect::<Result<SmallVec<[Tensor; 4]>>>()?;
+    on_host(op, &host.iter().collect::<SmallVec<[&Tensor; 4]>>(), attrs, env)
+}
+
+/// The extents of the result of an elementwise operator that a device may run; `None` for another one, and where the result is so
+/// small that it stays on the host.
+fn elementwise_dims(op: &OpDef, inputs: &[&Tensor]) -> Option<Dims> {
+    if inputs.is_empty() || !has_code(op) {
+        return None;
+    }
+    let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
+    let dims = broadcast_dims(&shapes)?;
+    // At least a byte for each element.
+    num_elements(&dims).is_some_and(|n| n > INLINE_BYTES).then(|| dims.iter().copied().collect())
+}
+
+/// Whether a device may have code for an operator by itself.
+pub(crate) fn has_code(op: &OpDef) -> bool {
+    matches!(op.cpu, Cpu::Elementwise(_)) && matches!(op.cuda, Cuda::Formula(..) | Cuda::Elementwise(_))
+}
+
+/// What programs are kept by, besides the attributes: the device, the operator and the dtypes.
+type Key = (usize, usize, SmallVec<[DType; 4]>);
+
+/// Programs of one operator each; `None` where the device has no code.
+type Programs = FxHashMap<Key, Vec<(Attrs, Option<Arc<dyn Program>>)>>;
+
+/// The program of one instruction on operands of these dtypes, whatever their shapes; `None` where the device has no code for it.
+pub(crate) fn program_of(
+    device: &Arc<dyn Device>,
+    op: &'static OpDef,
+    attrs: &Attrs,
+    dtypes: impl Iterator<Item = DType>,
+    results: &[Type],
+) -> Option<Arc<dyn Program>> {
+    static PROGRAMS: Mutex<Option<Programs>> = Mutex::new(None);
+    let key: Key = (device.index(), std::ptr::from_ref(op) as usize, dtypes.collect());
+    let find = |programs: &Option<Programs>| {
+        let known = programs.as_ref()?.get(&key)?;
+        known.iter().find(|(a, _)| a == attrs).map(|(_, program)| program.clone())
+    };
+    if let Some(known) = find(&PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner)) {
+        return known;
+    }
+    // Outside of the lock: a fork must not find it held for long.
+    let program = compiled(device, op, attrs, &key.2, results);
+    let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    programs.get_or_insert_default().entry(key).or_default().push((attrs.clone(), program.clone()));
+    program
+}
+
+fn compiled(
+    device: &Arc<dyn Device>,
+    op: &'static OpDef,
+    attrs: &Attrs,
+    dtypes: &[DType],
+    results: &[Type],
+) -> Option<Arc<dyn Program>> {
+    let mut builder = Builder::new(&CONST);
+    let operands: SmallVec<[_; 4]> =
+        dtypes.iter().map(|&d| builder.input(Type::tensor(d, Shape::UNRANKED), None)).collect();
+    let inst = builder.inst(op, &operands, attrs.clone(), &[]).ok()?;
+    let values: SmallVec<[_; 2]> = builder.results(inst).iter().copied().collect();
+    let graph = builder.finish(&values).ok()?;
+    let same = values.iter().zip(results).all(|(&v, ty)| graph.ty(v).dtype() == ty.dtype());
+    if same { device.compile(&graph, graph.body()).ok() } else { None }
+}

@@ -1,0 +1,81 @@
+"""What programs ask of the reports of errors and of devices."""
+
+from __future__ import annotations
+
+__all__ = [
+    "disable_traceback_filtering",
+    "enable_traceback_filtering",
+    "get_log_device_placement",
+    "is_traceback_filtering_enabled",
+    "set_log_device_placement",
+]
+
+_filtering = True
+_logging = False
+
+
+def enable_traceback_filtering() -> None:
+    """Ask for tracebacks without the frames of AutoGraph and of the Python layer.
+
+    >>> import penstock as tf
+    >>> tf.debugging.enable_traceback_filtering()
+    >>> tf.debugging.is_traceback_filtering_enabled()
+    True
+    """
+    global _filtering
+    _filtering = True
+
+
+def disable_traceback_filtering() -> None:
+    """Ask for tracebacks with the frames of the Python layer, as they are.
+
+    >>> import penstock as tf
+    >>> tf.debugging.disable_traceback_filtering()
+    >>> tf.debugging.is_traceback_filtering_enabled()
+    False
+    >>> tf.debugging.enable_traceback_filtering()
+    """
+    global _filtering
+    _filtering = False
+
+
+def is_traceback_filtering_enabled() -> bool:
+    """Tell whether tracebacks were asked for without the frames of the Python layer.
+
+    Returns:
+        What was asked for last; true at first.
+
+    >>> import penstock as tf
+    >>> tf.debugging.is_traceback_filtering_enabled()
+    True
+    """
+    return _filtering
+
+
+def get_log_device_placement() -> bool:
+    """Tell what `set_log_device_placement` said last.
+
+    Returns:
+        Whether devices were to be reported; false at first.
+
+    >>> import penstock as tf
+    >>> tf.debugging.get_log_device_placement()
+    False
+    """
+    return _logging
+
+
+def set_log_device_placement(enabled: bool) -> None:
+    """Say whether the devices of operations are to be reported. All run on the CPU, and nothing is reported.
+
+    Args:
+        enabled: what `get_log_device_placement` gives from now on.
+
+    >>> import penstock as tf
+    >>> tf.debugging.set_log_device_placement(True)
+    >>> tf.debugging.get_log_device_placement()
+    True
+    >>> tf.debugging.set_log_device_placement(False)
+    """
+    global _logging
+    _logging = bool(enabled)

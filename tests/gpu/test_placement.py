@@ -1,0 +1,125 @@
+"""Tensors, variables and functions on a GPU: on the machine's own, or else on the emulated one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from penstock import _core
+
+ROOT = Path(__file__).parents[2]
+
+
+def emulation() -> dict[str, str] | None:
+    """The variables that have a process use the emulated driver; None where it was not built."""
+    found = sorted((ROOT / "target").glob("*/**/libpenstock_mockcuda.so"))
+    return {"PENSTOCK_CUDA_DRIVER": str(found[0]), "PENSTOCK_NVRTC": str(found[0])} if found else None
+
+
+def run(program: str) -> str:
+    """What a program prints in a process that has a GPU."""
+    variables: dict[str, str] | None = {}
+    if not any(kind == "GPU" for kind, _ in _core._devices()):
+        variables = emulation()
+    if variables is None:
+        pytest.skip("no CUDA device, and the emulated one was not built: make test-rust")
+    with tempfile.TemporaryDirectory() as folder:
+        # AutoGraph reads it.
+        file = Path(folder) / "program.py"
+        file.write_text(textwrap.dedent(program), encoding="utf-8")
+        done = subprocess.run(
+            [sys.executable, str(file)],
+            env=os.environ | variables,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=110,
+        )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_a_device_holds_what_is_made_within_it() -> None:
+    printed = run("""
+        import numpy as np
+        import penstock as tf
+
+        x = np.arange(100, dtype=np.float32)
+        with tf.device("GPU:0"):
+            a = tf.constant(x)
+            b = tf.exp(a) + 1.0
+            v = tf.Variable(b)
+            with tf.device("CPU:0"):
+                c = tf.identity(b)
+        print(a.device, b.device, v.device, c.device, tf.constant(x).device, sep="\\n")
+        np.testing.assert_array_equal(b.numpy(), (tf.exp(x) + 1.0).numpy())
+        v.assign_add(a)
+        print(v.device)
+        np.testing.assert_array_equal(v.numpy(), b.numpy() + x)
+        assert tf.reduce_sum(a).numpy() == x.sum() and float(a[7]) == 7.0 and bool(tf.reduce_all(a == x))
+    """)
+    place = "/job:localhost/replica:0/task:0/device:"
+    assert printed.split() == [place + d for d in ("GPU:0", "GPU:0", "GPU:0", "CPU:0", "CPU:0", "GPU:0")]
+
+
+def test_functions_and_gradients_are_those_of_the_host() -> None:
+    run("""
+        import numpy as np
+        import penstock as tf
+
+        @tf.function
+        def step(x, w):
+            with tf.GradientTape() as tape:
+                tape.watch(w)
+                total = 0.0
+                for _ in tf.range(3):
+                    total += tf.reduce_sum(tf.tanh(x @ w) * x)
+            return total, tape.gradient(total, w)
+
+        x = np.linspace(-1, 1, 64, dtype=np.float32).reshape(8, 8)
+        due = step(x, tf.constant(x))
+        with tf.device("/GPU:0"):
+            got = step(x, tf.constant(x))
+        for a, b in zip(due, got):
+            np.testing.assert_array_equal(a.numpy(), b.numpy())
+        print(step(x, got[1])[1].device)
+    """)
+
+
+def test_what_a_device_rejects_is_raised_where_the_value_is_read() -> None:
+    printed = run("""
+        import penstock as tf
+
+        with tf.device("GPU:0"):
+            y = tf.ones([50], tf.int32) // tf.zeros([50], tf.int32)
+        for read in (y.numpy, y.tolist, lambda: repr(y), lambda: y[3].numpy(), lambda: memoryview(y)):
+            try:
+                read()
+            except tf.errors.InvalidArgumentError as error:
+                print("zero" in str(error))
+    """)
+    assert printed.split() == ["True"] * 5
+
+
+def test_a_device_that_is_not_there_leaves_the_operations_on_the_host() -> None:
+    printed = run("""
+        import penstock as tf
+
+        with tf.device("GPU:9"):
+            print(tf.ones([50]).device)
+        tf.config.set_soft_device_placement(False)
+        try:
+            with tf.device("GPU:9"):
+                pass
+        except tf.errors.InvalidArgumentError as error:
+            print("GPU:9" in str(error))
+        print(tf.ones([50]).device)
+    """)
+    host = "/job:localhost/replica:0/task:0/device:CPU:0"
+    assert printed.split() == [host, "True", host]
