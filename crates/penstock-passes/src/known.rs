@@ -6,6 +6,7 @@ use penstock_ops::array::{RANK, SHAPE, SIZE};
 use penstock_ops::cast::CAST;
 use penstock_ops::joining::{CONCAT, STACK};
 use penstock_ops::slicing::STRIDED_SLICE;
+use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::evaluate::{self, Outputs};
@@ -49,15 +50,22 @@ pub(crate) fn small_value(graph: &Graph, op: &'static OpDef, attrs: &Attrs, oper
     {
         return Some(value);
     }
-    let constant = |&v: &Value| graph.constant(v).filter(|t| counts(t.dtype()) && t.len() <= SMALL);
-    let inputs: SmallVec<[&Tensor; 4]> = operands.iter().map(constant).collect::<Option<_>>()?;
-    let types = evaluate::infer(op, attrs, &inputs).ok()?;
+    let inputs: SmallVec<[&Tensor; 4]> = operands.iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
+    computed(op, attrs, &inputs)
+}
+
+/// The value of an instruction on these operands, where all are small integers or booleans, and so is the result.
+fn computed(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor]) -> Option<Tensor> {
+    if !inputs.iter().all(|t| counts(t.dtype()) && t.len() <= SMALL) {
+        return None;
+    }
+    let types = evaluate::infer(op, attrs, inputs).ok()?;
     let [ty] = &types[..] else { return None };
     if !counts(ty.dtype()) || ty.shape().num_elements().is_some_and(|n| n > SMALL) {
         return None;
     }
     let mut outputs = Outputs::new();
-    evaluate::compute(op, attrs, &inputs, &types, &mut outputs, &NoEnv).ok()?;
+    evaluate::compute(op, attrs, inputs, &types, &mut outputs, &NoEnv).ok()?;
     outputs.pop().filter(|t| t.len() <= SMALL)
 }
 
@@ -69,6 +77,50 @@ pub(crate) fn picked(graph: &Graph, op: &OpDef, result: Value) -> Option<Tensor>
     let elements = GraphValues { graph, operands: &[result] }.elements(0)?;
     let values: SmallVec<[usize; 6]> = elements.iter().map(|e| e.dim().known()).collect::<Option<_>>()?;
     integers(ty.dtype(), &values, rank == 1)
+}
+
+/// The most instructions that [`value_of`] looks at.
+const LOOKED_AT: usize = 64;
+
+/// What a value of an unfinished graph is known to be: a constant, or small integers that are computed of constants and of
+/// extents that types tell.
+pub fn value_of(graph: &Graph, value: Value) -> Option<Tensor> {
+    known_value(graph, value, &mut FxHashMap::default())
+}
+
+fn known_value(graph: &Graph, value: Value, seen: &mut FxHashMap<Value, Option<Tensor>>) -> Option<Tensor> {
+    if let Some(constant) = graph.constant(value) {
+        return Some(constant.clone());
+    }
+    if let Some(known) = seen.get(&value) {
+        return known.clone();
+    }
+    if seen.len() >= LOOKED_AT {
+        return None;
+    }
+    seen.insert(value, None);
+    let found = made_value(graph, value, seen);
+    seen.insert(value, found.clone());
+    found
+}
+
+fn made_value(graph: &Graph, value: Value, seen: &mut FxHashMap<Value, Option<Tensor>>) -> Option<Tensor> {
+    let data = &graph.insts[graph.def_inst(value)?];
+    let op = data.op.0;
+    if data.results.len() != 1 || op.fold != Fold::Evaluate || !op.is_pure() || !counts(graph.ty(value).dtype()) {
+        return None;
+    }
+    if let &[operand] = &data.operands[..]
+        && let Some(known) = sizes(op, &data.attrs, graph.ty(operand))
+    {
+        return Some(known);
+    }
+    if let Some(known) = picked(graph, op, value) {
+        return Some(known);
+    }
+    let known = |&v: &Value| known_value(graph, v, seen);
+    let inputs: SmallVec<[Tensor; 4]> = data.operands.iter().map(known).collect::<Option<_>>()?;
+    computed(op, &data.attrs, &inputs.iter().collect::<SmallVec<[&Tensor; 4]>>())
 }
 
 fn counts(dtype: DType) -> bool {

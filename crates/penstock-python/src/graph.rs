@@ -400,11 +400,17 @@ pub(crate) fn _computed<'py>(py: Python<'py>, value: &Bound<'py, PyTensor>) -> P
     trace::computed(&value.get().var).or_py(py)?.map(|t| wrap_eager(py, t)).transpose()
 }
 
-/// The constant that a tensor is known to be, as an eager tensor, or `None`.
+/// What a tensor is known to be, as an eager tensor, or `None`: a constant, or small integers that are computed of constants
+/// and of extents that are known.
 #[pyfunction]
 pub(crate) fn _known_value<'py>(
     py: Python<'py>,
     value: &Bound<'py, PyTensor>,
 ) -> PyResult<Option<Bound<'py, PyTensor>>> {
-    trace::known(&value.get().var).map(|t| wrap_eager(py, t)).transpose()
+    let var = &value.get().var;
+    let of_graph = || {
+        let symbolic = var.as_symbolic()?;
+        trace::with_graph_of(symbolic.trace, |graph| penstock_passes::value_of(graph, symbolic.value)).flatten()
+    };
+    trace::known(var).or_else(of_graph).map(|t| wrap_eager(py, t)).transpose()
 }

@@ -376,6 +376,11 @@ impl Operand {
         Ok(PyTuple::new(py, items)?.try_iter()?.into_any().unbind())
     }
 
+    /// `__bool__` by the name that Python 2 had, which libraries look for.
+    fn __nonzero__(slf: &Bound<'_, Self>) -> PyResult<bool> {
+        Self::__bool__(slf)
+    }
+
     fn __bool__(slf: &Bound<'_, Self>) -> PyResult<bool> {
         let py = slf.py();
         let var = value_of(slf)?;

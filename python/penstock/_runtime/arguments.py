@@ -64,6 +64,10 @@ def items(values: Any, argument: str) -> list[Any]:
     try:
         if isinstance(values, list | tuple):
             return list(values)
+        if isinstance(values, memoryview):
+            return (
+                values.tolist()
+            )  # Python's own iterator over a released view breaks the interpreter's rules
         endless = isinstance(values, range) and bool(values[_MOST_ITEMS:])
         found = [] if endless else list(islice(values, _MOST_ITEMS + 1))
     except MemoryError:

@@ -77,14 +77,18 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
         partial: accepted; a value is known as a whole or not at all.
 
     Returns:
-        A NumPy array, for rank 0 a scalar; None where it is not known.
+        A NumPy array, for rank 0 a scalar; None where it is not known. What is no tensor is given as it is.
+        In a traced function constants are known, and small integers that are computed of them and of known
+        extents.
 
     >>> import penstock as tf
     >>> tf.get_static_value(tf.constant([1, 2]))
     array([1, 2], dtype=int32)
     """
-    if not isinstance(tensor, _core.Tensor):
+    if isinstance(tensor, _core._Variable):
         return None
+    if not isinstance(tensor, _core.Tensor):
+        return tensor
     known = _core._known_value(tensor)
     return None if known is None else known.numpy()
 

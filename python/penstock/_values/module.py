@@ -89,6 +89,10 @@ class Module:
         if waiting:
             waiting.tell(self)
 
+    def _no_dependency(self, value: Any) -> Any:
+        """What an attribute holds that is not to be tracked, as libraries ask of TensorFlow's modules."""
+        return value
+
     @property
     def name(self) -> str:
         """The name."""

@@ -15,7 +15,6 @@ TensorFlow's inner parts. `tensorflow.__version__` is the version whose names th
 >>> import penstock as tf
 >>> with tf.as_tensorflow.installed():
 ...     import tensorflow
-...     from tensorflow.keras import layers  # doctest: +SKIP
 >>> tensorflow.Tensor is tf.Tensor
 True
 """

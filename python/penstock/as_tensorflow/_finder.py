@@ -10,7 +10,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Any, Final
 
-from penstock.as_tensorflow._table import MODULES, Names
+from penstock.as_tensorflow._table import FOREIGN, MODULES, Names
 
 __all__ = ["Finder", "NamesModule"]
 
@@ -85,12 +85,21 @@ def _stand_in(name: str) -> Any:
     why = reason(path)
     known = symbols()
     if why is not None and path in known and known[path].kind == "class":
-        return type(
-            path.rpartition(".")[2], (_Unavailable,), {"__module__": name.rpartition(".")[0], "_why": why}
+        return _unavailable(name, why)
+    if name.startswith(FOREIGN):
+        if not path.rpartition(".")[2][:1].isupper():
+            return importlib.import_module(name)
+        return _unavailable(
+            name, "a part of TensorFlow's AutoGraph, which penstock.as_tensorflow does not have"
         )
     if any(other.startswith(f"{path}.") and reason(other) is not None for other in known):
         return importlib.import_module(name)
     return None
+
+
+def _unavailable(name: str, why: str) -> type:
+    module, _, own = name.rpartition(".")
+    return type(own, (_Unavailable,), {"__module__": module, "_why": why})
 
 
 class _Unavailable:
@@ -119,6 +128,8 @@ def _names_of(fullname: str) -> Names | None:
     """What a module consists of: its line in the table, or the module of this package in its parent."""
     if fullname in MODULES:
         return MODULES[fullname]
+    if fullname.startswith(FOREIGN):
+        return Names()
     parent, _, name = fullname.rpartition(".")
     names = _names_of(parent) if parent else None
     for module in names.of if names else ():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -13,20 +14,29 @@ __all__ = [
     "CONTROL_FLOW_V2",
     "BatchableTypeSpec",
     "Context",
+    "DenseSpec",
     "Reference",
+    "TrackableDataStructure",
+    "add_operators",
     "case_of_bools",
     "context",
     "convert_to_tensor_or_composite",
     "convert_variables_to_tensors",
     "get_name",
+    "getfullargspec",
     "in_xla_context",
     "is_resource_variable",
     "lookup",
+    "make_composite_tensor",
     "names_of_specs",
+    "parameterized_truncated_normal",
     "pfor",
     "prevent_gradient",
     "register",
+    "register_symbolic_tensor_type",
     "shape_of_constant",
+    "specs_with_names",
+    "sticky_attribute_assignment",
 ]
 
 CONTROL_FLOW_V2 = True
@@ -37,6 +47,16 @@ class BatchableTypeSpec(TypeSpec):
     """The specification of values that can be stacked and taken rows of."""
 
     __slots__ = ()
+
+
+class DenseSpec(TypeSpec):
+    """The specification of values with a shape and a dtype."""
+
+    __slots__ = ()
+
+
+class TrackableDataStructure:
+    """The base of TensorFlow's lists and dicts of trackable values; those of this package are plain ones."""
 
 
 class Context:
@@ -120,7 +140,7 @@ class Reference:
 names_of_specs: dict[str, type] = {}
 """Classes of specifications by their names in files."""
 
-_types: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
+specs_with_names: weakref.WeakKeyDictionary[type, str] = weakref.WeakKeyDictionary()
 
 
 def register(name: str) -> Callable[[type], type]:
@@ -133,10 +153,10 @@ def register(name: str) -> Callable[[type], type]:
     def decorate(cls: type) -> type:
         if not (isinstance(cls, type) and issubclass(cls, TypeSpec)):
             raise TypeError(f"a class of specifications must be decorated, got {cls!r}")
-        if names_of_specs.get(name, cls) is not cls or cls in _types:
+        if names_of_specs.get(name, cls) is not cls or cls in specs_with_names:
             raise ValueError(f"a class of specifications has been registered as {name!r}")
         names_of_specs[name] = cls
-        _types[cls] = name
+        specs_with_names[cls] = name
         return cls
 
     return decorate
@@ -159,9 +179,9 @@ def get_name(cls: type) -> str:
     Raises:
         ValueError: where it is not.
     """
-    if cls not in _types:
+    if cls not in specs_with_names:
         raise ValueError(f"{cls!r} has not been registered")
-    return _types[cls]
+    return specs_with_names[cls]
 
 
 def in_xla_context(graph: Any = None) -> bool:
@@ -224,3 +244,68 @@ def shape_of_constant(tensor: Any) -> tf.TensorShape:
         size = tf.convert_to_tensor(tensor).shape[0]
         return tf.TensorShape(None if size is None else [None] * size)
     return tf.TensorShape([None if size is None or size < 0 else int(size) for size in known])
+
+
+def parameterized_truncated_normal(
+    shape: Any,
+    means: Any = 0.0,
+    stddevs: Any = 1.0,
+    minvals: Any = -2.0,
+    maxvals: Any = 2.0,
+    dtype: Any = tf.float32,
+    seed: int | None = None,
+    name: str | None = None,
+) -> tf.Tensor:
+    """Draw numbers of normal distributions between bounds."""
+    drawn = tf.random.uniform([2], maxval=2**31 - 1, dtype=tf.int32, seed=seed)
+    means, stddevs, minvals, maxvals = (tf.cast(x, dtype) for x in (means, stddevs, minvals, maxvals))
+    return tf.random.stateless_parameterized_truncated_normal(
+        shape, drawn, means, stddevs, minvals, maxvals, name
+    )
+
+
+def getfullargspec(obj: Any) -> inspect.FullArgSpec:
+    """Give the parameters of a function, of one that is decorated as well.
+
+    Types are left out: libraries compare what TensorFlow's functions have, of which most have none.
+    """
+    return inspect.getfullargspec(inspect.unwrap(obj))._replace(annotations={})
+
+
+def make_composite_tensor(cls: type, module_name: str = "tf.linalg") -> type:
+    """Make values of a class of linear operators composite, which all are here."""
+    return cls
+
+
+def sticky_attribute_assignment(trackable: Any, name: str, value: Any) -> Any:
+    """Give what an attribute is to hold: the value."""
+    return value
+
+
+def register_symbolic_tensor_type(cls: type) -> type:
+    """Have Keras take values of a class for tensors, which it asks each value itself."""
+    return cls
+
+
+def add_operators(operators: Any, operator_name: str | None = None, addition_tiers: Any = None) -> list[Any]:
+    """Give linear operators, one where they can be added, whose sum is that of the given ones."""
+    first, *others = operators
+    if not others:
+        return [first]
+    total = first.to_dense()
+    for other in others:
+        total += other.to_dense()
+
+    def every(hint: str) -> bool | None:
+        return all(getattr(operator, hint) for operator in operators) or None
+
+    return [
+        tf.linalg.LinearOperatorFullMatrix(
+            total,
+            is_non_singular=every("is_positive_definite"),
+            is_self_adjoint=every("is_self_adjoint"),
+            is_positive_definite=every("is_positive_definite"),
+            is_square=every("is_square"),
+            name=operator_name or "sum",
+        )
+    ]

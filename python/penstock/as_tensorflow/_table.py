@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-__all__ = ["MODULES", "Names"]
+__all__ = ["FOREIGN", "MODULES", "Names"]
 
 _OURS: Final = "penstock.as_tensorflow"
 _INSIDE: Final = f"{_OURS}._inside"
@@ -41,8 +41,9 @@ _PUBLIC: Final[dict[str, Names]] = {
     "tensorflow.compat": Names(("penstock.compat",)),
     "tensorflow.compat.v1": Names(("penstock.compat.v1",), _VERSION),
     "tensorflow.compat.v2": Names(("penstock",), _VERSION),
-    "tensorflow.compat.v2.version": Names((f"{_OURS}._version", "penstock.version")),
     "tensorflow.compat.v2.compat": Names(("penstock.compat",)),
+    "tensorflow.raw_ops": Names((f"{_OURS}._nodes", "penstock.raw_ops")),
+    "tensorflow.compat.v1.raw_ops": Names((f"{_OURS}._nodes", "penstock.raw_ops")),
     "tensorflow.__internal__": Names(
         (),
         {
@@ -52,9 +53,25 @@ _PUBLIC: Final[dict[str, Names]] = {
     ),
     "tensorflow.__internal__.nest": Names((f"{_OURS}._nest", "penstock.nest")),
     "tf_keras": Names(("penstock.keras",)),
+    "tf_keras.__internal__": Names(),
+    "tf_keras.__internal__.utils": Names((), _from(_INSIDE, "register_symbolic_tensor_type")),
+    "tf_keras.api": Names(),
+    "tf_keras.api._v1": Names(),
+    "tf_keras.api._v1.keras": Names(("penstock.keras",)),
+    "tf_keras.api._v1.keras.__internal__": Names(),
+    "tf_keras.api._v1.keras.__internal__.legacy": Names(),
+    "tf_keras.api._v1.keras.__internal__.legacy.layers": Names(("penstock.keras.layers",)),
 }
 
 _EMPTY: Final = Names()
+
+# What libraries import from the inside of TensorFlow's AutoGraph, and use in rare cases. Below these modules
+# each name is there: one in capitals as a class that nothing can be made of, another one as a module of such.
+FOREIGN: Final = (
+    "tensorflow.python.autograph.converters",
+    "tensorflow.python.autograph.core",
+    "tensorflow.python.autograph.pyct",
+)
 
 # The inner modules of TensorFlow that libraries import from.
 _INNER: Final[dict[str, Names]] = {
@@ -70,6 +87,9 @@ _INNER: Final[dict[str, Names]] = {
     "tensorflow.python.ops.parallel_for": Names((), _from("penstock", "vectorized_map")),
     "tensorflow.python.platform": _EMPTY,
     "tensorflow.python.trackable": _EMPTY,
+    "tensorflow.python.trackable.data_structures": Names(
+        (), _from(_INSIDE, "TrackableDataStructure", "sticky_attribute_assignment")
+    ),
     "tensorflow.python.util": _EMPTY,
     "tensorflow.python.data.ops.dataset_ops": Names(
         (), {**_from("penstock.data", "Dataset", DatasetV2="Dataset")}
@@ -114,7 +134,9 @@ _INNER: Final[dict[str, Names]] = {
             **_from("penstock.compat.v1", "Dimension", "dimension_at_index", "dimension_value"),
         },
     ),
-    "tensorflow.python.framework.tensor_spec": Names((), _from("penstock", "TensorSpec")),
+    "tensorflow.python.framework.tensor_spec": Names(
+        (), {**_from("penstock", "TensorSpec"), **_from(_INSIDE, "DenseSpec")}
+    ),
     "tensorflow.python.framework.tensor_util": Names(
         (),
         {
@@ -133,7 +155,15 @@ _INNER: Final[dict[str, Names]] = {
         },
     ),
     "tensorflow.python.framework.type_spec_registry": Names(
-        (), _from(_INSIDE, "get_name", "lookup", "register", _NAME_TO_TYPE_SPEC="names_of_specs")
+        (),
+        _from(
+            _INSIDE,
+            "get_name",
+            "lookup",
+            "register",
+            _NAME_TO_TYPE_SPEC="names_of_specs",
+            _TYPE_SPEC_TO_NAME="specs_with_names",
+        ),
     ),
     "tensorflow.python.ops.array_ops": Names(
         ("penstock", "penstock.linalg"),
@@ -150,14 +180,19 @@ _INNER: Final[dict[str, Names]] = {
     ),
     "tensorflow.python.ops.gradients_impl": Names((), _from("penstock", "gradients", "hessians")),
     "tensorflow.python.ops.init_ops": Names(("penstock.initializers",)),
-    "tensorflow.python.ops.linalg.linear_operator": Names((), _from("penstock.linalg", "LinearOperator")),
+    "tensorflow.python.ops.linalg.linear_operator_addition": Names((), _from(_INSIDE, "add_operators")),
+    "tensorflow.python.ops.linalg.linear_operator": Names(
+        (), {**_from("penstock.linalg", "LinearOperator"), **_from(_INSIDE, "make_composite_tensor")}
+    ),
     "tensorflow.python.ops.linalg_ops": Names(("penstock.linalg",)),
     "tensorflow.python.ops.math_ops": Names(("penstock.math", "penstock")),
     "tensorflow.python.ops.nn_ops": Names(("penstock.nn",)),
     "tensorflow.python.ops.parallel_for.control_flow_ops": Names(
         (), {**_from("penstock", "vectorized_map"), **_from(_INSIDE, "pfor")}
     ),
-    "tensorflow.python.ops.random_ops": Names(("penstock.random", "penstock.raw_ops")),
+    "tensorflow.python.ops.random_ops": Names(
+        ("penstock.random", "penstock.raw_ops"), _from(_INSIDE, "parameterized_truncated_normal")
+    ),
     "tensorflow.python.ops.resource_variable_ops": Names(
         (),
         {
@@ -173,8 +208,17 @@ _INNER: Final[dict[str, Names]] = {
     "tensorflow.python.util.deprecation": Names((f"{_OURS}._deprecation",)),
     "tensorflow.python.util.nest": Names((f"{_OURS}._nest", "penstock.nest")),
     "tensorflow.python.util.object_identity": Names((), _from(_INSIDE, "Reference")),
-    "tensorflow.python.util.tf_inspect": Names(("inspect",), {"_inspect": "inspect"}),
+    "tensorflow.python.util.tf_inspect": Names(
+        ("inspect",), {"_inspect": "inspect", **_from(_INSIDE, "getfullargspec")}
+    ),
     "tensorflow.python.util.variable_utils": Names((), _from(_INSIDE, "convert_variables_to_tensors")),
 }
 
-MODULES: Final[dict[str, Names]] = {**_PUBLIC, **_INNER}
+# `tensorflow.compat.v2` is `tensorflow` itself.
+_SECOND: Final[dict[str, Names]] = {
+    name.replace("tensorflow.", "tensorflow.compat.v2.", 1): names
+    for name, names in _PUBLIC.items()
+    if name.startswith("tensorflow.") and not name.startswith("tensorflow.compat")
+}
+
+MODULES: Final[dict[str, Names]] = {**_PUBLIC, **_SECOND, **_INNER}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
+from penstock._runtime.public_names import publish as _publish
 from penstock.compat import v1 as v1
 from penstock.compat.v1._dimension import (
     dimension_at_index as dimension_at_index,
@@ -132,3 +133,6 @@ def path_to_str(path: Any) -> Any:
     'a'
     """
     return os.fspath(path) if isinstance(path, os.PathLike) else path
+
+
+_publish(__name__)

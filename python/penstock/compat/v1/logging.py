@@ -16,6 +16,7 @@ __all__ = [
     "FATAL",
     "INFO",
     "WARN",
+    "TaskLevelStatusMessage",
     "debug",
     "error",
     "fatal",
@@ -200,3 +201,15 @@ def flush() -> None:
     >>> import penstock as tf
     >>> tf.compat.v1.logging.flush()
     """
+
+
+def TaskLevelStatusMessage(msg: str) -> None:
+    """Write a message about a task as a whole, as an error.
+
+    Args:
+        msg: the text.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.logging.TaskLevelStatusMessage("ready")
+    """
+    get_logger().error(msg, stacklevel=2)
