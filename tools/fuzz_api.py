@@ -566,6 +566,9 @@ def _is_expected(error: BaseException, source: str) -> bool:
         "argument 'axis' is out of" in str(error) or "__getitem__" in source
     ):
         return True
+    # What names the argument tells users what they did.
+    if str(error).startswith("argument '"):
+        return True
     # A symbolic tensor has no value, and so none of the attributes that give it.
     if isinstance(error, AttributeError) and "symbolic" in str(error):
         return True

@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import ctypes
+import functools
+import itertools
 import json
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -207,7 +209,8 @@ def machine() -> dict[str, Any]:
 
 def run(command: list[str], limit: float, **extra: str) -> tuple[int, str]:
     """Run a program, print what it says, and return its status and its output."""
-    env = {**os.environ, "PENSTOCK_NVRTC": os.environ.get("PENSTOCK_NVRTC") or find_nvrtc(), **extra}
+    nvrtc = os.environ.get("PENSTOCK_NVRTC") or find_nvrtc()
+    env = {"PENSTOCK_CUBLAS": str(Path(nvrtc).parent), **os.environ, "PENSTOCK_NVRTC": nvrtc, **extra}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, cwd=ROOT
     )
@@ -230,6 +233,9 @@ def device_tests() -> dict[str, Any]:
     status, output = run(
         [str(PROGRAMS / "device"), "--nocapture", "--test-threads=1"], 240, PENSTOCK_REPORT=str(report)
     )
+    # Products by the kernel that is used where cuBLAS is not installed.
+    own, again = run([str(PROGRAMS / "device"), "--test-threads=1", "products"], 60, PENSTOCK_CUBLAS="")
+    status, output = status or own, output + again
     out: dict[str, Any] = {
         "status": status,
         "summary": [x for x in output.splitlines() if x.startswith("test result")],
@@ -268,6 +274,8 @@ def torch_figures() -> dict[str, Any]:
     """What PyTorch takes for the same work."""
     import torch
 
+    torch.backends.cudnn.allow_tf32 = False
+
     def measure(work: Callable[[], object], moved: int) -> dict[str, float]:
         for _ in range(3):
             work()
@@ -295,6 +303,7 @@ def torch_figures() -> dict[str, Any]:
     out["bias add"] = measure(lambda: torch.add(rows, bias, out=result), 8 * n)
     out["row scale"] = measure(lambda: torch.mul(rows, scale, out=result), 8 * n)
     out["row sums"] = measure(lambda: rows.sum(1), 4 * n)
+    out["transpose"] = measure(lambda: rows.t().contiguous(), 8 * n)
     out["column sums"] = measure(lambda: rows.sum(0), 4 * n)
     out["softmax"] = measure(lambda: torch.softmax(rows, 1), 8 * n)
     small = torch.rand(1, device="cuda")
@@ -305,6 +314,14 @@ def torch_figures() -> dict[str, Any]:
     f, g = (torch.rand(4096, 4096, device="cuda") for _ in range(2))
     ms = measure(lambda: f @ g, 0)["us"] / 1e3
     out["f32 4096^3 TFLOP/s"] = round(2 * 4096**3 / ms / 1e9, 1)
+    for dtype in (torch.float32, torch.bfloat16):
+        images = torch.randn(64, 64, 56, 56, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+        filters = torch.randn(64, 64, 3, 3, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+        convolve = functools.partial(torch.nn.functional.conv2d, images, filters, padding=1)
+        us = measure(convolve, 0)["us"]
+        out[f"{dtype} convolution 3x3, 64 channels, TFLOP/s"] = round(2 * 9 * 64 * 64**3 * 49 / us / 1e6, 1)
+    table, chosen = rows[: 1 << 17, :128].contiguous(), torch.randint(0, 1 << 17, (1 << 20,), device="cuda")
+    out["gather 2^20 rows of 128"] = measure(lambda: table[chosen], 8 * 128 * (1 << 20))
 
     def polynomial(v: torch.Tensor) -> torch.Tensor:
         total = torch.full_like(v, 0.5)
@@ -317,13 +334,225 @@ def torch_figures() -> dict[str, Any]:
     return out
 
 
+def work_on_tensors() -> dict[str, Any]:
+    """Figures of whole operators, by the package."""
+    import numpy as np
+
+    import penstock as tf
+
+    def measure(work: Callable[[], Any], repeat: int = 20) -> float:
+        """The microseconds of a call, of which many are queued, and the last one's result is waited for."""
+
+        def run() -> float:
+            start = time.perf_counter()
+            for _ in range(repeat):
+                last = work()
+            wait(last)
+            return (time.perf_counter() - start) / repeat * 1e6
+
+        run()
+        return round(sorted(run() for _ in range(5))[2], 1)
+
+    def wait(x: Any) -> None:
+        """Wait for a tensor by reading one element."""
+        tf.reshape(x, [-1])[:1].numpy()
+
+    out: dict[str, Any] = {}
+    rng = np.random.default_rng(0)
+
+    def memory_bound() -> None:
+        n = 1 << 28
+        rows = tf.reshape(tf.constant(rng.random(n, dtype=np.float32)), [-1, 1024])
+        table = rows[: 1 << 17, :128]
+        chosen = tf.constant(rng.integers(0, 1 << 17, 1 << 20).astype(np.int32))
+        moved: dict[str, tuple[Callable[[], Any], int]] = {
+            "row sums": (lambda: tf.reduce_sum(rows, 1), 4 * n),
+            "column sums": (lambda: tf.reduce_sum(rows, 0), 4 * n),
+            "softmax": (lambda: tf.nn.softmax(rows), 8 * n),
+            "transpose": (lambda: tf.transpose(rows), 8 * n),
+            "gather 2^20 rows of 128": (lambda: tf.gather(table, chosen), 8 * 128 * (1 << 20)),
+        }
+        for name, (work, size) in moved.items():
+            us = measure(work)
+            out[name] = {"us": us, "gb_per_s": round(size / us / 1e3)}
+
+    with tf.device("GPU:0"):
+        memory_bound()
+        small = tf.ones([64])
+        out["addition of 64 elements, us"] = measure(lambda: small + small, repeat=1000)
+        for dtype, size in (("bfloat16", 8192), ("float16", 8192), ("float32", 4096), ("float64", 4096)):
+            a, b = (tf.cast(rng.random((size, size), dtype=np.float32), dtype) for _ in range(2))
+            us = measure(functools.partial(tf.matmul, a, b))
+            out[f"{dtype} {size}^3 TFLOP/s"] = round(2 * size**3 / us / 1e6, 1)
+
+        for dtype in ("float32", "bfloat16"):
+            images, filters = (
+                tf.cast(rng.standard_normal(shape, dtype=np.float32), dtype)
+                for shape in ((64, 56, 56, 64), (3, 3, 64, 64))
+            )
+            us = measure(functools.partial(tf.nn.conv2d, images, filters, 1, "SAME"))
+            out[f"{dtype} convolution 3x3, 64 channels, TFLOP/s"] = round(
+                2 * 9 * 64 * 64**3 * 49 / us / 1e6, 1
+            )
+    return out
+
+
+# Networks to train: the widths of their layers, and the examples of a step.
+NETWORKS = (
+    ((1024, 4096, 4096, 1000), 1024),
+    ((256, 512, 512, 512, 10), 256),
+    ((64, 128, 128, 10), 64),
+)
+# Images of a step of the convolutional network.
+IMAGES = 256
+
+
+def named(widths: Sequence[int], batch: int) -> str:
+    """What a network is called in the results."""
+    return f"MLP {'-'.join(map(str, widths))}, batch {batch}"
+
+
+def training() -> dict[str, Any]:
+    """Steps of training, by the package: the time of a call of many, and the first losses."""
+    import numpy as np
+
+    import penstock as tf
+
+    rng = np.random.default_rng(0)
+
+    def normal(*shape: int) -> Any:
+        return rng.standard_normal(shape, dtype=np.float32)
+
+    def time_of(loss: Callable[[], Any], variables: Sequence[Any]) -> dict[str, Any]:
+        @tf.function(autograph=False)
+        def step() -> Any:
+            with tf.GradientTape() as tape:
+                value = loss()
+            for v, g in zip(variables, tape.gradient(value, variables), strict=True):
+                v.assign_sub(0.01 * g)
+            return value
+
+        losses = [float(step()) for _ in range(5)]
+        times = []
+        for _ in range(5):
+            start = time.perf_counter()
+            for _ in range(50):
+                last = step()
+            float(last)
+            times.append((time.perf_counter() - start) / 50 * 1e6)
+        return {"us": round(sorted(times)[2], 1), "losses": losses}
+
+    def network(widths: Sequence[int], batch: int) -> dict[str, Any]:
+        weights = [tf.Variable(normal(*s) / s[0] ** 0.5) for s in itertools.pairwise(widths)]
+        biases = [tf.Variable(np.zeros(s, np.float32)) for s in widths[1:]]
+        x = tf.constant(normal(batch, widths[0]))
+        y = tf.constant(rng.integers(0, widths[-1], batch).astype(np.int32))
+
+        def loss() -> Any:
+            h = x
+            for w, b in zip(weights[:-1], biases[:-1], strict=True):
+                h = tf.nn.relu(h @ w + b)
+            logits = h @ weights[-1] + biases[-1]
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
+
+        return time_of(loss, weights + biases)
+
+    def images() -> dict[str, Any]:
+        filters = [tf.Variable(normal(3, 3, *c) * 0.1) for c in ((3, 32), (32, 64))]
+        last = tf.Variable(normal(4096, 10) * 0.01)
+        x = tf.constant(normal(IMAGES, 32, 32, 3))
+        y = tf.constant(rng.integers(0, 10, IMAGES).astype(np.int32))
+
+        def loss() -> Any:
+            h = x
+            for f in filters:
+                h = tf.nn.max_pool2d(tf.nn.relu(tf.nn.conv2d(h, f, 1, "SAME")), 2, 2, "SAME")
+            logits = tf.reshape(h, [IMAGES, -1]) @ last
+            return tf.reduce_mean(tf.nn.sparse_softmax_cross_entropy_with_logits(y, logits))
+
+        return time_of(loss, [*filters, last])
+
+    with tf.device("GPU:0"):
+        out = {named(*sizes): network(*sizes) for sizes in NETWORKS}
+        out["two convolutions"] = images()
+    return out
+
+
+def torch_training() -> dict[str, Any]:
+    """The same steps by PyTorch, in full precision: as they are, and compiled."""
+    import torch
+
+    torch.backends.cuda.matmul.allow_tf32 = False
+    torch.backends.cudnn.allow_tf32 = False
+    torch.manual_seed(0)
+    functional = torch.nn.functional
+
+    def parameter(*shape: int, scale: float) -> Any:
+        return torch.nn.Parameter(torch.randn(shape, device="cuda") * scale)
+
+    def time_of(loss: Callable[[], Any], parameters: Sequence[Any]) -> float:
+        def step() -> None:
+            grads = torch.autograd.grad(loss(), parameters)
+            with torch.no_grad():
+                for p, g in zip(parameters, grads, strict=True):
+                    p.sub_(0.01 * g)
+
+        times = []
+        for _ in range(6):
+            torch.cuda.synchronize()
+            start = time.perf_counter()
+            for _ in range(50):
+                step()
+            torch.cuda.synchronize()
+            times.append((time.perf_counter() - start) / 50 * 1e6)
+        return round(sorted(times[1:])[2], 1)
+
+    def both(loss: Callable[[], Any], parameters: Sequence[Any]) -> dict[str, float]:
+        return {"us": time_of(loss, parameters), "compiled, us": time_of(torch.compile(loss), parameters)}
+
+    def network(widths: Sequence[int], batch: int) -> dict[str, float]:
+        weights = [parameter(*s, scale=s[0] ** -0.5) for s in itertools.pairwise(widths)]
+        biases = [parameter(s, scale=0.0) for s in widths[1:]]
+        x = torch.randn(batch, widths[0], device="cuda")
+        y = torch.randint(0, widths[-1], (batch,), device="cuda")
+
+        def loss() -> Any:
+            h = x
+            for w, b in zip(weights[:-1], biases[:-1], strict=True):
+                h = torch.relu(h @ w + b)
+            return functional.cross_entropy(h @ weights[-1] + biases[-1], y)
+
+        return both(loss, weights + biases)
+
+    def images() -> dict[str, float]:
+        filters = [parameter(*c, 3, 3, scale=0.1) for c in ((32, 3), (64, 32))]
+        last = parameter(4096, 10, scale=0.01)
+        x = torch.randn(IMAGES, 3, 32, 32, device="cuda")
+        y = torch.randint(0, 10, (IMAGES,), device="cuda")
+
+        def loss() -> Any:
+            h = x
+            for f in filters:
+                h = functional.max_pool2d(torch.relu(functional.conv2d(h, f, padding=1)), 2)
+            return functional.cross_entropy(h.reshape(IMAGES, -1) @ last, y)
+
+        return both(loss, [*filters, last])
+
+    out: dict[str, Any] = {named(*sizes): network(*sizes) for sizes in NETWORKS}
+    out["two convolutions"] = images()
+    return out
+
+
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "machine": machine,
     "conditional": conditional,
     "device tests": device_tests,
     "tests/gpu": python_tests,
     "kernels": kernels,
+    "tensors": work_on_tensors,
+    "training": training,
     "torch": torch_figures,
+    "torch training": torch_training,
 }
 
 

@@ -68,6 +68,21 @@ def test_a_device_holds_what_is_made_within_it() -> None:
     assert printed.split() == [place + d for d in ("GPU:0", "GPU:0", "GPU:0", "CPU:0", "CPU:0", "GPU:0")]
 
 
+def test_a_value_that_becomes_a_tensor_is_on_the_device_of_the_scope() -> None:
+    printed = run("""
+        import numpy as np
+        import penstock as tf
+
+        x = np.ones([10, 10], np.float32)
+        here = tf.Variable(x)
+        with tf.device("GPU:0"):
+            made = [tf.convert_to_tensor(x), tf.cast(x, tf.float32), tf.cast(x, tf.int32), tf.zeros([10, 10])]
+            kept = [tf.convert_to_tensor(here), tf.cast(tf.constant(1.0), tf.float32)]
+        print([t.device[-5:] for t in made], [t.device[-5:] for t in kept])
+    """)
+    assert printed.strip() == "['GPU:0', 'GPU:0', 'GPU:0', 'GPU:0'] ['CPU:0', 'CPU:0']"
+
+
 def test_functions_and_gradients_are_those_of_the_host() -> None:
     run("""
         import numpy as np
@@ -86,8 +101,9 @@ def test_functions_and_gradients_are_those_of_the_host() -> None:
         due = step(x, tf.constant(x))
         with tf.device("/GPU:0"):
             got = step(x, tf.constant(x))
+        # Products round in another order.
         for a, b in zip(due, got):
-            np.testing.assert_array_equal(a.numpy(), b.numpy())
+            np.testing.assert_allclose(a.numpy(), b.numpy(), rtol=1e-5, atol=1e-5)
         print(step(x, got[1])[1].device)
     """)
 
@@ -123,3 +139,36 @@ def test_a_device_that_is_not_there_leaves_the_operations_on_the_host() -> None:
     """)
     host = "/job:localhost/replica:0/task:0/device:CPU:0"
     assert printed.split() == [host, "True", host]
+
+
+def test_a_function_that_ran_on_a_device_is_collected_with_its_callback() -> None:
+    run("""
+        import gc
+        import weakref
+
+        import penstock as tf
+
+        class Callback:
+            def __call__(self, x):
+                return x * x
+
+        def make():
+            callback = Callback()
+
+            @tf.function
+            def f(x):
+                return tf.py_function(callback, [x], tf.TensorSpec([100])) + 1.0
+
+            callback.function = f
+            with tf.device("GPU:0"), tf.GradientTape() as tape:
+                x = tf.ones([100])
+                tape.watch(x)
+                y = f(x)
+            assert tape.gradient(y, x).numpy()[0] == 2.0
+            return weakref.ref(f), weakref.ref(callback)
+
+        gone = make()
+        while gc.collect():
+            pass
+        assert [r() for r in gone] == [None, None], gone
+    """)

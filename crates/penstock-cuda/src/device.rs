@@ -4,12 +4,13 @@
 
 use std::any::Any;
 use std::fmt;
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Remote, Result, Tensor};
 use penstock_exec::{Device, DeviceKind, Outputs};
-use penstock_ir::{Graph, Region};
+use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -21,7 +22,7 @@ use crate::opened::{Loaded, Memory, Opened, kernel_of, lock};
 use crate::program::Program;
 
 /// The threads that a multiprocessor holds at a time.
-const RESIDENT_THREADS: u32 = 2048;
+pub(crate) const RESIDENT_THREADS: u32 = 2048;
 
 /// A CUDA device. It is opened when memory or code is first asked of it.
 pub struct CudaDevice {
@@ -30,9 +31,9 @@ pub struct CudaDevice {
 }
 
 /// The data of a tensor, and the launches that it comes from.
-struct CudaMemory {
-    memory: Memory,
-    origins: Origins,
+pub(crate) struct CudaMemory {
+    pub(crate) memory: Memory,
+    pub(crate) origins: Origins,
 }
 
 impl Remote for CudaMemory {
@@ -106,6 +107,15 @@ impl CudaDevice {
         self.ready()?.load_all(programs.into_iter().map(|(program, layout)| kernel_of(program, &layout)))
     }
 
+    /// Sets the most bytes of patches that a convolution makes at a time; 1 GiB at first.
+    ///
+    /// # Errors
+    /// Those of opening the device.
+    pub fn set_patch_bytes(&self, bytes: usize) -> Result<()> {
+        self.opened()?.patch_bytes.store(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// The milliseconds that the device takes for what `queue` queues.
     ///
     /// # Errors
@@ -126,7 +136,7 @@ impl CudaDevice {
     }
 
     /// The device, opened and the calling thread's.
-    fn ready(&self) -> Result<&Arc<Opened>> {
+    pub(crate) fn ready(&self) -> Result<&Arc<Opened>> {
         let device = self.opened()?;
         device.ready()?;
         Ok(device)
@@ -179,13 +189,17 @@ impl Device for CudaDevice {
         Ok(Arc::new(self.prepare(program)?))
     }
 
+    fn kernels(&self) -> Option<&dyn DeviceKernels> {
+        Some(self)
+    }
+
     fn synchronize(&self) -> Result<()> {
         self.ready()?.stream.synchronize().map_err(failure)
     }
 }
 
 /// The data of a tensor of the device; `None` where it lies elsewhere.
-fn data<'t>(device: &Arc<Opened>, tensor: &'t Tensor) -> Option<&'t CudaMemory> {
+pub(crate) fn data<'t>(device: &Arc<Opened>, tensor: &'t Tensor) -> Option<&'t CudaMemory> {
     let memory: &dyn Any = tensor.remote()?;
     memory.downcast_ref::<CudaMemory>().filter(|data| Arc::ptr_eq(&data.memory.device, device))
 }

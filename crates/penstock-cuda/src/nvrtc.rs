@@ -281,18 +281,25 @@ impl Drop for Compilation<'_> {
 
 /// The files to try, in order.
 fn candidates() -> Vec<PathBuf> {
-    let in_folder = |folder: &Path| NAMES.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
-    if let Some(path) = std::env::var_os(NVRTC_VARIABLE).filter(|p| !p.is_empty()) {
+    let named = std::env::var_os(NVRTC_VARIABLE).is_some_and(|p| !p.is_empty());
+    match FILE.lock().unwrap_or_else(PoisonError::into_inner).clone().filter(|_| !named) {
+        Some(file) => vec![file],
+        None => library_files(NVRTC_VARIABLE, WHEEL_FOLDERS, NAMES),
+    }
+}
+
+/// Where a library of NVIDIA's may be: what the environment variable names, a file or the folder that it is in, else in the folders of
+/// [`add_site_packages`], else where the system finds libraries.
+pub(crate) fn library_files(variable: &str, wheel_folders: &[&str], names: &[&str]) -> Vec<PathBuf> {
+    let in_folder = |folder: &Path| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
+    if let Some(path) = std::env::var_os(variable).filter(|p| !p.is_empty()) {
         let path = PathBuf::from(path);
         return if path.is_dir() { in_folder(&path) } else { vec![path] };
     }
-    if let Some(file) = FILE.lock().unwrap_or_else(PoisonError::into_inner).clone() {
-        return vec![file];
-    }
     let folders = SITE_PACKAGES.lock().unwrap_or_else(PoisonError::into_inner).clone();
-    let wheels = folders.iter().flat_map(|folder| WHEEL_FOLDERS.iter().map(move |wheel| folder.join(wheel)));
+    let wheels = folders.iter().flat_map(|folder| wheel_folders.iter().map(move |wheel| folder.join(wheel)));
     let mut out: Vec<PathBuf> = wheels.flat_map(|folder| in_folder(&folder)).filter(|file| file.exists()).collect();
-    out.extend(NAMES.iter().map(PathBuf::from));
+    out.extend(names.iter().map(PathBuf::from));
     out
 }
 

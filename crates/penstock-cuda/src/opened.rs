@@ -3,10 +3,12 @@
 #![expect(unsafe_code, reason = "driver calls on memory and kernels of this device")]
 
 use std::collections::VecDeque;
+use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::AtomicUsize;
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
-use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaStream, DriverError, result, sys};
+use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaModule, CudaStream, DriverError, result, sys};
 use cudarc::nvrtc::Ptx;
 use penstock_data::{DType, Error, Result, Tensor, num_elements};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -18,6 +20,10 @@ use crate::layout::Layout;
 use crate::nvrtc::Nvrtc;
 use crate::program::Program;
 use crate::store;
+use crate::whole::Blas;
+
+/// What a convolution takes beside its operands and results.
+const PATCH_BYTES: usize = 1 << 30;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -34,6 +40,12 @@ pub(crate) struct Opened {
     process: u32,
     /// By text. The architecture is the device's, so that text alone tells kernels apart.
     kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
+    /// Kernels on whole tensors, by what they are compiled for.
+    functions: Mutex<FxHashMap<String, CudaFunction>>,
+    /// The most bytes of patches that a convolution makes at a time.
+    pub(crate) patch_bytes: AtomicUsize,
+    /// cuBLAS, once it was asked for; `None` where there is none.
+    pub(crate) blas: OnceLock<Option<Blas>>,
     /// What is being copied to the device, which is kept until it is there.
     uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
     pub(crate) words: Mutex<Words>,
@@ -92,6 +104,9 @@ impl Opened {
             stream,
             process: std::process::id(),
             kernels: Mutex::default(),
+            functions: Mutex::default(),
+            patch_bytes: AtomicUsize::new(PATCH_BYTES),
+            blas: OnceLock::new(),
             uploads: Mutex::default(),
             words: Mutex::default(),
         })
@@ -190,6 +205,16 @@ impl Opened {
         // Outside the lock. Of two threads that load the same, the second drops its own.
         let mut texts: Vec<&str> = missing.keys().map(String::as_str).collect();
         texts.sort_unstable();
+        let module = self.module(&texts.concat())?;
+        for (text, kernel) in missing {
+            let function = module.load_function(&kernel.name).map_err(failure)?;
+            lock(&self.kernels).entry(text).or_insert_with(|| Arc::new(Loaded { kernel, function }));
+        }
+        Ok(())
+    }
+
+    /// The code of kernels, of which this is the text behind the [`PRELUDE`]: that of an earlier process, or compiled now.
+    fn module(&self, text: &str) -> Result<Arc<CudaModule>> {
         let nvrtc = Nvrtc::get()?;
         let driver = version()? / 1000;
         if nvrtc.version().0 as i32 > driver {
@@ -200,21 +225,31 @@ impl Opened {
                 nvrtc.version().1
             )));
         }
-        let source = format!("{PRELUDE}\n{}", texts.concat());
+        let source = format!("{PRELUDE}\n{text}");
         let load = |image: Vec<u8>| self.context.load_module(Ptx::from_binary(image));
-        let module = match store::find(nvrtc, &source, self.info.arch).and_then(|image| load(image).ok()) {
-            Some(module) => module,
-            None => {
-                let image = nvrtc.compile(&source, self.info.arch)?;
-                store::keep(nvrtc, &source, self.info.arch, image.bytes());
-                load(image.bytes().to_vec()).map_err(failure)?
-            }
-        };
-        for (text, kernel) in missing {
-            let function = module.load_function(&kernel.name).map_err(failure)?;
-            lock(&self.kernels).entry(text).or_insert_with(|| Arc::new(Loaded { kernel, function }));
+        if let Some(module) = store::find(nvrtc, &source, self.info.arch).and_then(|image| load(image).ok()) {
+            return Ok(module);
         }
-        Ok(())
+        let image = nvrtc.compile(&source, self.info.arch)?;
+        store::keep(nvrtc, &source, self.info.arch, image.bytes());
+        load(image.bytes().to_vec()).map_err(failure)
+    }
+
+    /// The kernel `name` of a text that `key` decides, loaded now where it was not before.
+    pub(crate) fn function(
+        &self,
+        family: &str,
+        name: &str,
+        key: impl Debug,
+        text: impl FnOnce() -> String,
+    ) -> Result<CudaFunction> {
+        let key = format!("{family} {name} {key:?}");
+        if let Some(found) = lock(&self.functions).get(&key) {
+            return Ok(found.clone());
+        }
+        // Outside the lock. Of two threads that load the same, the second drops its own.
+        let function = self.module(&text())?.load_function(name).map_err(failure)?;
+        Ok(lock(&self.functions).entry(key).or_insert(function).clone())
     }
 
     /// A kernel, loaded now where it was not before.

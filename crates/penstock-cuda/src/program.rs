@@ -184,7 +184,7 @@ impl<'a> Lowering<'a> {
             },
             Cuda::Elementwise(text) => Some(text),
             Cuda::HostFallback(reason) => return Err(Error::unimplemented(format!("runs on the host: {reason}"))),
-            Cuda::Kernel(_) | Cuda::Library(_) => {
+            Cuda::Kernels | Cuda::Region => {
                 return Err(Error::unimplemented("is not computed element by element"));
             }
         };

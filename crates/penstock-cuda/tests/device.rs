@@ -3,6 +3,8 @@
 //! The binary stands alone: copied to a machine with a driver, it needs NVRTC only, by `PENSTOCK_NVRTC`.
 
 mod common;
+#[path = "device/whole.rs"]
+mod whole;
 
 use std::collections::BTreeMap;
 

@@ -81,13 +81,24 @@ fn what_the_device_has_no_code_for_runs_on_the_host_and_goes_there_where_it_was_
     let Some(gpu) = gpu() else { return };
     let x = within(Some(&gpu), || placed(&numbers(100))).expect("a copy");
     assert_eq!(device_of(&x), "/device:GPU:0");
-    let transposed = |x: &Tensor| run("transpose", &[x]);
-    let result = within(Some(&gpu), || transposed(&x)).expect("a result").remove(0);
+    let sorted = |x: &Tensor| run("sort", &[x]);
+    let result = within(Some(&gpu), || sorted(&x)).expect("a result").remove(0);
     assert_eq!((device_of(&result), &result), ("/device:GPU:0", &numbers(100)));
-    assert_eq!(device_of(&transposed(&x).expect("a result")[0]), "host");
+    assert_eq!(device_of(&sorted(&x).expect("a result")[0]), "host");
     let text = Tensor::from("text");
     let same = within(Some(&gpu), || run("identity", &[&text])).expect("identity");
     assert_eq!((device_of(&same[0]), &same[0]), ("host", &text));
+}
+
+#[test]
+fn a_view_of_a_tensor_on_the_device_is_on_the_device() {
+    let Some(gpu) = gpu() else { return };
+    let x = gpu.upload(&numbers(100)).expect("a copy");
+    let square = run("reshape", &[&x, &Tensor::vector(&[10i32, 10])]).expect("reshape").remove(0);
+    let turned = run("transpose", &[&square]).expect("transpose").remove(0);
+    assert_eq!([device_of(&square), device_of(&turned)], ["/device:GPU:0"; 2]);
+    let host = numbers(100).reshaped(&[10, 10]).expect("a view");
+    assert!(same_tensor(&turned, &run("transpose", &[&host]).expect("transpose")[0]));
 }
 
 #[test]

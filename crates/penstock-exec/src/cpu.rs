@@ -4,7 +4,7 @@ use std::any::Any;
 use std::sync::Arc;
 
 use penstock_data::{Error, Result, Tensor};
-use penstock_ir::{Graph, Region};
+use penstock_ir::{DeviceKernels, Graph, Region};
 use penstock_passes::Options;
 use penstock_passes::evaluate::Outputs;
 
@@ -42,6 +42,10 @@ impl Device for CpuDevice {
 
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>> {
         Ok(Arc::new(TileProgram::new(graph, region, &Options::default())?))
+    }
+
+    fn kernels(&self) -> Option<&dyn DeviceKernels> {
+        None
     }
 
     fn synchronize(&self) -> Result<()> {

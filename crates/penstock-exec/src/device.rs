@@ -8,7 +8,7 @@ use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
 use penstock_data::{Result, Tensor};
-use penstock_ir::{Graph, Region};
+use penstock_ir::{DeviceKernels, Graph, Region};
 use penstock_passes::evaluate::Outputs;
 
 /// The kind of a device, as in its TensorFlow name.
@@ -66,6 +66,10 @@ pub trait Device: Send + Sync {
     /// # Errors
     /// `Unimplemented` where the device has no code for an instruction.
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>>;
+
+    /// What does the work on whole tensors for operators that say [`Cuda::Kernels`](penstock_ir::Cuda::Kernels); `None` where the host does
+    /// it all.
+    fn kernels(&self) -> Option<&dyn DeviceKernels>;
 
     /// Waits until all queued work is done.
     ///

@@ -431,15 +431,21 @@ fn make_plan(
     with_room(levels, || Plan::new(&optimize_for(graph, types, options)?, captures, options, device))?
 }
 
-impl Derived for Executable {
-    fn count(&self, census: &mut dyn Counter) -> bool {
+impl Executable {
+    /// Counts what its plans hold, and those of its variants, which share the graph.
+    fn count_plans(&self, census: &mut dyn Counter) -> bool {
         let (Ok(special), Ok(placed)) = (self.special.try_lock(), self.placed.try_lock()) else { return false };
         let general = self.general.get();
         let own = special.plans().filter(|plan| !general.is_some_and(|g| Arc::ptr_eq(g, plan)));
-        census.graph(&self.graph)
-            && general.into_iter().chain(own).all(|plan| plan.count(census))
-            && self.checked.get().is_none_or(|checked| checked.count(census))
-            && placed.iter().all(|placed| placed.count(census))
+        general.into_iter().chain(own).all(|plan| plan.count(census))
+            && self.checked.get().is_none_or(|checked| checked.count_plans(census))
+            && placed.iter().all(|placed| placed.count_plans(census))
+    }
+}
+
+impl Derived for Executable {
+    fn count(&self, census: &mut dyn Counter) -> bool {
+        census.graph(&self.graph) && self.count_plans(census)
     }
 }
 

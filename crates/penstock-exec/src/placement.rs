@@ -1,17 +1,17 @@
 //! Which device runs an operation, and how it runs it.
 //!
 //! A wish for a device ([`set_wish`]) decides; else the device of the first operand that is on one; else the host. A device runs the
-//! elementwise operators for which it has code. The host runs the others, and what they compute comes to the device where that
-//! was wished for.
+//! elementwise operators for which it has code, and does the work on whole tensors of those that say [`Cuda::Kernels`]. The host
+//! runs the others, and what they compute comes to the device where that was wished for.
 
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{DType, Dims, INLINE_BYTES, Result, Shape, Tensor, num_elements, use_devices};
-use penstock_ir::{Attrs, Builder, Cpu, Cuda, Env, OpDef, Type};
+use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, Env, OpDef, Type};
 use penstock_kernels::broadcast_dims;
 use penstock_ops::control::CONST;
-use penstock_passes::evaluate::{Outputs, infer};
+use penstock_passes::evaluate::{Outputs, compute, infer};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -93,7 +93,53 @@ pub(crate) fn run(
             return program.launch(inputs, &dims);
         }
     }
+    if let Some(results) = run_kernels(device, op, inputs, attrs, env)? {
+        return Ok(results);
+    }
     run_on_host(op, inputs, attrs, env)?.iter().map(placed).collect()
+}
+
+/// Bytes of a tensor of the host from which on it is worth while to copy it to a device.
+pub(crate) const WORTH_A_COPY: usize = 4096;
+
+/// Runs one operator by its kernel for the host, which has the device do the work on whole tensors; `None` for other operators,
+/// and for a few elements of the host.
+pub(crate) fn run_kernels(
+    device: &Arc<dyn Device>,
+    op: &'static OpDef,
+    inputs: &[&Tensor],
+    attrs: &Attrs,
+    env: &dyn Env,
+) -> Result<Option<Outputs>> {
+    let Some(kernels) = device.kernels().filter(|_| matches!(op.cuda, Cuda::Kernels)) else { return Ok(None) };
+    let types = infer(op, attrs, inputs)?;
+    let made = types.iter().any(|ty| ty.shape().num_elements().is_some_and(|n| n * ty.dtype().size() >= WORTH_A_COPY));
+    if !made && inputs.iter().all(|t| t.remote().is_none() && t.byte_len() < WORTH_A_COPY) {
+        return Ok(None);
+    }
+    let mut results = Outputs::new();
+    compute(op, attrs, inputs, &types, &mut results, &OnDevice { kernels, env })?;
+    Ok(Some(results))
+}
+
+/// The surroundings of a kernel that a device works for.
+struct OnDevice<'a> {
+    kernels: &'a dyn DeviceKernels,
+    env: &'a dyn Env,
+}
+
+impl Env for OnDevice<'_> {
+    fn kernels(&self) -> Option<&dyn DeviceKernels> {
+        Some(self.kernels)
+    }
+
+    fn poll(&self) -> Result<()> {
+        self.env.poll()
+    }
+
+    fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
+        self.env.run_long(work);
+    }
 }
 
 /// Runs one operator on the host, wherever its operands are.

@@ -6,6 +6,8 @@ use std::time::{Duration, Instant};
 
 use penstock_data::{Error, Loc, Result};
 
+use crate::whole::DeviceKernels;
+
 /// What surrounds a run: the streams, the random state and the interrupt flag of its host. What a host does not say is as in
 /// any program: prints go to the process's streams, random numbers come from one generator of the process, and nothing stops
 /// a run.
@@ -51,6 +53,12 @@ pub trait Env: Sync {
 
     /// Who is told of the steps of a run, where somebody is. It is asked when a run starts, and when a call within it ends.
     fn profiler(&self) -> Option<&dyn Profiler> {
+        None
+    }
+
+    /// The device that does the work on whole tensors in the host's place. It is asked by the kernels of operators that say
+    /// [`Cuda::Kernels`](crate::Cuda::Kernels).
+    fn kernels(&self) -> Option<&dyn DeviceKernels> {
         None
     }
 

@@ -60,10 +60,11 @@ pub enum Cuda {
     /// first operand's elements are computed, `{R}` the result's, `{S}` the type in which the result is
     /// stored. The CUDA crate documents types and functions. Such operators fuse.
     Elementwise(&'static str),
-    /// A kernel source of its own, by the name in the CUDA crate's table.
-    Kernel(&'static str),
-    /// A call of a CUDA library, by the name in the CUDA crate's table.
-    Library(&'static str),
+    /// By its kernel for the host, which has the work on whole tensors done by [`Env::kernels`](crate::Env::kernels), or shares an
+    /// operand's memory, wherever that is.
+    Kernels,
+    /// A region of elementwise instructions, compiled as a whole.
+    Region,
     /// The value is computed on the host, for this reason.
     HostFallback(&'static str),
 }

@@ -26,6 +26,7 @@ mod print;
 mod promise;
 mod types;
 mod verify;
+mod whole;
 
 pub use penstock_kernels::stack;
 
@@ -53,3 +54,4 @@ pub use print::{ConstantSink, Locations, PrintOptions, print_function, print_fun
 pub use promise::Promise;
 pub use types::Type;
 pub use verify::{check_results, checks_trusted, infer_types, verify, verify_after};
+pub use whole::{BoxCopy, Convolution, CopyDim, DeviceKernels, Pooling, Product, Rest};

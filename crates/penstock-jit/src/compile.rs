@@ -162,6 +162,11 @@ fn region(
     cx.func.signature.params.extend([AbiParam::new(I64); 3]);
     cx.func.signature.returns.push(AbiParam::new(I64));
     let poll = poll.map(|id| module.declare_func_in_func(id, &mut cx.func));
+    if let Some(poll) = poll {
+        // Functions of a module have pages of their own, which may be further apart than a near call reaches: where a process has
+        // reserved terabytes, as drivers of GPUs do, pages lie wherever there is a hole.
+        cx.func.dfg.ext_funcs[poll].colocated = false;
+    }
     let config = module.target_config();
     Compiler::new(FunctionBuilder::new(&mut cx.func, memory), source, module, poll).run(source, config)?;
     let id = define(module, cx, "region")?;

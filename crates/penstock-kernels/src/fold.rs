@@ -23,7 +23,7 @@ pub const PART: usize = reduce::PART;
 /// Rows that are folded in sequence, column by column, before they join the rows above.
 pub const ROWS: usize = reduce::ROWS;
 
-pub use crate::reduce::rows_of_part;
+pub use crate::reduce::{Axis, collapsed, rows_of_part};
 
 /// Memory for one accumulator of any reduction.
 #[derive(Clone, Copy)]

@@ -461,14 +461,38 @@ unsafe fn fold_rows<F: Fold>(src: *const F::T, rows: usize, stride: usize, acc: 
 }
 
 /// A collapsed dimension.
-#[derive(Clone, Copy)]
-struct Dim {
-    size: usize,
-    stride: usize,
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Axis {
+    /// The number of entries.
+    pub size: usize,
+    /// Elements from one to the next.
+    pub stride: usize,
+}
+
+/// The dimensions of an array that are kept and those that are reduced, without those of one entry, neighbours of a kind as one.
+pub fn collapsed(dims: &[usize], axes: &[bool]) -> (SmallVec<[Axis; 6]>, SmallVec<[Axis; 6]>) {
+    let (mut kept, mut reduced): (SmallVec<[Axis; 6]>, SmallVec<[Axis; 6]>) = (SmallVec::new(), SmallVec::new());
+    let mut last: Option<bool> = None;
+    let mut stride = 1;
+    for (&size, &axis) in dims.iter().zip(axes).rev() {
+        if size == 1 {
+            continue;
+        }
+        let list = if axis { &mut reduced } else { &mut kept };
+        match list.last_mut() {
+            Some(d) if last == Some(axis) => d.size *= size,
+            _ => list.push(Axis { size, stride }),
+        }
+        last = Some(axis);
+        stride *= size;
+    }
+    kept.reverse();
+    reduced.reverse();
+    (kept, reduced)
 }
 
 /// The offsets of all index tuples over `dims`, in row-major order.
-fn offset(dims: &[Dim], mut at: usize) -> usize {
+fn offset(dims: &[Axis], mut at: usize) -> usize {
     let mut offset = 0;
     for d in dims.iter().rev() {
         offset += at % d.size * d.stride;
@@ -498,30 +522,13 @@ where
         }
         return;
     }
-    // Merge neighbours that are both kept or both reduced; drop dimensions of size 1.
-    let (mut kept, mut reduced): (SmallVec<[Dim; 6]>, SmallVec<[Dim; 6]>) = (SmallVec::new(), SmallVec::new());
-    let mut last: Option<bool> = None;
-    let mut stride = 1;
-    for (&size, &axis) in dims.iter().zip(axes).rev() {
-        if size == 1 {
-            continue;
-        }
-        let list = if axis { &mut reduced } else { &mut kept };
-        match list.last_mut() {
-            Some(d) if last == Some(axis) => d.size *= size,
-            _ => list.push(Dim { size, stride }),
-        }
-        last = Some(axis);
-        stride *= size;
-    }
-    kept.reverse();
-    reduced.reverse();
+    let (mut kept, mut reduced) = collapsed(dims, axes);
     let (source, dest) = (Shared(input.cast_mut()), Shared(out));
     let ns = 0.1 * size_of::<F::T>() as f64;
     let inner_reduced = reduced.last().is_some_and(|d| d.stride == 1);
     if inner_reduced || reduced.is_empty() {
         // The runs to fold are contiguous (or single elements).
-        let run = reduced.pop().unwrap_or(Dim { size: 1, stride: 1 });
+        let run = reduced.pop().unwrap_or(Axis { size: 1, stride: 1 });
         let runs: usize = reduced.iter().map(|d| d.size).product();
         let fold_one = |k: usize| {
             let base = offset(&kept, k);

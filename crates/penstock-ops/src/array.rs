@@ -17,7 +17,7 @@ use crate::operands::{
 };
 use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
 use crate::samples::{LINE, tensor};
-use crate::shape_ops::{ANY, MOVES_ONLY, VIEW, pass_through};
+use crate::shape_ops::{ANY, pass_through};
 use crate::util::{PROMISE, normalize_axis, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("it computes sizes, which the host needs");
@@ -45,7 +45,7 @@ pub static IDENTITY: OpDef = OpDef {
     effects: &[],
     infer: |cx| one(cx.inputs[0].clone()),
     cpu: Cpu::Kernel(share),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(pass_through),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::first),
@@ -77,7 +77,7 @@ pub static BARRIER: OpDef = OpDef {
         }
         Ok(())
     }),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| Ok(cx.grads.into())),
     jvp: Jvp::AllLinear,
     batch: Batch::Loop("no form for many examples is known"),
@@ -102,7 +102,7 @@ pub static STOP_GRADIENT: OpDef = OpDef {
     effects: &[],
     infer: |cx| one(cx.inputs[0].clone()),
     cpu: Cpu::Kernel(share),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(batch_rules::first),
@@ -139,7 +139,7 @@ pub static ENSURE_SHAPE: OpDef = OpDef {
         }
         share(call)
     }),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(pass_through),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::ensure_shape),
@@ -179,7 +179,7 @@ pub static PLACEHOLDER_WITH_DEFAULT: OpDef = OpDef {
         one(like(cx, 0, shape.clone()))
     },
     cpu: ENSURE_SHAPE.cpu,
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(pass_through),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::ensure_shape),
@@ -385,7 +385,7 @@ pub static FILL: OpDef = OpDef {
             moves::fill(call, value, &dims).map_err(|e| e.argument("dims"))
         })
     }),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         Ok(smallvec![None, Some(cx.emit.emit(cx.ops.reduce_sum, &[g], &[])?)])
@@ -422,7 +422,7 @@ pub static ZEROS_LIKE: OpDef = OpDef {
             moves::fill(call, &Tensor::zeros(x.dtype(), &[])?, x.dims())
         })
     }),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(batch_rules::first),
@@ -450,7 +450,7 @@ pub static ONES_LIKE: OpDef = OpDef {
         let x = call.inputs[0];
         moves::fill(call, &tensor(x.dtype(), &[], &[1.0]), x.dims())
     }),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(batch_rules::first),
@@ -617,7 +617,7 @@ pub static ONE_HOT: OpDef = OpDef {
         one(like(cx, 2, Shape::new(dims)))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_one_hot)),
-    cuda: MOVES_ONLY,
+    cuda: ON_HOST,
     vjp: Vjp::Rule(one_hot_vjp),
     jvp: Jvp::Linear(&[2, 3]),
     batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),

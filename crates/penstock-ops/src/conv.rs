@@ -5,8 +5,8 @@
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    Attr, AttrDef, AttrKind, Attrs, Batch, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows,
-    Sample, Type, Vjp, arg,
+    Attr, AttrDef, AttrKind, Attrs, Batch, Call, Convolution, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
+    Jvp, OpDef, Rows, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::conv::{self as kernels, Axis, CONV_DTYPES, Geometry};
 use penstock_kernels::cost;
@@ -22,7 +22,6 @@ use crate::windows::{EXPLICIT_PADDINGS, MAX_AXES, PADDING, STRIDES, rules, three
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&CONV, &CONV_INPUT_GRAD, &CONV_FILTER_GRAD];
 
-const ON_HOST: Cuda = Cuda::HostFallback("convolutions are computed on the host");
 const DTYPES: &[DTypeVar] = &[DTypeVar::new("T", CONV_DTYPES)];
 const DILATIONS: usize = 3;
 const ATTRS: &[AttrDef] = &[STRIDES, PADDING, EXPLICIT_PADDINGS, AttrDef::optional("dilations", AttrKind::Ints)];
@@ -52,13 +51,17 @@ pub static CONV: OpDef = OpDef {
         let (x, f) = (call.inputs[0], call.inputs[1]);
         let g = geometry(x.dims(), f.dims(), call.attrs)?;
         let dtype = x.dtype();
-        let y = call.out(0, dtype, &output_dims(&g, x.rank()))?;
+        let dims = output_dims(&g, x.rank());
+        if by_device(call, Convolution::Forward, &g, [x, f], &dims)? {
+            return Ok(());
+        }
+        let y = call.out(0, dtype, &dims)?;
         // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory
         // with them.
         unsafe { kernels::conv(dtype, &g, x.as_ptr(), f.as_ptr(), y) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (g, x, f) = (t.g(), t.x(0), t.x(1));
@@ -103,13 +106,16 @@ pub static CONV_INPUT_GRAD: OpDef = OpDef {
         let g = geometry(&dims, f.dims(), call.attrs)?;
         check_cotangent(&g, dy)?;
         let dtype = f.dtype();
+        if by_device(call, Convolution::InputGrad, &g, [f, dy], &dims)? {
+            return Ok(());
+        }
         let dx = call.out(0, dtype, &dims)?;
         // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory
         // with them.
         unsafe { kernels::conv_input_grad(dtype, &g, f.as_ptr(), dy.as_ptr(), dx) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (h, f, dy) = (t.g(), t.x(1), t.x(2));
@@ -160,13 +166,16 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
         let g = geometry(x.dims(), &dims, call.attrs)?;
         check_cotangent(&g, dy)?;
         let dtype = x.dtype();
+        if by_device(call, Convolution::FilterGrad, &g, [x, dy], &dims)? {
+            return Ok(());
+        }
         let df = call.out(0, dtype, &dims)?;
         // SAFETY: the geometry is that of the operands, which are contiguous, and of the result, which shares no memory
         // with them.
         unsafe { kernels::conv_filter_grad(dtype, &g, x.as_ptr(), dy.as_ptr(), df) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (h, x, dy) = (t.g(), t.x(0), t.x(2));
@@ -193,6 +202,19 @@ pub static CONV_FILTER_GRAD: OpDef = OpDef {
         })
     },
 };
+
+/// Has the device compute a convolution, where one works in the host's place.
+fn by_device(
+    call: &mut Call<'_>,
+    kind: Convolution,
+    geometry: &Geometry,
+    operands: [&Tensor; 2],
+    dims: &[usize],
+) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let made = device.convolution(kind, geometry, operands, dims)?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
+}
 
 /// How many elements of the filter an element of an image meets.
 fn taps(filter: &[usize]) -> f64 {

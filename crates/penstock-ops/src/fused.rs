@@ -30,7 +30,7 @@ pub static FUSED: OpDef = OpDef {
     effects: &[],
     infer: infer_group,
     cpu: Cpu::Executor(Structure::Body),
-    cuda: Cuda::Kernel("fused"),
+    cuda: Cuda::Region,
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),

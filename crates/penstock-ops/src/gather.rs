@@ -3,7 +3,7 @@
 use penstock_data::{Bytes, DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor, memory};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
-    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx, arg,
+    InferCx, Jvp, NoEnv, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx, arg,
 };
 use penstock_kernels::segment::Empty;
 use penstock_kernels::{Binary, Reduce};
@@ -108,7 +108,7 @@ pub static GATHER: OpDef = OpDef {
         one(like(cx, 0, shape))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_gather)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let shape = shape_of(cx, cx.inputs[0])?;
@@ -161,7 +161,9 @@ fn run_gather(call: &mut Call<'_>) -> Result<()> {
     }
     let kept: SmallVec<[i64; 6]> = ints.iter().map(|&i| i.max(0)).collect();
     let kept = Tensor::from_slice(indices.dims(), &kept)?;
-    moves::gather(call, x, &kept, blocks, &dims).map_err(explain(indices, n, "indices"))?;
+    // The rows to drop are overwritten below, in memory of the host.
+    let mut on_host = Call { inputs: call.inputs, attrs: call.attrs, outputs: &mut *call.outputs, env: &NoEnv };
+    moves::gather(&mut on_host, x, &kept, blocks, &dims).map_err(explain(indices, n, "indices"))?;
     let [batches, outer, ..] = blocks;
     let count = ints.len() / batches.max(1);
     if bytes > 0 {
@@ -193,7 +195,7 @@ pub static GATHER_GRAD: OpDef = OpDef {
         one(like(cx, 2, shape))
     },
     cpu: Cpu::Kernel(run_gather_grad),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let dy = cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone())?[0];
@@ -688,7 +690,7 @@ pub static UNSORTED_SEGMENT_SUM: OpDef = OpDef {
     effects: &[],
     infer: infer_unsorted_segments,
     cpu: Cpu::Kernel(|call| run_unsorted_segments(call, SUM)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let dx = cx.emit.emit(&GATHER, &[g, cx.inputs[1]], &[("drop_negative", true.into())])?;

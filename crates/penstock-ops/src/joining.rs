@@ -12,7 +12,7 @@ use crate::elements;
 use crate::moves::{self, moving};
 use crate::operands::{int_vector, known_dims, like};
 use crate::sample_arrays::{each_kind, f64s, i64s, kinds};
-use crate::shape_ops::{ANY, MOVES_ONLY};
+use crate::shape_ops::ANY;
 use crate::util::{PROMISE, normalize_axis, one};
 
 const AXIS: AttrDef = AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0));
@@ -42,7 +42,7 @@ pub static CONCAT: OpDef = OpDef {
     effects: &[],
     infer: infer_concat,
     cpu: Cpu::Kernel(|call| moving(call, run_concat)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(concat_vjp),
     jvp: Jvp::AllLinear,
     batch: Batch::Rule(|cx| batch_rules::all_along(cx, 0)),
@@ -228,7 +228,7 @@ pub static STACK: OpDef = OpDef {
     effects: &[],
     infer: infer_stack,
     cpu: Cpu::Kernel(|call| moving(call, run_stack)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let attrs = [("num", (cx.inputs.len() as i64).into()), ("axis", cx.attrs.int(0).into())];
@@ -307,7 +307,7 @@ pub static UNSTACK: OpDef = OpDef {
     effects: &[],
     infer: infer_unstack,
     cpu: Cpu::Kernel(|call| moving(call, run_unstack)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let axis = cx.attrs.int(1);
         let parts: Result<SmallVec<[Value; 4]>> = (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
@@ -380,7 +380,7 @@ fn run_unstack(call: &mut Call<'_>) -> Result<()> {
     let mut dims = Dims::from(x.dims());
     dims.remove(axis);
     let outer: usize = dims[..axis].iter().product();
-    if outer == 1 {
+    if outer == 1 && x.remote().is_none() {
         let flat: Dims = x.dims()[axis..].into();
         let flat = x.reshaped(&flat)?;
         for i in 0..size {
@@ -417,7 +417,7 @@ pub static SPLIT: OpDef = OpDef {
         Ok(pieces(dims[axis], sizes, num)?.iter().map(piece).collect())
     },
     cpu: Cpu::Kernel(|call| moving(call, run_split)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let axis = cx.attrs.int(2);
         let parts: Result<SmallVec<[Value; 4]>> = (0..cx.outputs.len()).map(|i| grad_or_zeros(cx, i)).collect();
@@ -513,7 +513,7 @@ fn run_split(call: &mut Call<'_>) -> Result<()> {
             dims
         })
         .collect();
-    if outer == 1 {
+    if outer == 1 && x.remote().is_none() {
         let flat = x.reshaped(&x.dims()[axis..])?;
         let mut start = 0;
         for (i, dims) in dims.iter().enumerate() {

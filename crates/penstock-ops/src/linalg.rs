@@ -5,7 +5,7 @@
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     ArgType, AttrDef, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp,
-    Known, OpDef, OutTypes, Resolved, Rows, Sample, Type, Vjp, arg, arg_of,
+    Known, OpDef, OutTypes, Product, Resolved, Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use penstock_kernels::few_product::FewProduct;
 use penstock_kernels::matmul::{MATMUL_DTYPES, matmul_batched};
@@ -58,7 +58,7 @@ pub static MATMUL: OpDef = OpDef {
     effects: &[],
     infer: |cx| infer_product(cx, cx.dtype(0)),
     cpu: Cpu::Kernel(run_matmul),
-    cuda: Cuda::Library("gemm"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (g, a, b) = (t.g(), t.x(0), t.x(1));
@@ -265,6 +265,14 @@ fn run_matmul(call: &mut Call<'_>) -> Result<()> {
     let (of_a, of_b) = (View::of(call.attrs, 0), View::of(call.attrs, 1));
     let (mut a_conj, mut b_conj) = (Tensor::default(), Tensor::default());
     let (a, b) = (conjugate(a, of_a, &mut a_conj)?, conjugate(b, of_b, &mut b_conj)?);
+    if let Some(device) = call.env.kernels() {
+        let (a_transposed, b_transposed) = (of_a.transposed, of_b.transposed);
+        let product = Product { a, b, a_transposed, b_transposed, batch: batch.clone(), m, k, n };
+        if let Some(made) = device.matmul(&product, &dims)? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let (a_batch, b_batch) = (&a.dims()[..a.rank() - 2], &b.dims()[..b.rank() - 2]);
     let out = call.out(0, dtype, &dims)?;
     // SAFETY: `plan` has checked that both operands, which are contiguous, of one numeric dtype, hold matrices of these sizes and that

@@ -4,7 +4,7 @@
 #![expect(unsafe_code, reason = "calls of kernels on the memory of tensors; each contract is checked before")]
 
 use penstock_data::{Bytes, DType, Result, Tensor, memory, num_elements};
-use penstock_ir::Call;
+use penstock_ir::{BoxCopy, Call, CopyDim, Rest};
 use penstock_kernels::gather::Indices;
 use penstock_kernels::positions::{self, Nonzero};
 use penstock_kernels::segment::{AlongAxis, Empty, Segments};
@@ -40,6 +40,43 @@ impl Window<'_> {
     }
 }
 
+/// Elements from one index of each dimension to the next, in a row-major array of these extents.
+fn strides(dims: &[usize]) -> SmallVec<[isize; 6]> {
+    let mut strides: SmallVec<[isize; 6]> = SmallVec::from_elem(1, dims.len());
+    for i in (1..dims.len()).rev() {
+        strides[i - 1] = strides[i] * dims[i].max(1) as isize;
+    }
+    strides
+}
+
+/// The dimensions of a copy by extents and by the steps on both sides.
+fn copy_dims(extents: &[usize], from: &[isize], to: &[isize]) -> SmallVec<[CopyDim; 6]> {
+    let sides = from.iter().zip(to);
+    extents.iter().zip(sides).map(|(&extent, (&from, &to))| CopyDim { extent, from, to }).collect()
+}
+
+/// The number of the element of an array with these steps at which a box begins, and the steps within the box.
+fn entered(steps: &[isize], window: &Window<'_>) -> (usize, SmallVec<[isize; 6]>) {
+    let first: isize = steps.iter().zip(window.begin).map(|(s, &b)| s * b as isize).sum();
+    (first as usize, steps.iter().zip(window.step).map(|(s, step)| s * step).collect())
+}
+
+/// Has the device put result `index` together, where one works in the host's place and has a kernel for it.
+///
+/// # Errors
+/// Those of the device.
+fn by_device<'a, const N: usize>(
+    call: &mut Call<'_>,
+    index: usize,
+    (dtype, dims): (DType, &[usize]),
+    rest: Rest<'_>,
+    copies: impl FnOnce() -> [BoxCopy<'a>; N],
+) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let made = device.moved(dtype, dims, rest, &copies())?;
+    Ok(made.map(|tensor| call.set(index, tensor)).is_some())
+}
+
 /// Makes the result `x` with its dimensions permuted: dimension `i` is dimension `perm[i]` of `x`.
 ///
 /// # Errors
@@ -52,6 +89,14 @@ pub(crate) fn transpose(call: &mut Call<'_>, x: &Tensor, perm: &[usize]) -> Resu
     sorted.sort_unstable();
     assert!(sorted.iter().copied().eq(0..x.rank()));
     let dims: SmallVec<[usize; 6]> = perm.iter().map(|&p| x.dims()[p]).collect();
+    let copies = || {
+        let steps = strides(x.dims());
+        let from: SmallVec<[isize; 6]> = perm.iter().map(|&p| steps[p]).collect();
+        [BoxCopy { source: x, from: 0, to: 0, dims: copy_dims(&dims, &from, &strides(&dims)) }]
+    };
+    if by_device(call, 0, (x.dtype(), &dims), Rest::None, copies)? {
+        return Ok(());
+    }
     let out = call.out(0, x.dtype(), &dims)?;
     // SAFETY: `perm` is a permutation; `out` is a fresh array of as many elements.
     unsafe { copy::transpose(x.dtype().size(), x.as_ptr(), x.dims(), perm, out) };
@@ -65,6 +110,13 @@ pub(crate) fn transpose(call: &mut Call<'_>, x: &Tensor, perm: &[usize]) -> Resu
 pub(crate) fn slice(call: &mut Call<'_>, index: usize, x: &Tensor, window: &Window<'_>, dims: &[usize]) -> Result<()> {
     window.check(x.dims());
     assert_eq!(num_elements(dims), num_elements(window.counts));
+    let copies = || {
+        let (from, steps) = entered(&strides(x.dims()), window);
+        [BoxCopy { source: x, from, to: 0, dims: copy_dims(window.counts, &steps, &strides(window.counts)) }]
+    };
+    if by_device(call, index, (x.dtype(), dims), Rest::None, copies)? {
+        return Ok(());
+    }
     let out = call.out(index, x.dtype(), dims)?;
     let Window { begin, step, counts } = *window;
     // SAFETY: the box lies inside `x`; `out` is a fresh array of as many elements as the box.
@@ -79,6 +131,13 @@ pub(crate) fn slice(call: &mut Call<'_>, index: usize, x: &Tensor, window: &Wind
 pub(crate) fn embed(call: &mut Call<'_>, from: &Tensor, window: &Window<'_>, dims: &[usize]) -> Result<()> {
     window.check(dims);
     assert_eq!(Some(from.len()), num_elements(window.counts));
+    let copies = || {
+        let (to, steps) = entered(&strides(dims), window);
+        [BoxCopy { source: from, from: 0, to, dims: copy_dims(window.counts, &strides(window.counts), &steps) }]
+    };
+    if by_device(call, 0, (from.dtype(), dims), Rest::Zeros, copies)? {
+        return Ok(());
+    }
     let out = call.out(0, from.dtype(), dims)?;
     call.outputs[0].bytes_mut().fill(0);
     let Window { begin, step, counts } = *window;
@@ -117,6 +176,15 @@ pub(crate) fn assign(to: &mut Tensor, from: &Tensor, window: &Window<'_>) {
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn reverse(call: &mut Call<'_>, x: &Tensor, axes: &[bool]) -> Result<()> {
     assert_eq!(axes.len(), x.rank());
+    let copies = || {
+        let (dims, steps) = (x.dims(), strides(x.dims()));
+        let last = |i: usize| if axes[i] { dims[i].saturating_sub(1) * steps[i] as usize } else { 0 };
+        let from: SmallVec<[isize; 6]> = axes.iter().zip(&steps).map(|(&back, &s)| if back { -s } else { s }).collect();
+        [BoxCopy { source: x, from: (0..dims.len()).map(last).sum(), to: 0, dims: copy_dims(dims, &from, &steps) }]
+    };
+    if by_device(call, 0, (x.dtype(), x.dims()), Rest::None, copies)? {
+        return Ok(());
+    }
     let out = call.out(0, x.dtype(), x.dims())?;
     // SAFETY: `out` is a fresh array of the extents of `x`.
     unsafe { copy::reverse(x.dtype().size(), x.as_ptr(), x.dims(), axes, out) };
@@ -130,6 +198,14 @@ pub(crate) fn reverse(call: &mut Call<'_>, x: &Tensor, axes: &[bool]) -> Result<
 pub(crate) fn broadcast_to(call: &mut Call<'_>, x: &Tensor, dims: &[usize]) -> Result<()> {
     let lead = dims.len() - x.rank();
     assert!(x.dims().iter().zip(&dims[lead..]).all(|(&a, &b)| a == b || a == 1));
+    let copies = || {
+        let mut from: SmallVec<[isize; 6]> = SmallVec::from_elem(0, lead);
+        from.extend(strides(x.dims()).iter().zip(x.dims()).map(|(&s, &d)| if d == 1 { 0 } else { s }));
+        [BoxCopy { source: x, from: 0, to: 0, dims: copy_dims(dims, &from, &strides(dims)) }]
+    };
+    if by_device(call, 0, (x.dtype(), dims), Rest::None, copies)? {
+        return Ok(());
+    }
     let out = call.out(0, x.dtype(), dims)?;
     // SAFETY: the extents of `x` broadcast to `dims`; `out` is a fresh array of those.
     unsafe { copy::broadcast_to(x.dtype().size(), x.as_ptr(), x.dims(), dims, out) };
@@ -143,6 +219,18 @@ pub(crate) fn broadcast_to(call: &mut Call<'_>, x: &Tensor, dims: &[usize]) -> R
 pub(crate) fn tile(call: &mut Call<'_>, x: &Tensor, multiples: &[usize], dims: &[usize]) -> Result<()> {
     assert_eq!(multiples.len(), x.rank());
     assert!((0..x.rank()).all(|i| x.dims()[i].checked_mul(multiples[i]) == Some(dims[i])));
+    let copies = || {
+        let (from, to) = (strides(x.dims()), strides(dims));
+        let pair = |i: usize| {
+            let extent = x.dims()[i];
+            let repetition = CopyDim { extent: multiples[i], from: 0, to: to[i] * extent as isize };
+            [repetition, CopyDim { extent, from: from[i], to: to[i] }]
+        };
+        [BoxCopy { source: x, from: 0, to: 0, dims: (0..x.rank()).flat_map(pair).collect() }]
+    };
+    if by_device(call, 0, (x.dtype(), dims), Rest::None, copies)? {
+        return Ok(());
+    }
     let out = call.out(0, x.dtype(), dims)?;
     if dims.contains(&0) {
         return Ok(());
@@ -158,6 +246,9 @@ pub(crate) fn tile(call: &mut Call<'_>, x: &Tensor, multiples: &[usize], dims: &
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn fill(call: &mut Call<'_>, value: &Tensor, dims: &[usize]) -> Result<()> {
     assert_eq!(value.len(), 1);
+    if by_device(call, 0, (value.dtype(), dims), Rest::Element(value), || [])? {
+        return Ok(());
+    }
     let out = call.out(0, value.dtype(), dims)?;
     let n = call.outputs[0].len();
     // SAFETY: `value` is one element; `out` is a fresh array of `n`.
@@ -172,6 +263,14 @@ pub(crate) fn fill(call: &mut Call<'_>, value: &Tensor, dims: &[usize]) -> Resul
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn pad(call: &mut Call<'_>, x: &Tensor, before: &[usize], value: &Tensor, dims: &[usize]) -> Result<()> {
     assert!(value.len() == 1 && value.dtype() == x.dtype() && before.len() == x.rank() && dims.len() == x.rank());
+    let copies = || {
+        let steps = strides(dims);
+        let to = steps.iter().zip(before).map(|(&s, &b)| s as usize * b).sum();
+        [BoxCopy { source: x, from: 0, to, dims: copy_dims(x.dims(), &strides(x.dims()), &steps) }]
+    };
+    if by_device(call, 0, (x.dtype(), dims), Rest::Element(value), copies)? {
+        return Ok(());
+    }
     let after: SmallVec<[usize; 6]> = (0..x.rank()).map(|i| dims[i] - before[i] - x.dims()[i]).collect();
     let out = call.out(0, x.dtype(), dims)?;
     // SAFETY: `out` is a fresh array of the padded extents; `value` is one element.
@@ -187,6 +286,21 @@ pub(crate) fn concat(call: &mut Call<'_>, inputs: &[&Tensor], outer: usize, dims
     let dtype = inputs[0].dtype();
     assert!(inputs.iter().all(|t| t.dtype() == dtype));
     assert_eq!(num_elements(dims), inputs.iter().map(|t| t.len()).try_fold(0, usize::checked_add));
+    if let Some(device) = call.env.kernels() {
+        let row: usize = inputs.iter().map(|t| t.len() / outer.max(1)).sum();
+        let copies = inputs.iter().scan(0, |to, &source| {
+            let width = source.len() / outer.max(1);
+            let dims = copy_dims(&[outer, width], &[width as isize, 1], &[row as isize, 1]);
+            let copy = BoxCopy { source, from: 0, to: *to, dims };
+            *to += width;
+            Some(copy)
+        });
+        let copies: SmallVec<[BoxCopy<'_>; 8]> = copies.collect();
+        if let Some(made) = device.moved(dtype, dims, Rest::None, &copies)? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let out = call.out(0, dtype, dims)?;
     if dims.contains(&0) {
         return Ok(());
@@ -202,6 +316,9 @@ pub(crate) fn concat(call: &mut Call<'_>, inputs: &[&Tensor], outer: usize, dims
 /// # Errors
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn split(call: &mut Call<'_>, x: &Tensor, outer: usize, dims: &[SmallVec<[usize; 4]>]) -> Result<()> {
+    if call.env.kernels().is_some() && split_by_device(call, x, outer, dims)? {
+        return Ok(());
+    }
     let mut parts: SmallVec<[(*mut u8, usize); 8]> = SmallVec::new();
     let mut total = 0;
     for (i, dims) in dims.iter().enumerate() {
@@ -215,6 +332,25 @@ pub(crate) fn split(call: &mut Call<'_>, x: &Tensor, outer: usize, dims: &[Small
         unsafe { copy::split(x.as_ptr(), outer, &parts) };
     }
     Ok(())
+}
+
+/// As [`split`], by the device that works in the host's place; whether it has kernels for it.
+fn split_by_device(call: &mut Call<'_>, x: &Tensor, outer: usize, dims: &[SmallVec<[usize; 4]>]) -> Result<bool> {
+    let (row, mut from) = (x.len() / outer.max(1), 0);
+    for (i, dims) in dims.iter().enumerate() {
+        let width = num_elements(dims).unwrap_or(0) / outer.max(1);
+        let copy = BoxCopy {
+            source: x,
+            from,
+            to: 0,
+            dims: copy_dims(&[outer, width], &[row as isize, 1], &[width as isize, 1]),
+        };
+        if !by_device(call, i, (x.dtype(), dims), Rest::None, || [copy])? {
+            return Ok(false);
+        }
+        from += width;
+    }
+    Ok(true)
 }
 
 /// Indices, as the kernels take them.
@@ -253,6 +389,15 @@ pub(crate) fn gather(
     [batch, outer, n, bytes]: [usize; 4],
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
+    if let Some(device) = call.env.kernels() {
+        if let Some(position) = first_outside(indices, n) {
+            return Err(Ok(position));
+        }
+        if let Some(made) = device.gather(x, indices, [batch, outer, n, bytes], dims).map_err(Err)? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let out = call.out(0, x.dtype(), dims).map_err(Err)?;
     let count = indices.len() / batch.max(1);
     let made = call.outputs[0].byte_len();
@@ -367,6 +512,10 @@ pub(crate) fn segment_reduce(
     [batch, outer, n, width]: [usize; 4],
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
+    if call.env.kernels().is_some() && groups_by_device(call, (op, empty), x, segments, [batch, outer, n, width], dims)?
+    {
+        return Ok(());
+    }
     let out = call.out(0, x.dtype(), dims).map_err(Err)?;
     let count = segments.len() / batch.max(1);
     assert_eq!(call.outputs[0].len(), batch * outer * n * width);
@@ -386,6 +535,47 @@ pub(crate) fn segment_reduce(
         }
     }
     Ok(())
+}
+
+/// As [`segment_reduce`], by the device that works in the host's place; whether it has kernels for it. The host sorts the rows into
+/// groups, in their order.
+fn groups_by_device(
+    call: &mut Call<'_>,
+    (op, empty): (Reduce, Empty),
+    x: &Tensor,
+    segments: &Tensor,
+    [batch, outer, n, width]: [usize; 4],
+    dims: &[usize],
+) -> Result<bool, Result<usize>> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    // Single elements are joined side by side on the host.
+    let plain = matches!((op, empty), (Reduce::Sum | Reduce::Mean, Empty::Zero) | (Reduce::Prod, Empty::One));
+    let (total, most) = (segments.len(), i32::MAX as usize);
+    if !plain || width < 2 || batch == 0 || total > most || batch.checked_mul(n).is_none_or(|groups| groups >= most) {
+        return Ok(false);
+    }
+    let ids = segments.to_ints().map_err(Err)?;
+    if let Some(position) = ids.iter().position(|&id| id >= n as i64) {
+        return Err(Ok(position));
+    }
+    let count = total / batch;
+    let group = |i: usize| usize::try_from(ids[i]).ok().map(|id| i / count * n + id);
+    let mut offsets: Vec<i32> = memory::collected((0..=batch * n).map(|_| 0)).map_err(Err)?;
+    (0..total).filter_map(group).for_each(|g| offsets[g + 1] += 1);
+    for g in 1..offsets.len() {
+        offsets[g] += offsets[g - 1];
+    }
+    let mut next: Vec<i32> = memory::collected(offsets.iter().copied()).map_err(Err)?;
+    let mut rows: Vec<i32> = memory::collected((0..total).map(|_| 0)).map_err(Err)?;
+    for i in 0..total {
+        if let Some(g) = group(i) {
+            rows[next[g] as usize] = (i % count) as i32;
+            next[g] += 1;
+        }
+    }
+    let groups = [Tensor::vector(&offsets), Tensor::vector(&rows)];
+    let made = device.reduce_groups(op, x, [&groups[0], &groups[1]], [batch, outer, n, width], dims).map_err(Err)?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 
 /// What is indexed along an axis, and by how many indices.

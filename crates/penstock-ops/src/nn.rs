@@ -21,8 +21,6 @@ use crate::util::{PROMISE, around, normalize_axis, one};
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&BIAS_ADD, &SOFTMAX, &LOG_SOFTMAX, &SOFTMAX_CROSS_ENTROPY, &SPARSE_SOFTMAX_CROSS_ENTROPY];
 
-const ON_HOST: Cuda = Cuda::HostFallback("normalisations are computed on the host");
-
 /// Adds a bias to each channel.
 pub static BIAS_ADD: OpDef = OpDef {
     name: "bias_add",
@@ -109,11 +107,19 @@ fn softmax_samples() -> Vec<Sample> {
     out
 }
 
-/// Runs a kernel over rows along any axis.
-fn along_axis(call: &mut Call<'_>, kernel: unsafe fn(DType, *const u8, usize, usize, *mut u8)) -> Result<()> {
+/// Runs softmax, or its logarithm, over rows along any axis.
+fn along_axis(call: &mut Call<'_>, log: bool) -> Result<()> {
+    let kernel: unsafe fn(DType, *const u8, usize, usize, *mut u8) =
+        if log { kernels::log_softmax } else { kernels::softmax };
     let x = call.inputs[0];
     let (dtype, dims) = (x.dtype(), x.dims());
     let (outer, n, inner) = around(dims, normalize_axis(call.attrs.int(0), x.rank(), "axis")?);
+    if let Some(device) = call.env.kernels().filter(|_| inner == 1)
+        && let Some(made) = device.softmax(log, x, n)?
+    {
+        call.set(0, made);
+        return Ok(());
+    }
     if inner == 1 {
         let to = call.out(0, dtype, dims)?;
         // SAFETY: `x` has `outer` rows of `n` elements of a float dtype, and `to` starts as many that are not those of `x`.
@@ -146,8 +152,8 @@ pub static SOFTMAX: OpDef = OpDef {
     attrs: AXIS,
     effects: &[],
     infer: infer_softmax,
-    cpu: Cpu::Kernel(|call| along_axis(call, kernels::softmax)),
-    cuda: ON_HOST,
+    cpu: Cpu::Kernel(|call| along_axis(call, false)),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| softmax_grad(t.g(), t.y(0), t.attrs.int(0)))])),
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
@@ -178,8 +184,8 @@ pub static LOG_SOFTMAX: OpDef = OpDef {
     attrs: AXIS,
     effects: &[],
     infer: infer_softmax,
-    cpu: Cpu::Kernel(|call| along_axis(call, kernels::log_softmax)),
-    cuda: ON_HOST,
+    cpu: Cpu::Kernel(|call| along_axis(call, true)),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| smallvec![t.needed[0].then(|| t.g() - t.g().sum(&[t.attrs.int(0)], true) * t.y(0).then(&EXP))])
     }),
@@ -215,7 +221,7 @@ pub static SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
         loss_and_backprop(cx.dtype(0), &shape)
     },
     cpu: Cpu::Kernel(run_dense),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let labels = t.needed[1].then(|| {
@@ -296,6 +302,15 @@ fn rows_of(logits: &Tensor) -> Result<(usize, usize)> {
     }
 }
 
+/// Has the device compute losses and derivatives, where one works in the host's place.
+fn by_device(call: &mut Call<'_>, logits: &Tensor, labels: &Tensor, classes: usize) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let made = device.cross_entropy(logits, labels, classes)?;
+    let is_made = made.is_some();
+    made.into_iter().flatten().enumerate().for_each(|(i, tensor)| call.set(i, tensor));
+    Ok(is_made)
+}
+
 fn run_dense(call: &mut Call<'_>) -> Result<()> {
     let (logits, labels) = (call.inputs[0], call.inputs[1]);
     let dtype = logits.dtype();
@@ -307,6 +322,9 @@ fn run_dense(call: &mut Call<'_>) -> Result<()> {
             labels.dims()
         ))
         .argument("labels"));
+    }
+    if by_device(call, logits, labels, classes)? {
+        return Ok(());
     }
     let loss = call.out(0, dtype, &logits.dims()[..logits.rank() - 1])?;
     let back = call.out(1, dtype, logits.dims())?;
@@ -333,7 +351,7 @@ pub static SPARSE_SOFTMAX_CROSS_ENTROPY: OpDef = OpDef {
     effects: &[],
     infer: infer_sparse,
     cpu: Cpu::Kernel(run_sparse),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| logits_grad(t)).flatten(), None])),
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(batch_rules::all),
@@ -389,6 +407,19 @@ fn run_sparse(call: &mut Call<'_>) -> Result<()> {
         ))
         .argument("labels"));
     }
+    let wrong = |row: usize| {
+        let label = labels.to_ints().map_or(0, |l| l[row]);
+        Error::invalid(format!("label {label} of row {row} is outside the valid range [0, {classes})"))
+            .argument("labels")
+    };
+    if call.env.kernels().is_some()
+        && let Some(row) = crate::moves::first_outside(labels, classes)
+    {
+        return Err(wrong(row));
+    }
+    if by_device(call, logits, labels, classes)? {
+        return Ok(());
+    }
     let loss = call.out(0, dtype, leading)?;
     let back = call.out(1, dtype, logits.dims())?;
     // SAFETY: the logits have `rows * classes` elements of a float dtype and there are `rows` labels of `i32` or `i64`; `loss`
@@ -405,9 +436,5 @@ fn run_sparse(call: &mut Call<'_>) -> Result<()> {
             back,
         )
     }
-    .map_err(|row| {
-        let label = labels.to_ints().map_or(0, |l| l[row]);
-        Error::invalid(format!("label {label} of row {row} is outside the valid range [0, {classes})"))
-            .argument("labels")
-    })
+    .map_err(wrong)
 }

@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attrs, Batch, Call, Cost, Cpu, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef, OutTypes, Resolved,
-    Rows, Sample, Type, Vjp, arg, args_of,
+    ArgType, Attrs, Batch, Call, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef, OutTypes,
+    Resolved, Rows, Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::byte_copies::{MOST_BYTES, copy_run};
 
@@ -13,7 +13,7 @@ use crate::gather::GATHER;
 use crate::operands::{int_scalar, like, require_rank};
 use crate::resolve;
 use crate::sample_arrays::{f64s, kinds};
-use crate::shape_ops::{ANY, MOVES_ONLY};
+use crate::shape_ops::ANY;
 use crate::util::{PROMISE, one};
 
 /// Parts of more bytes share the data of the array; smaller ones are copied in less time than that takes.
@@ -33,7 +33,7 @@ pub static PART: OpDef = OpDef {
     effects: &[],
     infer: infer_part,
     cpu: Cpu::Kernel(run_part),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),

@@ -5,7 +5,7 @@
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
     Attr, AttrDef, AttrKind, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef,
-    Rows, Sample, Type, Vjp, arg,
+    Pooling, Rows, Sample, Type, Vjp, arg,
 };
 use penstock_kernels::conv::Axis;
 use penstock_kernels::pooling::{self as kernels, AVG_POOL_DTYPES, AtMax, MAX_POOL_DTYPES, Windows};
@@ -22,7 +22,6 @@ use crate::windows::{EXPLICIT_PADDINGS, MAX_AXES, PADDING, STRIDES, rules, three
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&MAX_POOL, &MAX_POOL_GRAD, &MAX_POOL_TAKE, &AVG_POOL, &AVG_POOL_GRAD];
 
-const ON_HOST: Cuda = Cuda::HostFallback("pooling is computed on the host");
 const KSIZE: usize = 3;
 const ATTRS: &[AttrDef] = &[STRIDES, PADDING, EXPLICIT_PADDINGS, AttrDef::required("ksize", AttrKind::Ints)];
 
@@ -46,13 +45,17 @@ pub static MAX_POOL: OpDef = OpDef {
         let x = call.inputs[0];
         let w = windows(x.dims(), call.attrs)?;
         let dtype = x.dtype();
-        let y = call.out(0, dtype, &output_dims(&w, x.rank()))?;
+        let dims = output_dims(&w, x.rank());
+        if by_device(call, Pooling::Max, &w, &[x], &dims)? {
+            return Ok(());
+        }
+        let y = call.out(0, dtype, &dims)?;
         // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory
         // with it.
         unsafe { kernels::max_pool(dtype, &w, x.as_ptr(), y) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| emit(t.x(0), &MAX_POOL_GRAD, &[t.g()], t.attrs))])),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -91,7 +94,7 @@ pub static MAX_POOL_GRAD: OpDef = OpDef {
         one(Type::tensor(cx.dtype(0), cx.shape(0).clone()))
     },
     cpu: Cpu::Kernel(|call| at_max(call, AtMax::Give)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         // Where the greatest elements are does not change with them.
         rule(cx, |t| {
@@ -137,7 +140,7 @@ pub static MAX_POOL_TAKE: OpDef = OpDef {
         one(Type::tensor(cx.dtype(0), outputs(cx.shape(0), cx.attrs)?))
     },
     cpu: Cpu::Kernel(|call| at_max(call, AtMax::Take)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             smallvec![
@@ -182,13 +185,17 @@ pub static AVG_POOL: OpDef = OpDef {
         let x = call.inputs[0];
         let w = windows(x.dims(), call.attrs)?;
         let dtype = x.dtype();
-        let y = call.out(0, dtype, &output_dims(&w, x.rank()))?;
+        let dims = output_dims(&w, x.rank());
+        if by_device(call, Pooling::Mean, &w, &[x], &dims)? {
+            return Ok(());
+        }
+        let y = call.out(0, dtype, &dims)?;
         // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory
         // with it.
         unsafe { kernels::avg_pool(dtype, &w, x.as_ptr(), y) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| smallvec![t.needed[0].then(|| emit(t.x(0).extents(), &AVG_POOL_GRAD, &[t.g()], t.attrs))])
     }),
@@ -236,13 +243,16 @@ pub static AVG_POOL_GRAD: OpDef = OpDef {
         let w = windows(&dims, call.attrs)?;
         check_dims(&output_dims(&w, dims.len()), dy, "grad")?;
         let dtype = dy.dtype();
+        if by_device(call, Pooling::MeanGrad, &w, &[dy], &dims)? {
+            return Ok(());
+        }
         let dx = call.out(0, dtype, &dims)?;
         // SAFETY: the windows are those of the operand, which is contiguous, and of the result, which shares no memory
         // with it.
         unsafe { kernels::avg_pool_grad(dtype, &w, dy.as_ptr(), dx) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![None, t.needed[1].then(|| emit(t.g(), &AVG_POOL, &[], t.attrs))])),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -342,6 +352,19 @@ fn check_dims(due: &[usize], got: &Tensor, name: &str) -> Result<()> {
     Err(Error::invalid(format!("expected shape {due:?}, got {:?}", got.dims())).argument(name))
 }
 
+/// Has the device compute a pooling, where one works in the host's place.
+fn by_device(
+    call: &mut Call<'_>,
+    kind: Pooling,
+    windows: &Windows,
+    operands: &[&Tensor],
+    dims: &[usize],
+) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let made = device.pool(kind, windows, operands, dims)?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
+}
+
 fn at_max(call: &mut Call<'_>, what: AtMax) -> Result<()> {
     let (x, v) = (call.inputs[0], call.inputs[1]);
     let w = windows(x.dims(), call.attrs)?;
@@ -357,6 +380,9 @@ fn at_max(call: &mut Call<'_>, what: AtMax) -> Result<()> {
         }
     };
     let dtype = x.dtype();
+    if by_device(call, Pooling::AtMax(what), &w, &[x, v], &dims)? {
+        return Ok(());
+    }
     let out = call.out(0, dtype, &dims)?;
     // SAFETY: the windows are those of the operands, which are contiguous, and of the result, which shares no memory
     // with them.

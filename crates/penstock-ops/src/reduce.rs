@@ -76,21 +76,27 @@ fn plan(dims: &[usize], attrs: &Attrs) -> Result<(SmallVec<[bool; 4]>, Dims)> {
     Ok((marked, left))
 }
 
-/// Reduces the marked axes of `x` into `out`, whose extents are `left`.
-fn reduce_into(op: Reduce, x: &Tensor, marked: &[bool], left: &[usize], out: &mut Tensor) -> Result<()> {
+/// Makes the result `x` with its marked axes reduced; `left` are the extents.
+fn reduce_into(call: &mut Call<'_>, op: Reduce, x: &Tensor, marked: &[bool], left: &[usize]) -> Result<()> {
     if !reduce_dtypes(op).contains(x.dtype()) {
         return Err(Error::dtype(format!("dtype {} is not supported", x.dtype().tf_name())));
     }
-    let to = out.prepare(x.dtype(), left)?;
+    if let Some(device) = call.env.kernels()
+        && let Some(made) = device.reduce(op, x, marked, left)?
+    {
+        call.set(0, made);
+        return Ok(());
+    }
+    let to = call.out(0, x.dtype(), left)?;
     // SAFETY: the tensor is row-major, contiguous and aligned, of a dtype that the kernel takes; `to` starts the
-    // product of the dimensions not marked (of `left`), and `out` is borrowed mutably, so it is not `x`.
+    // product of the dimensions not marked (of `left`), and is the result's own memory, not that of `x`.
     unsafe { penstock_kernels::reduce(op, x.dtype(), x.as_ptr(), x.dims(), marked, to) };
     Ok(())
 }
 
 fn run(op: Reduce, call: &mut Call<'_>) -> Result<()> {
     let (marked, left) = plan(call.inputs[0].dims(), call.attrs)?;
-    reduce_into(op, call.inputs[0], &marked, &left, &mut call.outputs[0])
+    reduce_into(call, op, call.inputs[0], &marked, &left)
 }
 
 /// Samples of a reduction: every dtype, kinds of axes, empty axes, and the edges of floats.
@@ -134,7 +140,7 @@ macro_rules! table {
                 effects: &[],
                 infer,
                 cpu: Cpu::Kernel(|call| run(Reduce::$op, call)),
-                cuda: ON_HOST,
+                cuda: Cuda::Kernels,
                 vjp: $vjp,
                 jvp: $crate::util::given!(Jvp::FromVjp $(, $jvp)?),
                 batch: Batch::Rule(|cx| batch_rules::along_all(cx, 0)),
@@ -458,7 +464,7 @@ fn run_count(call: &mut Call<'_>) -> Result<()> {
         let (mut found, mut ones) = (Tensor::default(), Tensor::default());
         cast_into(x, DType::Bool, &mut found)?;
         cast_into(&found, DType::I64, &mut ones)?;
-        return reduce_into(Reduce::Sum, &ones, &marked, &left, &mut call.outputs[0]);
+        return reduce_into(call, Reduce::Sum, &ones, &marked, &left);
     };
     let out = call.out(0, DType::I64, &left)?;
     // SAFETY: `x` has these extents, of a plain dtype; `out` is a fresh array of a number for each of the first and the last.
@@ -492,9 +498,9 @@ pub static SUM_TO_SHAPE: OpDef = OpDef {
         if !fits {
             return Err(no_source(&Shape::known(&dims), &Shape::known(x.dims())));
         }
-        reduce_into(Reduce::Sum, x, &summed(x.dims(), &dims), &dims, &mut call.outputs[0])
+        reduce_into(call, Reduce::Sum, x, &summed(x.dims(), &dims), &dims)
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().broadcast_as(t.x(0))), None])),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::sum_to_shape),

@@ -24,8 +24,6 @@ use crate::sample_arrays::{f64s, i32s, i64s};
 use crate::samples::{DISTINCT, tensor};
 use crate::util::{PROMISE, one};
 
-const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
-
 /// The operators of this family; `unsorted_segment_sum` is with the gathers, whose derivative it is.
 pub static OPS: &[&OpDef] = &[
     &UNSORTED_SEGMENT_MEAN,
@@ -62,7 +60,7 @@ macro_rules! unsorted {
             effects: &[],
             infer: infer_unsorted_segments,
             cpu: Cpu::Kernel(|call| run_unsorted_segments(call, (Reduce::$op, Empty::$empty))),
-            cuda: ON_HOST,
+            cuda: Cuda::Kernels,
             vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
             jvp: Jvp::FromVjp,
             batch: Batch::Loop("no form for many examples is known"),

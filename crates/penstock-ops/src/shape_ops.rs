@@ -18,8 +18,6 @@ use crate::samples::{strings, tensor};
 use crate::util::{PROMISE, normalize_axis, one};
 
 pub(crate) const ANY: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::ANY)];
-pub(crate) const MOVES_ONLY: Cuda = Cuda::HostFallback("it only moves elements; there is no device kernel for it yet");
-pub(crate) const VIEW: Cuda = Cuda::HostFallback("it shares its operand's memory; nothing runs");
 
 /// The same elements under another shape.
 pub static RESHAPE: OpDef = OpDef {
@@ -34,7 +32,7 @@ pub static RESHAPE: OpDef = OpDef {
     effects: &[],
     infer: infer_reshape,
     cpu: Cpu::Kernel(run_reshape),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().reshape_as(t.x(0))), None])),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::reshape),
@@ -210,7 +208,7 @@ pub static EXPAND_DIMS: OpDef = OpDef {
         call.set(0, x.reshaped(&dims)?);
         Ok(())
     }),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let axes = [cx.attrs.int(0)];
         rule(cx, |t| smallvec![Some(t.g().emit(&SQUEEZE, &[], &[("axes", axes[..].into())]))])
@@ -255,7 +253,7 @@ pub static SQUEEZE: OpDef = OpDef {
         call.set(0, x.reshaped(&dims)?);
         Ok(())
     }),
-    cuda: VIEW,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![Some(t.g().reshape_as(t.x(0)))])),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::squeeze),
@@ -320,7 +318,7 @@ pub static TRANSPOSE: OpDef = OpDef {
         one(like(cx, 0, shape))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_transpose)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let inverse = match cx.attrs.opt_ints(0) {
             Some(perm) => {
@@ -407,7 +405,7 @@ pub static BROADCAST_TO: OpDef = OpDef {
         one(like(cx, 0, Shape::new(dims)))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_broadcast_to)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::broadcast_to),
@@ -485,7 +483,7 @@ pub static TILE: OpDef = OpDef {
         one(like(cx, 0, shape))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_tile)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(tile_vjp),
     jvp: Jvp::Linear(&[0]),
     batch: Batch::Rule(batch_rules::tile),
@@ -561,7 +559,7 @@ pub static REVERSE: OpDef = OpDef {
         one(cx.inputs[0].clone())
     },
     cpu: Cpu::Kernel(|call| moving(call, run_reverse)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let axes = cx.attrs.0[0].clone();
         rule(cx, |t| smallvec![Some(t.g().emit(&REVERSE, &[], &[("axes", axes)]))])
@@ -613,7 +611,7 @@ pub static PAD: OpDef = OpDef {
     effects: &[],
     infer: infer_pad,
     cpu: Cpu::Kernel(|call| moving(call, run_pad)),
-    cuda: MOVES_ONLY,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(pad_vjp),
     jvp: Jvp::Linear(&[0, 2]),
     batch: Batch::Rule(batch_rules::pad),

@@ -14,7 +14,7 @@ use crate::operands::{
     described_shape, index_arg, int_vector, known_dims, known_ints, like, require_rank, shape_of, sizes_of,
 };
 use crate::sample_arrays::{each_kind, f64s, i32s, i64s, kinds};
-use crate::shape_ops::{ANY, MOVES_ONLY};
+use crate::shape_ops::ANY;
 use crate::util::{PROMISE, one};
 
 const fn mask(name: &'static str) -> AttrDef {
@@ -24,7 +24,7 @@ const fn mask(name: &'static str) -> AttrDef {
 pub(crate) const MASKS: &[AttrDef] =
     &[mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"), mask("shrink_axis_mask")];
 
-const ON_HOST: Cuda = MOVES_ONLY;
+const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
 
 /// The five masks: bit `i` speaks of entry `i` of the specification.
 #[derive(Clone, Copy)]
@@ -285,7 +285,7 @@ pub static STRIDED_SLICE: OpDef = OpDef {
         let x = call.inputs[0];
         let spec = spec_of(call.inputs[1], call.inputs[2], call.inputs[3])?;
         let exact = Exact::new(x.dims(), &spec, Masks::of(call.attrs))?;
-        if let Some((start, count)) = exact.rows_of(x.dims()) {
+        if let Some((start, count)) = exact.rows_of(x.dims()).filter(|_| x.remote().is_none()) {
             call.set(0, x.rows(start, count)?.reshaped(&exact.dims)?);
             return Ok(());
         }
@@ -299,7 +299,7 @@ pub static STRIDED_SLICE: OpDef = OpDef {
             moves::slice(call, 0, x, &exact.window(), &exact.dims)
         })
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let shape = shape_of(cx, cx.inputs[0])?;
@@ -353,7 +353,7 @@ pub static STRIDED_SLICE_GRAD: OpDef = OpDef {
     effects: &[],
     infer: infer_strided_slice_grad,
     cpu: Cpu::Kernel(|call| moving(call, run_strided_slice_grad)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let operands = [g, cx.inputs[1], cx.inputs[2], cx.inputs[3]];
@@ -486,7 +486,7 @@ pub static SLICE: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let x = call.inputs[0];
         let exact = boxed(x.dims(), &int_vector(call.inputs[1], "begin")?, &int_vector(call.inputs[2], "size")?)?;
-        if let Some((start, count)) = exact.rows_of(x.dims()) {
+        if let Some((start, count)) = exact.rows_of(x.dims()).filter(|_| x.remote().is_none()) {
             call.set(0, x.rows(start, count)?);
             return Ok(());
         }
@@ -496,7 +496,7 @@ pub static SLICE: OpDef = OpDef {
             moves::slice(call, 0, x, &exact.window(), &exact.dims)
         })
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let shape = shape_of(cx, cx.inputs[0])?;
@@ -611,7 +611,7 @@ pub static SLICE_GRAD: OpDef = OpDef {
         one(like(cx, 2, shape))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_slice_grad)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let shape = shape_of(cx, cx.inputs[2])?;

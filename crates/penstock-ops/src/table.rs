@@ -48,8 +48,12 @@ fn points() -> Tensor {
     sample(&rows(), &strings(&[2], &["x", ""]))
 }
 
+fn not_a_table() -> Error {
+    Error::invalid("expected a table, got another resource").argument("table")
+}
+
 fn table_of(tensor: &Tensor) -> Result<&Table> {
-    tensor.table().ok_or_else(|| Error::internal("a resource is not a table"))
+    tensor.table().ok_or_else(not_a_table)
 }
 
 /// The rank of a key.
@@ -335,7 +339,7 @@ pub static TABLE_REMOVE: OpDef = OpDef {
 
 /// The table in the place of the first result.
 fn table_in<'a>(call: &'a mut Call<'_>) -> Result<&'a mut Table> {
-    call.outputs[0].table_mut().ok_or_else(|| Error::internal("a resource is not a table"))
+    call.outputs[0].table_mut().ok_or_else(not_a_table)
 }
 
 fn run_insert(call: &mut Call<'_>) -> Result<()> {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime.conversion import placed
 from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
@@ -36,8 +37,8 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tens
     array([ 1, -1], dtype=int32)
     """
     target = _core.DType(dtype)
-    x = _core._to_tensor(x)
-    return x if x.dtype == target else raw_ops.cast(x, dtype=target, name=name)
+    tensor = _core._to_tensor(x)
+    return placed(tensor, x) if tensor.dtype == target else raw_ops.cast(tensor, dtype=target, name=name)
 
 
 @dispatched

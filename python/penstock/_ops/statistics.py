@@ -10,6 +10,7 @@ from penstock._ops.reductions import reduce_sum
 from penstock._ops.shapes import pad
 from penstock._runtime.arguments import axes as axis_list, integer, known_rank, product, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, IntLike, TensorLike
@@ -57,7 +58,11 @@ def sufficient_statistics(
     """
     tensor = _core._to_tensor(x)
     extents = sizes(tensor)
-    along = list(range(len(extents))) if axes is None else [a % len(extents) for a in axis_list(axes) or ()]
+    rank = len(extents)
+    along = list(range(rank)) if axes is None else axis_list(axes) or []
+    if any(not -rank <= a < rank for a in along):
+        raise InvalidArgumentError(f"argument 'axes' must be within [-{rank}, {rank}), got {along}")
+    along = [a % rank for a in along]
     number = product([extents[a] for a in along])
     count = raw_ops.cast(_core._to_tensor(number), dtype=tensor.dtype)
     offset = None if shift is None else _core._to_tensor_hinted(shift, tensor.dtype)

@@ -82,7 +82,12 @@ def convert_to_tensor(
     tf.int32
     """
     tensor = _core._to_tensor_hinted(value, dtype_hint) if dtype is None else _core._to_tensor(value, dtype)
-    return tensor if tensor is value else named(tensor, name)
+    return tensor if tensor is value else named(placed(tensor, value), name)
+
+
+def placed(tensor: _core.Tensor, value: Any) -> _core.Tensor:
+    """A tensor that was made of a value, on the device of the scope; that of a variable stays where it is."""
+    return tensor if isinstance(value, _core.Tensor | _core._Variable) else _core._placed(tensor)
 
 
 def constant(

@@ -34,7 +34,12 @@ class RowPartition(Composite):
     __slots__ = ("__weakref__", "_splits", "_uniform")
 
     def __init__(self, row_splits: TensorLike, uniform_row_length: int | None = None) -> None:
-        self._splits: Any = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
+        splits: Any = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
+        if splits.dtype not in (_core.int32, _core.int64) or splits.shape.rank not in (None, 1):
+            raise ValueError(
+                f"argument 'row_splits' must be an integer vector, got {splits.dtype.name}{splits.shape}"
+            )
+        self._splits = splits
         self._uniform = uniform_row_length
 
     @classmethod

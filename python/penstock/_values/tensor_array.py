@@ -532,6 +532,10 @@ class TensorArray(Composite):
         """
         value = _core._to_tensor_hinted(value, self._dtype)
         lengths = _core._to_tensor_hinted(lengths, _core.int32)
+        if lengths.dtype not in (_core.int32, _core.int64) or lengths.shape.rank not in (None, 1):
+            raise TypeError(
+                f"argument 'lengths' must be an integer vector, got {lengths.dtype.name}{lengths.shape}"
+            )
         rows = _shape_of_rows(value)
         piece = TensorShape(None if rows.dims is None else [None, *rows.dims])
         shape = self._accept(value, piece)

@@ -12,6 +12,8 @@ __all__ = [
     "set_intra_op_parallelism_threads",
 ]
 
+# As many as an index of the engine counts.
+_MOST = 2**31 - 1
 _asked = {"intra": 0, "inter": 0}
 
 
@@ -19,6 +21,8 @@ def _set(which: str, num_threads: int) -> None:
     number = integer(num_threads, "num_threads")
     if number < 0:
         raise ValueError(f"argument 'num_threads' must not be negative, got {number}")
+    if number > _MOST:
+        raise ValueError(f"argument 'num_threads' must be at most {_MOST}, got {number}")
     _asked[which] = number
     _core._set_threads(max(_asked.values()))
 

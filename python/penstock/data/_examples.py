@@ -111,6 +111,8 @@ def make_batched_features_dataset(
     >>> next(iter(ds))["age"].numpy().tolist()
     [42]
     """
+    if not isinstance(features, Mapping):
+        raise TypeError(f"argument 'features' must be a dict, got {features!r}")
     if label_key is not None and label_key not in features:
         raise ValueError(f"argument 'label_key': {label_key!r} is none of the features {sorted(features)}")
     paths, arguments = files_of(file_pattern), list(reader_args or ())

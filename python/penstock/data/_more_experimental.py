@@ -190,6 +190,8 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset[Any]:
     >>> [(int(x), y.numpy()) for x, y in tf.data.experimental.from_list([(1, "a"), (2, "b")])]
     [(1, b'a'), (2, b'b')]
     """
+    if not isinstance(elements, list | tuple):
+        raise TypeError(f"argument 'elements' must be a list, got {elements!r}")
     if not elements:
         raise ValueError("argument 'elements' must hold at least one element")
     first = elements[0]

@@ -22,7 +22,7 @@ __all__ = ["nce_loss", "sampled_softmax_loss"]
 
 def _rows(parts: Any) -> _core.Tensor:
     """A table in one piece."""
-    if isinstance(parts, list | tuple) and isinstance(parts[0], _core.Tensor | _core._Variable):
+    if isinstance(parts, list | tuple) and parts and isinstance(parts[0], _core.Tensor | _core._Variable):
         return concat(parts, 0) if len(parts) > 1 else _core._to_tensor(parts[0])
     return _core._to_tensor(parts)
 

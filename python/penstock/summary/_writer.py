@@ -279,7 +279,10 @@ def file_writer(logdir: Any, max_queue: Any, flush_millis: Any, filename_suffix:
 
 
 def _natural(value: Any, name: str, default: int) -> int:
-    number = default if value is None else int(value)
+    try:
+        number = default if value is None else int(value)
+    except OverflowError:
+        raise ValueError(f"argument '{name}' must be finite, got {value!r}") from None
     if number < 0:
         raise ValueError(f"argument '{name}' must not be negative, got {value!r}")
     return number

@@ -557,6 +557,24 @@ def test_a_function_whose_callback_refers_to_it_is_collected(use):
     assert [r() for r in gone] == [None] * 3
 
 
+@pytest.mark.parametrize("use", ["plain", "tape", "concrete", "forward"])
+def test_a_function_whose_numbers_were_checked_is_collected(use):
+    def make():
+        callback = Callback()
+        f = function_with_callback(callback)
+        USES[use](f)
+        tf.debugging.enable_check_numerics()
+        try:
+            USES[use](f)
+        finally:
+            tf.debugging.disable_check_numerics()
+        return weakref.ref(f), weakref.ref(callback)
+
+    gone = make()
+    collect()
+    assert [r() for r in gone] == [None] * 2
+
+
 def two_functions(callback):
     """Two functions in a cycle with a callback that is in the graphs of both."""
     f = function_with_callback(callback)

@@ -1,7 +1,7 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
 use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
-use penstock_ir::{Attr, Cpu, Effect, ElementFn, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
+use penstock_ir::{Attr, Cpu, Cuda, Effect, ElementFn, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::Kind;
 use super::concurrent::{self, ConcurrentStep};
-use super::device::DeviceStep;
+use super::device::{DeviceStep, Work};
 use super::frame::Reg;
 use super::native::NativeStep;
 use super::pipeline::{self, row_loop};
@@ -27,7 +27,7 @@ use super::step::{
     AssignStep, BroadcastStep, CallArg, CallStep, Change, Constants, FusedStep, KernelStep, LoopStep, ReadStep,
     ReshapeStep, Step,
 };
-use crate::device::{Device, Program};
+use crate::device::Device;
 use crate::placement;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
@@ -316,8 +316,8 @@ impl Lowerer<'_> {
 
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let op = data.op.0;
-        if let Some(program) = self.device_program(data) {
-            return self.device_step(data, program);
+        if let Some(work) = self.device_work(data) {
+            return self.device_step(data, work);
         }
         match op.cpu {
             Cpu::Elementwise(function) => self.elementwise(data, function),
@@ -503,32 +503,37 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// The device's program of an elementwise instruction, or of a group of them; `None` where the device has no code, and where
-    /// the results are so small that they stay on the host.
-    fn device_program(&self, data: &InstData) -> Option<Arc<dyn Program>> {
+    /// What the device does for an instruction; `None` where it has no code, and where the results are so small that they stay on
+    /// the host.
+    fn device_work(&self, data: &InstData) -> Option<Work> {
         let device = self.device?;
+        if matches!(data.op.cuda, Cuda::Kernels) && self.reshaped(data).is_none() {
+            let is_small = |v: &Value| matches!(kind_of(self.graph.ty(*v)), Kind::Inline(..));
+            let all = !data.operands.iter().chain(&data.results).all(is_small);
+            return all.then(|| Work::Operator(data.op.0, data.attrs.clone()));
+        }
         if data.operands.is_empty()
             || data.results.iter().any(|&v| matches!(kind_of(self.graph.ty(v)), Kind::Inline(..)))
         {
             return None;
         }
         if data.op.is(&FUSED) {
-            return device.compile(self.graph, data.regions[0]).ok();
+            return device.compile(self.graph, data.regions[0]).ok().map(Work::Program);
         }
         if !placement::has_code(data.op.0) {
             return None;
         }
         let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
         let dtypes = data.operands.iter().map(|&v| self.graph.ty(v).dtype());
-        placement::program_of(device, data.op.0, &data.attrs, dtypes, &results)
+        placement::program_of(device, data.op.0, &data.attrs, dtypes, &results).map(Work::Program)
     }
 
-    fn device_step(&mut self, data: &InstData, program: Arc<dyn Program>) -> Result<()> {
+    fn device_step(&mut self, data: &InstData, work: Work) -> Result<()> {
         let Some(device) = self.device.cloned() else { return Err(Error::internal("no device runs the step")) };
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
         let outs = data.results.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Device(Box::new(DeviceStep { device, program, ins, outs, types })));
+        self.push(Step::Device(Box::new(DeviceStep { device, work, ins, outs, types })));
         Ok(())
     }
 

@@ -301,7 +301,7 @@ impl Plan {
                 }
                 Step::Device(s) => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
-                    unsafe { s.run(regs)? };
+                    unsafe { s.run(regs, env)? };
                     budget -= DEVICE_NS;
                     poll(&mut budget, env)?;
                 }

@@ -208,4 +208,6 @@ def dimension_at_index(shape: ShapeLike, index: int) -> Dimension:
     Dimension(2)
     """
     shape = TensorShape(shape)
+    if shape.rank is not None and not -shape.rank <= index < shape.rank:
+        raise IndexError(f"argument 'index' is {index}, of a shape of rank {shape.rank}")
     return Dimension(None if shape.rank is None else shape[index])

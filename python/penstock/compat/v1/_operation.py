@@ -235,6 +235,11 @@ class Operation:
         >>> tf.Operation.from_node_def(NodeDef("y", "Neg", ["x"]), graph).outputs[0].shape
         TensorShape([])
         """
+        from penstock.compat.v1._graph import Graph  # graphs make operations
+
+        for value, kind, argument in ((node_def, NodeDef, "node_def"), (g, Graph, "g")):
+            if not isinstance(value, kind):
+                raise TypeError(f"argument '{argument}' must be a {kind.__name__}, got {value!r}")
         if inputs is None:
             inputs = [g.get_tensor_by_name(name if ":" in name else f"{name}:0") for name in node_def.input]
         with g.entered(), g.control_dependencies(control_inputs):

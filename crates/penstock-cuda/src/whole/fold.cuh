@@ -1,0 +1,176 @@
+// Reductions, in the order in which the host adds up, so that sums of floats have its bits.
+//
+// A run of neighbours is cut into blocks of 4,096 elements, which 32 accumulators side by side take; they, the blocks of a part, the parts
+// of a run and the runs join in balanced trees. Columns add 64 rows in sequence, then such blocks in sequence.
+//
+// `fold` says what is joined: `E` is the element, `A` the accumulator. `PACK` neighbours are loaded at once. `JOINED` says
+// that a part of rows is one block.
+
+typedef fold::E E;
+typedef fold::A A;
+
+__device__ inline float penstock_below(float x, int by) { return __shfl_down_sync(~0u, x, by); }
+__device__ inline double penstock_below(double x, int by) { return __shfl_down_sync(~0u, x, by); }
+__device__ inline bool penstock_below(bool x, int by) { return __shfl_down_sync(~0u, int(x), by) != 0; }
+template <class T> __device__ inline penstock_int<T> penstock_below(penstock_int<T> x, int by) {
+    return penstock_int<T>(T(__shfl_down_sync(~0u, (long long)x.v, by)));
+}
+
+// A warp for each block of each run.
+extern "C" __global__ void penstock_fold_runs(
+    E* out, A* table, const E* in, const I kept, const I runs, const I n, const I blocks, const penstock_list<I, KEPT> dims,
+    const penstock_list<I, KEPT> steps, const penstock_list<I, GONE> run_dims, const penstock_list<I, GONE> run_steps,
+    const unsigned long long count
+) {
+    const I warps = I(gridDim.x) * (blockDim.x / 32), all = kept * runs * blocks;
+    const int lane = threadIdx.x % 32;
+    for (I w = I(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; w < all; w += warps) {
+        const I block = w % blocks, run = w / blocks % runs, k = w / blocks / runs;
+        const E* const from = in + penstock_offset(k, dims, steps) + penstock_offset(run, run_dims, run_steps) + block * 4096;
+        const I rest = n - block * 4096, end = rest < 4096 ? rest : 4096;
+        A acc = fold::init();
+        #pragma unroll 8
+        for (I i = lane; i < end; i += 32) acc = fold::join(acc, fold::load(from[i]));
+        for (int width = 16; width > 0; width /= 2) acc = fold::join(acc, penstock_below(acc, width));
+        if (lane == 0) {
+            if (runs * blocks == 1) fold::finish(out[k], acc, count);
+            else table[w] = acc;
+        }
+    }
+}
+
+// A thread for each run, of fewer than 32 elements, in sequence.
+extern "C" __global__ void penstock_fold_short_runs(
+    E* out, A* table, const E* in, const I kept, const I runs, const I n, const penstock_list<I, KEPT> dims,
+    const penstock_list<I, KEPT> steps, const penstock_list<I, GONE> run_dims, const penstock_list<I, GONE> run_steps,
+    const unsigned long long count
+) {
+    const I step = I(gridDim.x) * blockDim.x, all = kept * runs;
+    for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < all; t += step) {
+        const I run = t % runs, k = t / runs;
+        const E* const from = in + penstock_offset(k, dims, steps) + penstock_offset(run, run_dims, run_steps);
+        A acc = fold::init();
+        for (I i = 0; i < n; ++i) acc = fold::join(acc, fold::load(from[i]));
+        if (runs == 1) fold::finish(out[k], acc, count);
+        else table[t] = acc;
+    }
+}
+
+// Joins `n` accumulators, `step` apart, in a balanced tree, by all threads of the block.
+__device__ void penstock_tree(A* at, I n, const I step) {
+    while (n > 1) {
+        const I half = n / 2;
+        for (I base = 0; base < half; base += blockDim.x) {
+            const I i = base + threadIdx.x;
+            A joined = fold::init();
+            if (i < half) joined = fold::join(at[2 * i * step], at[(2 * i + 1) * step]);
+            __syncthreads();
+            if (i < half) at[i * step] = joined;
+            __syncthreads();
+        }
+        if (n % 2 == 1 && threadIdx.x == 0) at[half * step] = at[(n - 1) * step];
+        __syncthreads();
+        n = (n + 1) / 2;
+    }
+}
+
+// A block of threads for each result: the blocks of each part, the parts of each run, the runs.
+extern "C" __global__ void penstock_join_runs(
+    E* out, const A* table, A* second, const I kept, const I runs, const I blocks, const unsigned long long count
+) {
+    const I parts = (blocks + 15) / 16;
+    for (I k = blockIdx.x; k < kept; k += gridDim.x) {
+        A* const own = second + k * runs * parts;
+        for (I p = threadIdx.x; p < runs * parts; p += blockDim.x) {
+            const A* const from = table + k * runs * blocks + p / parts * blocks + p % parts * 16;
+            const I rest = blocks - p % parts * 16;
+            int n = rest < 16 ? int(rest) : 16;
+            A acc[16];
+            for (int i = 0; i < n; ++i) acc[i] = from[i];
+            for (; n > 1; n = (n + 1) / 2) {
+                for (int i = 0; i < n / 2; ++i) acc[i] = fold::join(acc[2 * i], acc[2 * i + 1]);
+                if (n % 2 == 1) acc[n / 2] = acc[n - 1];
+            }
+            own[p] = acc[0];
+        }
+        __syncthreads();
+        if (parts > 1)
+            for (I run = 0; run < runs; ++run) penstock_tree(own + run * parts, parts, 1);
+        penstock_tree(own, runs, parts);
+        if (threadIdx.x == 0) fold::finish(out[k], own[0], count);
+        __syncthreads();
+    }
+}
+
+// A thread for `PACK` neighbouring columns of each block of 64 rows. Columns, and the step from row to row, count such packs.
+extern "C" __global__ void penstock_fold_rows(
+    E* out, A* table, const E* in, const I kept, const I others, const I rows, const I blocks, const I columns, const I row_step,
+    const penstock_list<I, KEPT> dims, const penstock_list<I, KEPT> steps, const penstock_list<I, GONE> other_dims,
+    const penstock_list<I, GONE> other_steps, const unsigned long long count
+) {
+    typedef penstock_pack<E, PACK> P;
+    const I step = I(gridDim.x) * blockDim.x, all = kept * others * blocks * columns;
+    for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < all; t += step) {
+        const I column = t % columns, line = t / columns;
+        const I block = line % blocks, other = line / blocks % others, k = line / blocks / others;
+        const E* const start = in + penstock_offset(k, dims, steps) + penstock_offset(other, other_dims, other_steps);
+        const P* const from = reinterpret_cast<const P*>(start) + block * 64 * row_step + column;
+        const I rest = rows - block * 64, end = rest < 64 ? rest : 64;
+        A acc[PACK];
+        for (int i = 0; i < PACK; ++i) acc[i] = fold::init();
+        #pragma unroll 8
+        for (I r = 0; r < end; ++r) {
+            const P x = from[r * row_step];
+            for (int i = 0; i < PACK; ++i) acc[i] = fold::join(acc[i], fold::load(x.at[i]));
+        }
+        for (int i = 0; i < PACK; ++i) {
+            // A block that is all of a part is joined to nothing here.
+            const A joined = JOINED ? fold::join(fold::init(), acc[i]) : acc[i];
+            if (others * blocks == 1) fold::finish(out[(k * columns + column) * PACK + i], joined, count);
+            else table[t * PACK + i] = joined;
+        }
+    }
+}
+
+// A thread for each column of each part: its blocks, in sequence.
+extern "C" __global__ void penstock_join_rows(
+    E* out, A* second, const A* table, const I kept, const I others, const I blocks, const I columns, const I part, const I parts,
+    const unsigned long long count
+) {
+    const I step = I(gridDim.x) * blockDim.x, all = kept * parts * columns;
+    for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < all; t += step) {
+        const I column = t % columns, p = t / columns % parts, k = t / columns / parts;
+        const I start = p * part, end = start + part < blocks ? start + part : blocks;
+        A acc = fold::init();
+        for (I other = 0; other < others; ++other)
+            for (I b = start; b < end; ++b) acc = fold::join(acc, table[((k * others + other) * blocks + b) * columns + column]);
+        if (parts == 1) fold::finish(out[k * columns + column], acc, count);
+        else second[t] = acc;
+    }
+}
+
+// 32 columns for each block of threads: their parts, in sequence, which all threads load and 32 join.
+extern "C" __global__ void penstock_join_parts(
+    E* out, const A* second, const I kept, const I columns, const I parts, const unsigned long long count
+) {
+    __shared__ A loaded[128][32];
+    const I groups = (columns + 31) / 32;
+    const int lane = threadIdx.x % 32;
+    for (I t = blockIdx.x; t < kept * groups; t += gridDim.x) {
+        const I k = t / groups, column = t % groups * 32 + lane;
+        A acc = fold::init();
+        for (I start = 0; start < parts; start += 128) {
+            const I rest = parts - start, end = rest < 128 ? rest : 128;
+            if (column < columns)
+                for (I p = threadIdx.x / 32; p < end; p += blockDim.x / 32) loaded[p][lane] = second[(k * parts + start + p) * columns + column];
+            __syncthreads();
+            if (threadIdx.x < 32 && column < columns) {
+                if (start == 0) acc = loaded[0][lane];
+                #pragma unroll 8
+                for (I p = start == 0; p < end; ++p) acc = fold::join(acc, loaded[p][lane]);
+            }
+            __syncthreads();
+        }
+        if (threadIdx.x < 32 && column < columns) fold::finish(out[k * columns + column], acc, count);
+    }
+}

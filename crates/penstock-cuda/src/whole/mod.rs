@@ -1,0 +1,187 @@
+//! Work on whole tensors: copies, reductions, products.
+//!
+//! Each kind has a text of its own, with the types and ranks that it is compiled for in front.
+
+#![expect(unsafe_code, reason = "launches of kernels on memory of this device")]
+
+mod blas;
+mod conv;
+mod copy;
+mod fold;
+mod gather;
+mod pool;
+mod product;
+mod rows;
+
+pub(crate) use blas::Blas;
+pub use blas::CUBLAS_VARIABLE;
+
+use std::sync::Arc;
+
+use cudarc::driver::{CudaFunction, result};
+use penstock_data::{DType, Error, Result, Tensor};
+use penstock_ir::{BoxCopy, Convolution, DeviceKernels, Pooling, Product, Rest};
+use penstock_kernels::Reduce;
+use penstock_kernels::conv::Geometry;
+use penstock_kernels::pooling::Windows;
+use smallvec::SmallVec;
+
+use crate::device::{CudaDevice, CudaMemory, RESIDENT_THREADS, data};
+use crate::driver::failure;
+use crate::faults::{self, Origins};
+use crate::kernel::{Arg, BLOCK};
+use crate::opened::{Memory, Opened};
+
+const INDICES: &str = include_str!("indices.cuh");
+
+/// The most elements of anything that is indexed in 32 bits.
+const NARROW_LIMIT: usize = i32::MAX as usize;
+
+impl DeviceKernels for CudaDevice {
+    fn moved(&self, dtype: DType, dims: &[usize], rest: Rest<'_>, copies: &[BoxCopy<'_>]) -> Result<Option<Tensor>> {
+        copy::moved(self.ready()?, dtype, dims, rest, copies)
+    }
+
+    fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>> {
+        fold::reduce(self.ready()?, op, x, marked, dims)
+    }
+
+    fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
+        product::matmul(self.ready()?, product, dims)
+    }
+
+    fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
+        rows::softmax(self.ready()?, log, x, n)
+    }
+
+    fn cross_entropy(&self, logits: &Tensor, labels: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>> {
+        rows::cross_entropy(self.ready()?, logits, labels, n)
+    }
+
+    fn gather(&self, x: &Tensor, indices: &Tensor, blocks: [usize; 4], dims: &[usize]) -> Result<Option<Tensor>> {
+        gather::gather(self.ready()?, x, indices, blocks, dims)
+    }
+
+    fn reduce_groups(
+        &self,
+        op: Reduce,
+        x: &Tensor,
+        groups: [&Tensor; 2],
+        blocks: [usize; 4],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
+        fold::groups(self.ready()?, op, x, groups, blocks, dims)
+    }
+
+    fn convolution(
+        &self,
+        kind: Convolution,
+        geometry: &Geometry,
+        operands: [&Tensor; 2],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
+        conv::convolution(self.ready()?, kind, geometry, operands, dims)
+    }
+
+    fn pool(&self, kind: Pooling, windows: &Windows, operands: &[&Tensor], dims: &[usize]) -> Result<Option<Tensor>> {
+        pool::pool(self.ready()?, kind, windows, operands, dims)
+    }
+}
+
+/// The operands of some work, each in the memory of the device. Those that lay elsewhere are copied there, and freed behind the work.
+struct Operands<'t> {
+    device: &'t Arc<Opened>,
+    copies: SmallVec<[Memory; 2]>,
+    origins: SmallVec<[&'t Origins; 2]>,
+}
+
+impl<'t> Operands<'t> {
+    fn new(device: &'t Arc<Opened>) -> Operands<'t> {
+        Operands { device, copies: SmallVec::new(), origins: SmallVec::new() }
+    }
+
+    /// Where a tensor is.
+    fn address(&mut self, tensor: &'t Tensor) -> Result<u64> {
+        if let Some(data) = data(self.device, tensor) {
+            self.origins.push(&data.origins);
+            return Ok(data.memory.address);
+        }
+        let copy = self.device.copy_in(&tensor.on_host()?)?;
+        let address = copy.address;
+        self.copies.push(copy);
+        Ok(address)
+    }
+
+    /// The tensor that the work made.
+    fn result(self, dtype: DType, dims: &[usize], memory: Memory) -> Result<Tensor> {
+        let origins = faults::joined(self.origins.into_iter(), None);
+        Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins }))
+    }
+}
+
+/// The width of indices.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum Width {
+    Narrow,
+    Wide,
+}
+
+impl Width {
+    /// The width for tensors and index spaces of at most so many elements.
+    fn of(most: usize) -> Width {
+        if most > NARROW_LIMIT { Width::Wide } else { Width::Narrow }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Width::Narrow => "penstock_index32",
+            Width::Wide => "penstock_index64",
+        }
+    }
+
+    fn number(self, value: usize) -> Arg {
+        match self {
+            Width::Narrow => Arg::U32(value as u32),
+            Width::Wide => Arg::U64(value as u64),
+        }
+    }
+
+    /// Extents, or steps, of which negative ones wrap.
+    fn list(self, values: impl Iterator<Item = isize>) -> Arg {
+        match self {
+            Width::Narrow => Arg::List32(values.map(|v| v as u32).collect()),
+            Width::Wide => Arg::List64(values.map(|v| v as u64).collect()),
+        }
+    }
+}
+
+/// Dimensions of an index space, with steps; at least one.
+fn at_least_one<T: Copy>(mut dims: SmallVec<[T; 6]>, unit: T) -> SmallVec<[T; 6]> {
+    if dims.is_empty() {
+        dims.push(unit);
+    }
+    dims
+}
+
+/// Queues a kernel of `threads` threads, a whole number of blocks of [`BLOCK`] or fewer than the device runs at a time: the kernels
+/// loop.
+///
+/// # Safety
+/// The arguments are those of the kernel, and name memory of this device for all that it reads and writes.
+unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args: &[Arg]) -> Result<()> {
+    /// Waves of blocks after which threads loop instead.
+    const WAVES: u32 = 8;
+    let most = device.info.multiprocessors.saturating_mul(RESIDENT_THREADS / BLOCK).saturating_mul(WAVES).max(1);
+    let blocks = u32::try_from(threads.div_ceil(BLOCK as usize)).unwrap_or(u32::MAX).clamp(1, most);
+    let mut pointers: SmallVec<[*mut std::ffi::c_void; 16]> = args.iter().map(Arg::as_ptr).collect();
+    let stream = device.stream.cu_stream();
+    // SAFETY: the caller's promise; the arguments live until the call has copied them.
+    unsafe { result::launch_kernel(function.cu_function(), (blocks, 1, 1), (BLOCK, 1, 1), 0, stream, &mut pointers) }
+        .map_err(failure)
+}
+
+/// An address in memory for so many elements of so many bytes.
+fn table(device: &Arc<Opened>, count: usize, size: usize) -> Result<Memory> {
+    let bytes = count.checked_mul(size).ok_or_else(|| Error::exhausted("a reduction of too many elements"))?;
+    device.memory(bytes.max(1)).map_err(failure)
+}

@@ -1,0 +1,477 @@
+//! Work on whole tensors, against the host: copies, reductions, products.
+
+use penstock_data::{Class, DType, INLINE_BYTES, Result, Tensor};
+use penstock_exec::{Device, Outputs, StdEnv, eager, register};
+use penstock_filetests::same_tensor;
+use penstock_ir::{Attr, Attrs, Cuda, OpDef};
+
+use super::gpu;
+use crate::common::op;
+
+/// Numbers that look random, the same each time.
+struct Numbers(u64);
+
+impl Numbers {
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        self.0 >> 33
+    }
+
+    fn below(&mut self, n: usize) -> usize {
+        self.next() as usize % n
+    }
+
+    /// A tensor of numbers between -4 and 4, of which sums are rounded.
+    fn tensor(&mut self, dtype: DType, dims: &[usize]) -> Tensor {
+        let count = dims.iter().product();
+        let values: Vec<f64> = (0..count).map(|_| self.next() as f64 / (1u64 << 28) as f64 - 4.0).collect();
+        cast(&Tensor::from_slice(dims, &values).expect("memory"), dtype)
+    }
+}
+
+fn attributes(op: &'static OpDef, attrs: &[(&str, Attr)]) -> Attrs {
+    op.attributes(attrs).unwrap_or_else(|e| panic!("{}: {e}", op.name))
+}
+
+fn host(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Outputs> {
+    eager(op, inputs, attrs, &StdEnv::default())
+}
+
+fn cast(x: &Tensor, dtype: DType) -> Tensor {
+    let op = op("cast");
+    host(op, &[x], &attributes(op, &[("dtype", dtype.into())])).expect("a cast").remove(0)
+}
+
+/// What the device gives for operands that lie there.
+fn on_device(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Vec<Tensor>> {
+    let gpu = gpu().expect("the tests were left without one");
+    let there: Vec<Tensor> = inputs.iter().map(|t| gpu.upload(t).expect("a copy")).collect();
+    register(std::sync::Arc::new(gpu));
+    let results = host(op, &there.iter().collect::<Vec<_>>(), attrs)?;
+    results.iter().map(Tensor::on_host).collect()
+}
+
+/// Whether an operator on operands of the device leaves its result there.
+fn stays(op: &'static OpDef, x: &Tensor, attrs: &[(&str, Attr)]) -> bool {
+    let gpu = gpu().expect("the tests were left without one");
+    let there = gpu.upload(x).expect("a copy");
+    register(std::sync::Arc::new(gpu));
+    let results = host(op, &[&there], &attributes(op, attrs)).expect("a result");
+    results.iter().all(|t| t.remote().is_some() || t.byte_len() <= INLINE_BYTES)
+}
+
+/// Fails where the device gives something else than the host.
+#[track_caller]
+fn agree(op: &'static OpDef, inputs: &[&Tensor], attrs: &[(&str, Attr)]) {
+    let attrs = attributes(op, attrs);
+    let got = on_device(op, inputs, &attrs);
+    let due = host(op, inputs, &attrs);
+    let what = || {
+        let shapes: Vec<String> = inputs.iter().map(|t| format!("{}{:?}", t.dtype(), t.dims())).collect();
+        format!("{} {attrs:?} of {}", op.name, shapes.join(", "))
+    };
+    match (&due, &got) {
+        (Ok(due), Ok(got)) => {
+            let same = due.len() == got.len() && due.iter().zip(got).all(|(a, b)| same_tensor(a, b));
+            assert!(same, "{}: {got:?} instead of {due:?}", what());
+        }
+        (Err(due), Err(got)) => assert_eq!(due.class(), got.class(), "{}", what()),
+        _ => panic!("{}: {got:?} instead of {due:?}", what()),
+    }
+}
+
+#[test]
+fn every_sample_of_an_operator_with_kernels_gives_what_the_host_gives() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut tried = 0;
+    for op in penstock_ops::all().filter(|op| matches!(op.cuda, Cuda::Kernels)) {
+        for sample in (op.samples)() {
+            let rounds = ["matmul", "conv", "conv_input_grad", "conv_filter_grad"].contains(&op.name);
+            if sample.inputs.iter().all(|t| t.dtype().size() > 0) && !rounds {
+                agree(op, &sample.inputs.iter().collect::<Vec<_>>(), &sample.attrs);
+                tried += 1;
+            }
+        }
+    }
+    assert!(tried > 500, "{tried} samples");
+}
+
+#[test]
+fn what_is_computed_of_the_device_s_memory_stays_there() {
+    if gpu().is_none() {
+        return;
+    }
+    let x = Numbers(5).tensor(DType::F32, &[30, 40]);
+    for (name, attrs) in [
+        ("transpose", vec![]),
+        ("reduce_sum", vec![("axes", Attr::from(vec![0i64]))]),
+        ("reduce_max", vec![("axes", Attr::from(vec![1i64]))]),
+        ("unstack", vec![("axis", Attr::from(0i64))]),
+        ("identity", vec![]),
+    ] {
+        assert!(stays(op(name), &x, &attrs), "{name}");
+    }
+    // The host computes what the device has no kernel for.
+    let z = cast(&x, DType::C64);
+    agree(op("reduce_sum"), &[&z], &[("axes", vec![0i64].into())]);
+    agree(op("matmul"), &[&z, &z], &[("transpose_b", true.into())]);
+}
+
+const REDUCTIONS: [&str; 5] = ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean"];
+
+/// Runs shorter and longer than blocks and parts; rows in blocks and parts; several axes that are not neighbours.
+const REDUCED: [(&[usize], &[i64]); 16] = [
+    (&[31], &[0]),
+    (&[33], &[0]),
+    (&[4097], &[0]),
+    (&[65_537], &[0]),
+    (&[200_003], &[0]),
+    (&[3, 70_000], &[1]),
+    (&[50, 7], &[1]),
+    (&[5, 40, 9], &[1]),
+    (&[100, 6], &[0]),
+    (&[1, 63, 5], &[1]),
+    (&[9000, 12], &[0]),
+    (&[130, 1030], &[0]),
+    (&[6, 40, 3, 50], &[1, 3]),
+    (&[4, 6, 70, 3], &[0, 2]),
+    (&[3, 2, 5, 4, 40], &[0, 2, 4]),
+    (&[1, 40, 1], &[0, 2]),
+];
+
+#[test]
+fn reductions_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(1);
+    const DTYPES: [DType; 7] = [DType::F64, DType::F16, DType::Bf16, DType::I32, DType::I8, DType::U16, DType::I64];
+    for (i, (dims, axes)) in REDUCED.into_iter().enumerate() {
+        // Each reduction and dtype is a kernel of its own to compile, so that each shape gets some.
+        let axes: Attr = axes.to_vec().into();
+        let x = numbers.tensor(DType::F32, dims);
+        for name in [REDUCTIONS[0], REDUCTIONS[1 + i % 4]] {
+            agree(op(name), &[&x], &[("axes", axes.clone())]);
+        }
+        let other = numbers.tensor(DTYPES[i % 7], dims);
+        agree(op(REDUCTIONS[i / 2 % 5]), &[&other], &[("axes", axes.clone())]);
+        let flags = cast(&numbers.tensor(DType::I8, dims), DType::Bool);
+        let name = if i % 2 == 0 { "reduce_any" } else { "reduce_all" };
+        agree(op(name), &[&flags], &[("axes", axes), ("keepdims", true.into())]);
+    }
+}
+
+#[test]
+fn extremes_and_sums_of_odd_floats_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 0.0, f32::MAX, f32::MIN_POSITIVE, 1e-40];
+    for &value in &odd {
+        for &other in &odd {
+            let mut values = vec![other; 40];
+            values[17] = value;
+            let x = Tensor::from_slice(&[2, 20], &values).expect("memory");
+            for name in REDUCTIONS {
+                agree(op(name), &[&x], &[("axes", vec![1i64].into())]);
+                agree(op(name), &[&x], &[("axes", vec![0i64].into())]);
+            }
+        }
+    }
+}
+
+#[test]
+fn transpositions_of_every_order_reach_every_element() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(2);
+    let orders: [&[i64]; 8] =
+        [&[0, 1, 2], &[0, 2, 1], &[1, 0, 2], &[1, 2, 0], &[2, 0, 1], &[2, 1, 0], &[1, 0, 2], &[2, 1, 0]];
+    let extents: [[usize; 3]; 8] =
+        [[3, 5, 7], [2, 33, 65], [70, 3, 4], [40, 3, 50], [1, 64, 32], [17, 20, 90], [33, 34, 8], [16, 1, 16]];
+    for (perm, dims) in orders.into_iter().zip(extents) {
+        for dtype in [DType::I8, DType::F16, DType::F32, DType::F64, DType::C128] {
+            let x = numbers.tensor(dtype, &dims);
+            agree(op("transpose"), &[&x], &[("perm", perm.to_vec().into())]);
+        }
+    }
+}
+
+#[test]
+fn what_is_put_together_is_what_the_host_puts_together() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(3);
+    let ints = |values: &[i32]| Tensor::vector(values);
+    for round in 0..40 {
+        let dtype = [DType::F32, DType::I8, DType::F16, DType::I64, DType::C128][round % 5];
+        let dims: [usize; 3] = std::array::from_fn(|_| 1 + numbers.below(24));
+        let (x, y) = (numbers.tensor(dtype, &dims), numbers.tensor(dtype, &dims));
+        let axis = numbers.below(3) as i64;
+        agree(op("concat"), &[&x, &y, &x], &[("axis", axis.into())]);
+        agree(op("stack"), &[&x, &y], &[("axis", axis.into())]);
+        agree(op("unstack"), &[&x], &[("axis", axis.into())]);
+        let first = numbers.below(dims[axis as usize] + 1) as i64;
+        agree(op("split"), &[&x], &[("sizes", vec![first, -1].into()), ("axis", axis.into())]);
+        agree(op("reverse"), &[&x], &[("axes", vec![axis, (axis + 1) % 3].into())]);
+        let pads = Tensor::from_slice(&[3, 2], &[0i32, 1, 2, 0, 4, 4]).expect("memory");
+        let value = cast(&Tensor::from(3.0f64), dtype);
+        agree(op("pad"), &[&x, &pads, &value], &[]);
+        agree(op("tile"), &[&x, &ints(&[2, 1, 3])], &[]);
+        let row = numbers.tensor(dtype, &[dims[1], 1]);
+        let wide = [dims[0] as i32, dims[1] as i32, dims[2] as i32];
+        agree(op("broadcast_to"), &[&row, &ints(&wide)], &[]);
+        agree(op("fill"), &[&ints(&[50, 50]), &value], &[]);
+        let (begin, end) = (ints(&[-1, 0, 1]), ints(&[-100, 100, 100]));
+        agree(op("strided_slice"), &[&x, &begin, &end, &ints(&[-2, 1, 3])], &[]);
+        agree(op("reshape"), &[&x, &ints(&[-1, dims[0] as i32])], &[]);
+    }
+}
+
+/// How far sums of products may be apart: twice the bound of each side.
+fn bound(a: &Tensor, b: &Tensor, attrs: &Attrs, dtype: DType) -> Tensor {
+    let wide = |t: &Tensor| host(op("abs"), &[&cast(t, DType::F64)], &Attrs::EMPTY).expect("abs").remove(0);
+    let sums = host(op("matmul"), &[&wide(a), &wide(b)], attrs).expect("a product").remove(0);
+    let (eps, rounded) = match dtype {
+        DType::F64 => (f64::EPSILON, 0.0),
+        DType::F16 => (f64::from(f32::EPSILON), 1e-3),
+        DType::Bf16 => (f64::from(f32::EPSILON), 8e-3),
+        _ => (f64::from(f32::EPSILON), 0.0),
+    };
+    let k = *a.dims().last().expect("a matrix") as f64;
+    let factor = Tensor::from(4.0 * k * eps + rounded);
+    host(op("mul"), &[&sums, &factor], &Attrs::EMPTY).expect("a bound").remove(0)
+}
+
+#[test]
+fn products_are_within_the_bound_of_the_host_s_and_of_integers_equal() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(4);
+    let matmul = op("matmul");
+    let batches: [(&[usize], &[usize]); 6] =
+        [(&[], &[]), (&[3], &[3]), (&[2, 3], &[3]), (&[], &[4]), (&[2, 1], &[1, 3]), (&[5], &[])];
+    for round in 0..48 {
+        let dtype = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::I32, DType::U8][round % 6];
+        let [m, k, n] = std::array::from_fn(|_| 1 + numbers.below(100));
+        let (batch_a, batch_b) = batches[round / 6 % 6];
+        let (ta, tb) = (round % 4 / 2 == 1, round % 2 == 1);
+        let matrix = |batch: &[usize], rows: usize, columns: usize, transposed: bool| {
+            let own = if transposed { [columns, rows] } else { [rows, columns] };
+            [batch, &own[..]].concat()
+        };
+        let a = numbers.tensor(dtype, &matrix(batch_a, m, k, ta));
+        let b = numbers.tensor(dtype, &matrix(batch_b, k, n, tb));
+        let attrs = [("transpose_a", ta.into()), ("transpose_b", tb.into())];
+        if dtype.is_integer() {
+            agree(matmul, &[&a, &b], &attrs);
+            continue;
+        }
+        let attrs = attributes(matmul, &attrs);
+        let got = on_device(matmul, &[&a, &b], &attrs);
+        let got = cast(&got.expect("a product")[0], DType::F64);
+        let due = cast(&host(matmul, &[&a, &b], &attrs).expect("a product")[0], DType::F64);
+        let bound = bound(&a, &b, &attrs, dtype);
+        assert_eq!(got.dims(), due.dims());
+        let all = got.as_slice::<f64>().iter().zip(due.as_slice::<f64>()).zip(bound.as_slice::<f64>());
+        for (i, ((&got, &due), &most)) in all.enumerate() {
+            assert!(
+                (got - due).abs() <= most,
+                "{dtype} [{m},{k},{n}] {batch_a:?} {batch_b:?} at {i}: {got}, not {due}"
+            );
+        }
+    }
+}
+
+#[test]
+fn what_inference_accepts_and_the_kernel_refuses_is_the_error_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let x = Tensor::vector(&vec![1.0f32; 100]);
+    let attrs = attributes(op("reshape"), &[]);
+    let shape = Tensor::vector(&[7i32, 7]);
+    let got = on_device(op("reshape"), &[&x, &shape], &attrs);
+    assert_eq!(got.unwrap_err().class(), Class::InvalidArgument);
+}
+
+#[test]
+fn softmax_and_cross_entropies_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(6);
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::Bf16] {
+        for dims in [&[40, 10][..], &[3, 33], &[2, 1000], &[7, 4, 31], &[5, 1, 32], &[9, 1]] {
+            let x = numbers.tensor(dtype, dims);
+            for name in ["softmax", "log_softmax"] {
+                agree(op(name), &[&x], &[]);
+            }
+            let labels = host(op("softmax"), &[&numbers.tensor(dtype, dims)], &attributes(op("softmax"), &[]));
+            agree(op("softmax_cross_entropy"), &[&x, &labels.expect("labels")[0]], &[]);
+            let (&classes, leading) = dims.split_last().expect("a rank");
+            let classes: Vec<i32> = (0..leading.iter().product()).map(|_| numbers.below(classes) as i32).collect();
+            let classes = Tensor::from_slice(leading, &classes).expect("memory");
+            agree(op("sparse_softmax_cross_entropy"), &[&x, &classes], &[]);
+            agree(op("sparse_softmax_cross_entropy"), &[&x, &cast(&classes, DType::I64)], &[]);
+        }
+    }
+    let x = numbers.tensor(DType::F32, &[3, 20]);
+    agree(op("sparse_softmax_cross_entropy"), &[&x, &Tensor::vector(&[0i32, 20, 3])], &[]);
+}
+
+#[test]
+fn rows_by_index_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(7);
+    for dtype in [DType::F32, DType::I8, DType::F16, DType::I64, DType::C128] {
+        let x = numbers.tensor(dtype, &[6, 11, 5]);
+        let mut named = |n: usize, dims: &[usize]| {
+            let values: Vec<i64> = (0..dims.iter().product()).map(|_| numbers.below(n) as i64).collect();
+            Tensor::from_slice(dims, &values).expect("memory")
+        };
+        agree(op("gather"), &[&x, &named(6, &[40])], &[]);
+        agree(op("gather"), &[&x, &cast(&named(11, &[3, 4]), DType::I32)], &[("axis", 1i64.into())]);
+        agree(op("gather"), &[&x, &named(5, &[6, 9])], &[("axis", 2i64.into()), ("batch_dims", 1i64.into())]);
+        agree(op("gather"), &[&x, &Tensor::vector(&[1i64, -1])], &[]);
+        agree(op("gather"), &[&x, &Tensor::vector(&[1i64, -1, 6])], &[("drop_negative", true.into())]);
+    }
+}
+
+/// The absolute values of a tensor, in double precision.
+fn magnitudes(x: &Tensor) -> Tensor {
+    host(op("abs"), &[&cast(x, DType::F64)], &Attrs::EMPTY).expect("abs").remove(0)
+}
+
+/// Fails where the device is further from the host than rounding explains: by the operator's value on magnitudes.
+#[track_caller]
+fn agree_nearly(op: &'static OpDef, inputs: &[&Tensor], attrs: &[(&str, Attr)]) {
+    let attrs = attributes(op, attrs);
+    let floats = |t: &&&Tensor| !t.dtype().is_integer();
+    let dtype = inputs.iter().find(floats).expect("a float").dtype();
+    let got = cast(&on_device(op, inputs, &attrs).expect("a result")[0], DType::F64);
+    let due = cast(&host(op, inputs, &attrs).expect("a result")[0], DType::F64);
+    let wide: Vec<Tensor> = inputs.iter().map(|t| if floats(&t) { magnitudes(t) } else { (*t).clone() }).collect();
+    let most = host(op, &wide.iter().collect::<Vec<_>>(), &attrs).expect("a bound").remove(0);
+    let eps = match dtype {
+        DType::F64 => 1e-13,
+        DType::F32 => 1e-4,
+        DType::F16 => 2e-3,
+        _ => 2e-2,
+    };
+    assert_eq!(got.dims(), due.dims());
+    let all = got.as_slice::<f64>().iter().zip(due.as_slice::<f64>()).zip(most.as_slice::<f64>());
+    for (i, ((&got, &due), &most)) in all.enumerate() {
+        let shapes: Vec<&[usize]> = inputs.iter().map(|t| t.dims()).collect();
+        assert!((got - due).abs() <= eps * most, "{} {dtype} {shapes:?} {attrs:?} at {i}: {got}, not {due}", op.name);
+    }
+}
+
+#[test]
+fn convolutions_and_their_transposes_are_near_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(8);
+    type Case<'a> = (&'a [usize], &'a [usize], &'a [i64], &'a [i64], &'a str);
+    let cases: [Case<'_>; 9] = [
+        (&[2, 9, 8, 3], &[3, 3, 3, 5], &[1, 1], &[1, 1], "SAME"),
+        (&[2, 9, 8, 3], &[3, 2, 3, 4], &[2, 3], &[1, 1], "VALID"),
+        (&[3, 10, 10, 2], &[3, 3, 2, 6], &[1, 1], &[2, 3], "SAME"),
+        (&[2, 5, 5, 7], &[1, 1, 7, 4], &[1, 1], &[1, 1], "VALID"),
+        (&[2, 5, 5, 7], &[1, 1, 7, 4], &[2, 2], &[1, 1], "SAME"),
+        (&[2, 8, 8, 6], &[3, 3, 2, 9], &[1, 1], &[1, 1], "SAME"),
+        (&[2, 8, 7, 5], &[3, 3, 1, 10], &[2, 1], &[1, 1], "SAME"),
+        (&[2, 20, 3], &[4, 3, 5], &[2], &[1], "SAME"),
+        (&[1, 5, 6, 4, 2], &[2, 3, 2, 2, 3], &[1, 2, 1], &[1, 1, 1], "SAME"),
+    ];
+    for (x, f, strides, dilations, padding) in cases {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::Bf16] {
+            let attrs = [
+                ("strides", Attr::from(strides.to_vec())),
+                ("padding", padding.into()),
+                ("dilations", dilations.to_vec().into()),
+            ];
+            let (images, filter) = (numbers.tensor(dtype, x), numbers.tensor(dtype, f));
+            let made = host(op("conv"), &[&images, &filter], &attributes(op("conv"), &attrs)).expect("a result");
+            let dy = numbers.tensor(dtype, made[0].dims());
+            let sizes = |dims: &[usize]| Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>());
+            // All images at once, and one after the other.
+            for bytes in [1 << 30, 1] {
+                gpu().expect("a GPU").set_patch_bytes(bytes).expect("an open device");
+                agree_nearly(op("conv"), &[&images, &filter], &attrs);
+                agree_nearly(op("conv_input_grad"), &[&sizes(x), &filter, &dy], &attrs);
+                agree_nearly(op("conv_filter_grad"), &[&images, &sizes(f), &dy], &attrs);
+            }
+        }
+    }
+}
+
+#[test]
+fn poolings_and_their_transposes_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(9);
+    type Case<'a> = (&'a [usize], &'a [i64], &'a [i64], &'a str);
+    let cases: [Case<'_>; 5] = [
+        (&[2, 9, 8, 5], &[2, 2], &[2, 2], "VALID"),
+        (&[2, 9, 8, 5], &[3, 2], &[1, 2], "SAME"),
+        (&[3, 7, 7, 2], &[4, 4], &[2, 3], "SAME"),
+        (&[2, 30, 3], &[5], &[2], "SAME"),
+        (&[1, 5, 6, 4, 2], &[2, 3, 2], &[1, 2, 2], "VALID"),
+    ];
+    for (dims, ksize, strides, padding) in cases {
+        let attrs =
+            [("ksize", Attr::from(ksize.to_vec())), ("strides", strides.to_vec().into()), ("padding", padding.into())];
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::I32, DType::U8] {
+            // Few different values, so that windows have equal ones.
+            let x = cast(&cast(&numbers.tensor(dtype, dims), DType::I8), dtype);
+            agree(op("max_pool"), &[&x], &attrs);
+            if dtype.is_integer() {
+                continue;
+            }
+            agree(op("avg_pool"), &[&x], &attrs);
+            let pooled = host(op("max_pool"), &[&x], &attributes(op("max_pool"), &attrs)).expect("a result");
+            let dy = numbers.tensor(dtype, pooled[0].dims());
+            agree(op("max_pool_grad"), &[&x, &dy], &attrs);
+            agree(op("max_pool_take"), &[&x, &numbers.tensor(dtype, dims)], &attrs);
+            let sizes = Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>());
+            agree(op("avg_pool_grad"), &[&sizes, &dy], &attrs);
+        }
+    }
+}
+
+#[test]
+fn rows_in_segments_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(10);
+    for dtype in [DType::F32, DType::F64, DType::F16, DType::I32, DType::U8] {
+        let x = numbers.tensor(dtype, &[60, 3, 5]);
+        let ids: Vec<i32> = (0..60).map(|_| numbers.below(9) as i32 - 1).collect();
+        let (ids, n) = (Tensor::vector(&ids), Tensor::from(12i32));
+        for name in ["unsorted_segment_sum", "unsorted_segment_mean", "unsorted_segment_prod", "unsorted_segment_max"] {
+            agree(op(name), &[&x, &ids, &n], &[]);
+        }
+        agree(op("unsorted_segment_sum"), &[&x, &ids, &Tensor::from(3i32)], &[]);
+        let mut named = |n: usize, dims: &[usize]| {
+            let values: Vec<i64> = (0..dims.iter().product()).map(|_| numbers.below(n) as i64).collect();
+            Tensor::from_slice(dims, &values).expect("memory")
+        };
+        let (rows, columns) = (named(20, &[60]), named(3, &[60, 4]));
+        agree(op("gather_grad"), &[&Tensor::vector(&[20i64, 3, 5]), &rows, &x], &[]);
+        let dy = host(op("gather"), &[&x, &columns], &attributes(op("gather"), &BATCHED)).expect("a result").remove(0);
+        agree(op("gather_grad"), &[&Tensor::vector(&[60i64, 3, 5]), &columns, &dy], &BATCHED);
+    }
+}
+
+const BATCHED: [(&str, Attr); 2] = [("axis", Attr::Int(1)), ("batch_dims", Attr::Int(1))];

@@ -1,0 +1,151 @@
+//! What a device computes of whole tensors.
+//!
+//! The kernel of an operator checks its operands, works out extents, and then asks for one of a few kinds of work. On the host
+//! that is a loop over memory; where [`Env::kernels`](crate::Env::kernels) names a device it is one of the functions below. So an operator
+//! is written once, and a device knows kinds of work, not operators.
+
+use penstock_data::{DType, Dims, Result, Tensor};
+use penstock_kernels::Reduce;
+use penstock_kernels::conv::Geometry;
+use penstock_kernels::pooling::{AtMax, Windows};
+use smallvec::SmallVec;
+
+/// A dimension of a [`BoxCopy`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CopyDim {
+    /// The number of elements.
+    pub extent: usize,
+    /// Elements from one to the next in the tensor that they come from.
+    pub from: isize,
+    /// Elements from one to the next in the result.
+    pub to: isize,
+}
+
+/// Elements of a tensor that go to places of a result.
+#[derive(Clone, Debug)]
+pub struct BoxCopy<'a> {
+    /// Where they come from.
+    pub source: &'a Tensor,
+    /// The first element there.
+    pub from: usize,
+    /// The first element in the result.
+    pub to: usize,
+    /// The dimensions, outermost first.
+    pub dims: SmallVec<[CopyDim; 6]>,
+}
+
+impl<'a> BoxCopy<'a> {
+    /// All of a tensor, in the order of its elements, to the elements of a result from `to` on.
+    pub fn whole(source: &'a Tensor, to: usize) -> BoxCopy<'a> {
+        let extent = source.len();
+        BoxCopy { source, from: 0, to, dims: SmallVec::from_slice(&[CopyDim { extent, from: 1, to: 1 }]) }
+    }
+}
+
+/// What the elements of a result are that no copy reaches.
+#[derive(Clone, Copy, Debug)]
+pub enum Rest<'a> {
+    /// There are none.
+    None,
+    /// Zeros.
+    Zeros,
+    /// The only element of this tensor.
+    Element(&'a Tensor),
+}
+
+/// A product of matrices, or of as many as the batch dimensions say.
+#[derive(Clone, Debug)]
+pub struct Product<'a> {
+    /// The left matrices, `m` by `k`.
+    pub a: &'a Tensor,
+    /// The right matrices, `k` by `n`.
+    pub b: &'a Tensor,
+    /// Whether the left matrices are stored transposed.
+    pub a_transposed: bool,
+    /// Whether the right ones are.
+    pub b_transposed: bool,
+    /// The batch dimensions of the result, to which those of the operands broadcast.
+    pub batch: Dims,
+    /// Rows.
+    pub m: usize,
+    /// Products that an element adds up.
+    pub k: usize,
+    /// Columns.
+    pub n: usize,
+}
+
+/// Which two arguments a convolution is contracted with, `x`, the filter and `y` being those of [`penstock_kernels::conv`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Convolution {
+    /// `y`, of `x` and the filter.
+    Forward,
+    /// The cotangent of `x`, of the filter and that of `y`.
+    InputGrad,
+    /// The cotangent of the filter, of `x` and that of `y`.
+    FilterGrad,
+}
+
+/// What is made of windows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pooling {
+    /// The greatest element of each, of `x`.
+    Max,
+    /// The mean of each, of `x`.
+    Mean,
+    /// The cotangent of `x`, of that of the means.
+    MeanGrad,
+    /// What [`AtMax`] says, of `x` and the values.
+    AtMax(AtMax),
+}
+
+/// The kinds of work on whole tensors that a device does. Each gives a tensor on the device, or `None` where it has no kernel for the
+/// dtypes; the host computes it then.
+///
+/// # Errors
+/// Each: `ResourceExhausted` where the memory cannot be had; those of the device.
+pub trait DeviceKernels: Sync {
+    /// A tensor that is put together from elements of others.
+    fn moved(&self, dtype: DType, dims: &[usize], rest: Rest<'_>, copies: &[BoxCopy<'_>]) -> Result<Option<Tensor>>;
+
+    /// A reduction of the marked dimensions of a tensor; `dims` are the extents of the result.
+    fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// A product of matrices of one dtype. `dims` are the extents of the result: the batch, the rows and the columns.
+    fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// Softmax, or its logarithm, of rows of `n` elements.
+    fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>>;
+
+    /// The cross-entropies of rows of `n` logits, and their derivatives by the logits. The labels are distributions, of the dtype and
+    /// the extents of the logits, or the class of each row, as integers that were checked.
+    fn cross_entropy(&self, logits: &Tensor, labels: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>>;
+
+    /// The rows of `x` that indices name, which were checked. `x` is `batches` × `outer` × `n` rows of some bytes, which `blocks` says in
+    /// this order; there are as many indices for each batch, and the result has the extents `dims`.
+    fn gather(&self, x: &Tensor, indices: &Tensor, blocks: [usize; 4], dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// Reductions of rows in groups. `x` is `batches` × `outer` blocks of rows of `width` elements, the result as many blocks of `n`, which
+    /// `blocks` says in this order. Of the groups the first tensor says, for each batch and each of its `n`, where its rows begin in the
+    /// second one, which are numbers of rows within a block, and where they end; both are `int32`, and were checked. A group of none gives
+    /// what nothing is, but for means, of which it gives 0.
+    fn reduce_groups(
+        &self,
+        op: Reduce,
+        x: &Tensor,
+        groups: [&Tensor; 2],
+        blocks: [usize; 4],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>>;
+
+    /// A convolution of two operands, in the order in which [`Convolution`] names them. `dims` are the extents of the result.
+    fn convolution(
+        &self,
+        kind: Convolution,
+        geometry: &Geometry,
+        operands: [&Tensor; 2],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>>;
+
+    /// What is made of windows, of the operands that [`Pooling`] names. `dims` are the extents of the result.
+    fn pool(&self, kind: Pooling, windows: &Windows, operands: &[&Tensor], dims: &[usize]) -> Result<Option<Tensor>>;
+}

@@ -1,0 +1,79 @@
+"""Arguments that a function cannot take: errors that name them."""
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+BAD = {
+    "a node that is none": (lambda: tf.Operation.from_node_def(True, tf.Graph()), TypeError, "node_def"),
+    "a graph that is none": (
+        lambda: tf.Operation.from_node_def(tf.compat.v1.NodeDef("y", "Neg", ["x"]), [], inputs=[]),
+        TypeError,
+        "'g'",
+    ),
+    "a dimension that is not there": (
+        lambda: tf.compat.dimension_at_index([2], 1),
+        IndexError,
+        "argument 'index' is 1, of a shape of rank 1",
+    ),
+    "an axis of a scalar": (
+        lambda: tf.nn.sufficient_statistics(tf.constant(1.0), [0]),
+        tf.errors.InvalidArgumentError,
+        "axes",
+    ),
+    "an axis that is not there": (
+        lambda: tf.nn.sufficient_statistics(tf.ones([2, 3]), [2]),
+        tf.errors.InvalidArgumentError,
+        r"argument 'axes' must be within \[-2, 2\)",
+    ),
+    "as many threads as no machine has": (
+        lambda: tf.config.threading.set_inter_op_parallelism_threads(2**200),
+        ValueError,
+        "num_threads",
+    ),
+    "a number for a list": (lambda: tf.data.experimental.from_list(np.int8(3)), TypeError, "elements"),
+    "splits that are a number": (
+        lambda: tf.experimental.RowPartition(tf.constant(2.5)),
+        ValueError,
+        "row_splits",
+    ),
+    "features that are no dict": (
+        lambda: tf.data.experimental.make_batched_features_dataset("a", 2, range(2**40)),
+        TypeError,
+        "features",
+    ),
+    "a file of weights that is not there": (
+        lambda: tf.random.fixed_unigram_candidate_sampler([[1]], 1, 2, True, 3, vocab_file="no/such/file"),
+        tf.errors.NotFoundError,
+        "vocab_file",
+    ),
+    "lengths that are text": (
+        lambda: tf.TensorArray(tf.float32, 2).split(tf.constant([1.0, 2.0]), ""),
+        TypeError,
+        "lengths",
+    ),
+    "a time without end": (
+        lambda: tf.summary.create_file_writer("logs", flush_millis=float("inf")),
+        ValueError,
+        "flush_millis",
+    ),
+    "a variable for a table": (
+        lambda: tf.raw_ops.table_remove(tf.Variable(1), [1]),
+        (tf.errors.InvalidArgumentError, TypeError, ValueError),
+        "table",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_an_argument_that_a_function_cannot_take_is_named(case):
+    call, kind, message = BAD[case]
+    with pytest.raises(kind, match=message):
+        call()
+
+
+@pytest.mark.parametrize("loss", [tf.nn.nce_loss, tf.nn.sampled_softmax_loss])
+def test_a_sampled_loss_of_no_weights_is_an_error(loss):
+    with pytest.raises((ValueError, TypeError, tf.errors.OpError)):
+        loss([], tf.zeros([3]), tf.constant([[0]]), tf.ones([1, 2]), 1, 3)
