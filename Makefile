@@ -28,7 +28,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo screenshots gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -67,7 +67,8 @@ $(KERAS_STAMP): requirements/dev.txt requirements/keras.txt
 $(LIBRARIES_STAMP): requirements/dev.txt requirements/libraries.txt
 	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
 	test -x $(LIBRARIES)/bin/python || "$(PYTHON)" -m venv $(LIBRARIES)
-	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt -r requirements/libraries.txt
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt
+	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/libraries.txt
 	@touch $@
 
 $(ONNX_STAMP): requirements/onnx.txt
@@ -137,6 +138,9 @@ gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 
 gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
 	python3 tools/gpu_check.py $(GPU_STAGES)
+
+screenshots: $(EXT_STAMP) ## pictures of a profile and a graph for the documentation (needs Chromium)
+	$(PY) tools/screenshots.py
 
 sizes: ## how large a Rust program with the engine is, by feature
 	python3 tools/program_sizes.py

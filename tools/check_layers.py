@@ -35,6 +35,7 @@ ROOMS: Final = (
         "config",
         "api_report",
         "dtypes",
+        "profiler",
         "sysconfig",
         "version",
     ),
@@ -64,7 +65,8 @@ ROOMS: Final = (
     ("keras",),
     ("_hooks",),
     ("penstock",),
-    ("as_tensorflow",),
+    ("as_tensorflow", "_command_line"),
+    ("__main__",),
 )
 LEVELS: Final = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}
 

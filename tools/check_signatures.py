@@ -75,12 +75,12 @@ IMPERATIVES = frozenset(
     re.findall(
         r"\w+",
         """
-    accumulate add adjust append apply ask broadcast call check choose combine compute concatenate convert
-    convolve copy count crop cut decode demand describe divide do draw encode evaluate factor fail find gather
-    get give go group have hide insert invert iterate join keep leave let limit list load lower make mark
-    move multiply negate note number open pad permute print put raise read rearrange register remove
-    repeat replace resize restart restore reverse round run save say scale set shift show solve sort stack
-    stand stop subtract sum take tell transpose turn undo wait watch write
+    accumulate add adjust append apply ask begin broadcast call check choose combine compute concatenate
+    convert convolve copy count crop cut decode demand describe divide do draw encode end evaluate factor
+    fail find gather get give go group have hide insert invert iterate join keep leave let limit list load
+    lower make mark move multiply negate note number open pad permute print put raise read rearrange
+    register remove repeat replace resize restart restore reverse round run save say scale set shift show
+    solve sort stack stand stop subtract sum take tell transpose turn undo wait watch write
     """,
     )
 )

@@ -439,7 +439,9 @@ def functions() -> dict[str, Any]:
     calls = dict(found.values())
     space = _namespace()
     for source in OBJECTS.values():
-        value = eval(source, dict(space))
+        # Some open files, where the process is.
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            value = eval(source, dict(space))
         for name in sorted({*dir(type(value)), *dir(value)}):
             if not name.startswith("_") or name in OPERATORS:
                 with contextlib.suppress(Exception):

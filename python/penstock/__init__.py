@@ -18,6 +18,7 @@ from penstock._autodiff.custom_gradient import (
     grad_pass_through as grad_pass_through,
     recompute_grad as recompute_grad,
 )
+from penstock._autodiff.custom_op import CustomOp as CustomOp, custom_op as custom_op
 from penstock._autodiff.gradients import (
     AggregationMethod as AggregationMethod,
     gradients as gradients,
@@ -280,6 +281,7 @@ _NAMESPACES = {
     "nn",
     "onnx",
     "optimizers",
+    "profiler",
     "quantization",
     "queue",
     "ragged",
@@ -363,6 +365,7 @@ if _typing.TYPE_CHECKING:
         nn as nn,
         onnx as onnx,
         optimizers as optimizers,
+        profiler as profiler,
         quantization as quantization,
         queue as queue,
         ragged as ragged,

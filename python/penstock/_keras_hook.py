@@ -133,13 +133,15 @@ def _keep_64_bits(tree: ast.Module, module: str) -> None:
 
 
 def _import_ours(tree: ast.Module, module: str) -> None:
-    """Makes imports of TensorFlow ones of this package."""
+    """Makes imports of TensorFlow ones of this package, which records profiles as TensorFlow does."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
                 alias.name = _ours(alias.name)
         elif isinstance(node, ast.ImportFrom) and node.module:
             node.module = _ours(node.module)
+        elif isinstance(node, ast.Tuple) and "'tensorflow'" in map(ast.unparse, node.elts):
+            node.elts.append(ast.Constant(BACKEND))
 
 
 def _ours(module: str) -> str:

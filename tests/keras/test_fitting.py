@@ -142,6 +142,15 @@ def test_callbacks_stop_and_schedule(plane):
     np.testing.assert_allclose(rates, [0.1 / 2 ** (k + 1) for k in range(len(rates))], rtol=1e-6)
 
 
+def test_batches_are_profiled_where_the_tensorboard_callback_is_told_to(tmp_path):
+    model = keras.Sequential([keras.layers.Dense(1)])
+    model.compile("sgd", "mse")
+    callback = keras.callbacks.TensorBoard(str(tmp_path), profile_batch=(2, 3))
+    model.fit(np.ones((32, 3)), np.ones((32, 1)), batch_size=8, verbose=0, callbacks=[callback])
+    (page,) = tmp_path.glob("train/plugins/profile/*/profile.html")
+    assert "Profiled batch" in page.read_text(encoding="utf-8")
+
+
 def test_predictions_of_different_lengths_become_ragged():
     model = keras.Sequential([keras.Input([None, 1]), layers.Lambda(lambda x: 2 * x)])
     batches = [np.ones([2, 3, 1], np.float32), np.ones([1, 2, 1], np.float32)]

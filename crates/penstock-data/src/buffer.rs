@@ -75,6 +75,7 @@ impl Block {
 static FREE: [Mutex<Vec<Block>>; CLASSES] = [const { Mutex::new(Vec::new()) }; CLASSES];
 static RETAINED: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
+static GIVEN_BACK: AtomicUsize = AtomicUsize::new(0);
 
 /// Takes a block of at least `bytes`: a free one where there is one, else a new one.
 ///
@@ -83,23 +84,26 @@ static TAKEN: AtomicUsize = AtomicUsize::new(0);
 fn take(bytes: usize) -> Result<Block> {
     let oom = || Error::exhausted(format!("cannot allocate {bytes} bytes"));
     let class = class_of(bytes).ok_or_else(oom)?;
-    TAKEN.fetch_add(class_size(class), Ordering::Relaxed);
     if let Ok(mut free) = FREE[class].try_lock()
         && let Some(block) = free.pop()
     {
         RETAINED.fetch_sub(class_size(class), Ordering::Relaxed);
+        TAKEN.fetch_add(class_size(class), Ordering::Relaxed);
         return Ok(block);
     }
-    Block::new(class)
-        .or_else(|| {
-            release_pool();
-            Block::new(class)
-        })
-        .ok_or_else(oom)
+    let block = Block::new(class).or_else(|| {
+        release_pool();
+        Block::new(class)
+    });
+    if block.is_some() {
+        TAKEN.fetch_add(class_size(class), Ordering::Relaxed);
+    }
+    block.ok_or_else(oom)
 }
 
 fn give_back(block: Block) {
     let size = class_size(block.class);
+    GIVEN_BACK.fetch_add(size, Ordering::Relaxed);
     if RETAINED.load(Ordering::Relaxed).saturating_add(size) <= RETAINED_LIMIT
         && let Ok(mut free) = FREE[block.class].try_lock()
     {
@@ -130,6 +134,12 @@ pub fn retained_bytes() -> usize {
 /// the same over a stretch of work says that it made no tensor.
 pub fn taken_bytes() -> usize {
     TAKEN.load(Ordering::Relaxed)
+}
+
+/// The bytes of the blocks that buffers hold now.
+pub fn used_bytes() -> usize {
+    // A block may be given back between the two.
+    TAKEN.load(Ordering::Relaxed).saturating_sub(GIVEN_BACK.load(Ordering::Relaxed))
 }
 
 enum Owner {

@@ -13,7 +13,7 @@ mod shape;
 mod table;
 mod tensor;
 
-pub use buffer::{ALIGNMENT, Buffer, release_pool, retained_bytes, taken_bytes};
+pub use buffer::{ALIGNMENT, Buffer, release_pool, retained_bytes, taken_bytes, used_bytes};
 pub use dtype::{ALL_DTYPES, Bool8, C64, C128, DType, DTypeSet, Element};
 pub use error::{Class, Error, Result};
 pub use half::{bf16, f16};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, devices_in_use, memory};
 use penstock_ir::stack::{stack_left, with_room};
-use penstock_ir::{Counter, Derived, Env, Function, Graph, Type, Verified};
+use penstock_ir::{Activity, Counter, Derived, Env, Function, Graph, Type, Verified, told};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
@@ -69,6 +69,8 @@ pub fn room_for(graph: &Graph) -> Result<()> {
 /// Where the input types leave sizes open, a plan is made for the sizes of a call ([`crate::sizes`] says when), and kept for
 /// later calls: the graph as it was traced is inferred, optimised and planned anew for them.
 pub struct Executable {
+    /// The name of the function.
+    name: Arc<str>,
     graph: Arc<Verified>,
     inputs: Inputs,
     options: Options,
@@ -111,7 +113,9 @@ pub fn checks_numerics() -> bool {
 pub fn executable(function: &Arc<Function>, env: &dyn Env) -> Result<Arc<Executable>> {
     match function.derived::<Executable>() {
         Some(made) => Ok(made),
-        None => on_graph(function, env, |function| function.derive(Executable::new)),
+        None => told(env.profiler(), Activity::Planning, function.name(), || {
+            on_graph(function, env, |function| function.derive(Executable::new))
+        }),
     }
 }
 
@@ -136,6 +140,7 @@ impl Executable {
         let inputs = Inputs::of(graph);
         let calls_host = with_room(graph.depth(), || penstock_ir::effects_of_region(graph, graph.body()).host)?;
         let executable = Executable {
+            name: function.name().into(),
             graph: Arc::new(graph.clone()),
             inputs,
             captures: function.captures(),
@@ -175,12 +180,14 @@ impl Executable {
         if stack_left() < STACK_OF_A_RUN {
             return Err(Error::exhausted("host code and graphs call each other too deeply"));
         }
-        if self.inputs.is_static
-            && let Some(plan) = self.general.get()
-        {
-            return plan.run(args, env);
-        }
-        self.plan_for(args, env)?.run(args, env)
+        told(env.profiler(), Activity::Function, &self.name, || {
+            if self.inputs.is_static
+                && let Some(plan) = self.general.get()
+            {
+                return plan.run(args, env);
+            }
+            self.plan_for(args, env)?.run(args, env)
+        })
     }
 
     /// The plan that runs these arguments.
@@ -216,7 +223,7 @@ impl Executable {
         env: &dyn Env,
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Option<Result<()>> {
-        if self.calls_host || checks_numerics() || devices_in_use() {
+        if self.calls_host || checks_numerics() || devices_in_use() || env.profiler().is_some() {
             return None;
         }
         let is_light = |plan: &&Arc<Plan>| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns);
@@ -255,6 +262,7 @@ impl Executable {
     /// The same with other options.
     fn variant(&self, options: Options, device: Option<Arc<dyn Device>>) -> Executable {
         Executable {
+            name: self.name.clone(),
             graph: self.graph.clone(),
             inputs: Inputs::of(&self.graph),
             captures: self.captures,
@@ -359,7 +367,10 @@ impl Executable {
         };
         match choice {
             Choice::Ready(plan) => Ok(plan),
-            Choice::General => self.general().cloned(),
+            Choice::General => match self.general.get() {
+                Some(plan) => Ok(plan.clone()),
+                None => told(env.profiler(), Activity::Planning, &self.name, || self.general().cloned()),
+            },
             Choice::Exact => {
                 let plan = self.make(self.types(args, tensors().map(|t| Shape::known(t.dims()))), env)?;
                 if let Some(mut special) = self.lock_special() {
@@ -404,6 +415,10 @@ impl Executable {
     /// A plan for input types. Inference may reject for them what no run would reach: then the plan for all sizes serves, and
     /// reports it if it is reached.
     fn make(&self, types: Vec<Type>, env: &dyn Env) -> Result<Arc<Plan>> {
+        told(env.profiler(), Activity::Planning, &self.name, || self.made(types, env))
+    }
+
+    fn made(&self, types: Vec<Type>, env: &dyn Env) -> Result<Arc<Plan>> {
         let made = if self.graph.insts.len() > LARGE {
             let (graph, levels, captures) = (self.graph.clone(), self.levels(), self.captures);
             let (options, device) = (self.options.clone(), self.device.clone());

@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{DType, Dims, INLINE_BYTES, Result, Shape, Tensor, num_elements, use_devices};
-use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, Env, OpDef, Type};
+use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, Env, OpDef, Profiler, Type};
 use penstock_kernels::broadcast_dims;
 use penstock_ops::control::CONST;
 use penstock_passes::evaluate::{Outputs, compute, infer};
@@ -131,6 +131,10 @@ struct OnDevice<'a> {
 impl Env for OnDevice<'_> {
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         Some(self.kernels)
+    }
+
+    fn profiler(&self) -> Option<&dyn Profiler> {
+        self.env.profiler()
     }
 
     fn poll(&self) -> Result<()> {

@@ -5,7 +5,7 @@ use std::fmt::Write;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_data::Result;
-use penstock_ir::{Env, Profiled, Profiler};
+use penstock_ir::{Activity, Detail, Env, Profiler, Span};
 
 /// Records what is printed, and draws random numbers from one fixed stream.
 #[derive(Debug, Default)]
@@ -57,9 +57,15 @@ impl Env for Recorder {
 }
 
 impl Profiler for Recorder {
-    fn step(&self, step: &Profiled) {
-        if let Some(steps) = &self.steps {
-            *steps.lock().unwrap_or_else(PoisonError::into_inner).entry(step.kind).or_default() += 1;
+    fn detail(&self) -> Detail {
+        Detail::All
+    }
+
+    fn ended(&self, span: &Span<'_>) {
+        if let Some(steps) = &self.steps
+            && span.activity == Activity::Operator
+        {
+            *steps.lock().unwrap_or_else(PoisonError::into_inner).entry(span.kind).or_default() += 1;
         }
     }
 }

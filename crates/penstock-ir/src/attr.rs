@@ -387,6 +387,17 @@ pub trait HostFn: Send + Sync {
         None
     }
 
+    /// Host code that computes many examples at once; `None` where they go one after the other.
+    ///
+    /// That takes the inputs, of which those that are `mapped` have a new leading axis, and gives the outputs, all with that axis.
+    ///
+    /// # Errors
+    /// Whatever it reports.
+    fn batched(&self, mapped: &[bool]) -> Result<Option<HostRef>> {
+        let _ = mapped;
+        Ok(None)
+    }
+
     /// For the crate that made it: access to what it is.
     fn as_any(&self) -> &dyn std::any::Any;
 }

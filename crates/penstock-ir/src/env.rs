@@ -2,10 +2,10 @@
 
 use std::io::Write;
 use std::sync::{Mutex, PoisonError};
-use std::time::{Duration, Instant};
 
-use penstock_data::{Error, Loc, Result};
+use penstock_data::{Error, Result};
 
+use crate::profile::Profiler;
 use crate::whole::DeviceKernels;
 
 /// What surrounds a run: the streams, the random state and the interrupt flag of its host. What a host does not say is as in
@@ -51,7 +51,7 @@ pub trait Env: Sync {
         Ok(())
     }
 
-    /// Who is told of the steps of a run, where somebody is. It is asked when a run starts, and when a call within it ends.
+    /// Who is told what takes time, where somebody is. It is asked when a run starts, and when a call within it ends.
     fn profiler(&self) -> Option<&dyn Profiler> {
         None
     }
@@ -103,34 +103,5 @@ impl Env for NoEnv {
 
     fn draw(&self, _: u64) -> Result<(u64, u128)> {
         Err(Error::internal("a pure instruction draws random numbers"))
-    }
-}
-
-/// Is told what runs, and for how long.
-pub trait Profiler: Sync {
-    /// A step of a run has ended without error. Called by the thread that runs it, before the next step.
-    fn step(&self, step: &Profiled);
-}
-
-/// A step that ran.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Profiled {
-    /// Its operator; that of the first of its instructions, where it stands for several.
-    pub op: &'static str,
-    /// Where that was written.
-    pub loc: Loc,
-    /// How it ran: as a `kernel`, a `fused` group, `native` code of scalars, …
-    pub kind: &'static str,
-    /// When it began.
-    pub began: Instant,
-    /// How long it took, with the work of other threads that it waited for.
-    pub took: Duration,
-}
-
-impl Profiled {
-    /// A step that began at `began` and ends now.
-    pub fn since(began: Instant, op: &'static str, loc: Loc, kind: &'static str) -> Profiled {
-        Profiled { op, loc, kind, began, took: began.elapsed() }
     }
 }

@@ -23,6 +23,7 @@ mod op;
 mod parse;
 mod portable;
 mod print;
+mod profile;
 mod promise;
 mod types;
 mod verify;
@@ -39,7 +40,7 @@ pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_reg
 pub use element_fn::ElementFn;
 pub use elements::GraphValues;
 pub use entities::{Arena, Entity, Inst, Region, Value};
-pub use env::{Env, NoEnv, Profiled, Profiler, Stream};
+pub use env::{Env, NoEnv, Stream};
 pub use facts::{Cuda, Effect, Fails, Fold, Jvp};
 pub use graph::{Counter, Def, Derived, Function, Graph, InstData, OpRef, RegionData, ValueData, Verified};
 pub use known::{Element, KnownValues, NoValues};
@@ -50,7 +51,10 @@ pub use op::{
 };
 pub use parse::{ConstantResolver, HostResolver, Resolvers, no_hosts, parse_function, parse_functions, parse_tensors};
 pub use portable::require_portable;
-pub use print::{ConstantSink, Locations, PrintOptions, print_function, print_functions, print_graph, print_tensor};
+pub use print::{
+    ConstantSink, Locations, PrintOptions, print_attributes, print_function, print_functions, print_graph, print_tensor,
+};
+pub use profile::{Activity, Detail, Profiler, Span, told};
 pub use promise::Promise;
 pub use types::Type;
 pub use verify::{check_results, checks_trusted, infer_types, verify, verify_after};

@@ -185,6 +185,18 @@ pub fn print_tensor(tensor: &Tensor, elide: Option<usize>) -> String {
     out
 }
 
+/// The attributes of an instruction that are not the default, as the text form has them: `axis=1, keep_dims=true`. With `elide`, at
+/// most that many elements of a constant.
+pub fn print_attributes(data: &InstData, elide: Option<usize>) -> String {
+    let mut printer = Printer::new(PrintOptions { elide, ..PrintOptions::default() });
+    let called = data.attrs.0.iter().filter_map(|a| if let Attr::Func(f) = a { f.get().ok() } else { None });
+    for function in called {
+        printer.names.insert(Arc::as_ptr(&function), function.name().to_owned());
+    }
+    printer.attrs(data);
+    printer.out.strip_prefix(" {").and_then(|out| out.strip_suffix('}')).unwrap_or_default().to_owned()
+}
+
 /// An instruction in short, for errors: `%7 = matmul %1, %2`.
 pub(crate) fn summary(data: &InstData) -> String {
     let mut out = String::new();

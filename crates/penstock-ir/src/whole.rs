@@ -4,6 +4,8 @@
 //! that is a loop over memory; where [`Env::kernels`](crate::Env::kernels) names a device it is one of the functions below. So an operator
 //! is written once, and a device knows kinds of work, not operators.
 
+#![expect(unsafe_code, reason = "what devices do has the contracts of the host's kernels")]
+
 use penstock_data::{DType, Dims, Result, Tensor};
 use penstock_kernels::Reduce;
 use penstock_kernels::conv::Geometry;
@@ -39,6 +41,21 @@ impl<'a> BoxCopy<'a> {
     pub fn whole(source: &'a Tensor, to: usize) -> BoxCopy<'a> {
         let extent = source.len();
         BoxCopy { source, from: 0, to, dims: SmallVec::from_slice(&[CopyDim { extent, from: 1, to: 1 }]) }
+    }
+
+    /// Whether it lies within its source, and within a result of so many elements.
+    pub fn fits(&self, result: usize) -> bool {
+        let inside = |first: usize, len: usize, step: fn(&CopyDim) -> isize| {
+            let (mut low, mut high) = (first as i128, first as i128);
+            for dim in &self.dims {
+                let reach = (dim.extent as i128 - 1) * step(dim) as i128;
+                low += reach.min(0);
+                high += reach.max(0);
+            }
+            low >= 0 && high < len as i128
+        };
+        self.dims.iter().any(|d| d.extent == 0)
+            || (inside(self.from, self.source.len(), |d| d.from) && inside(self.to, result, |d| d.to))
     }
 }
 
@@ -103,32 +120,44 @@ pub enum Pooling {
 ///
 /// # Errors
 /// Each: `ResourceExhausted` where the memory cannot be had; those of the device.
+///
+/// # Safety
+/// Of each: what the arguments say of extents, places and indices is true of the tensors, as the kernels of the host rely on. Nothing of it
+/// is checked again.
+#[expect(clippy::missing_safety_doc, reason = "one contract for all, above")]
 pub trait DeviceKernels: Sync {
     /// A tensor that is put together from elements of others.
-    fn moved(&self, dtype: DType, dims: &[usize], rest: Rest<'_>, copies: &[BoxCopy<'_>]) -> Result<Option<Tensor>>;
+    unsafe fn moved(
+        &self,
+        dtype: DType,
+        dims: &[usize],
+        rest: Rest<'_>,
+        copies: &[BoxCopy<'_>],
+    ) -> Result<Option<Tensor>>;
 
     /// A reduction of the marked dimensions of a tensor; `dims` are the extents of the result.
-    fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>>;
+    unsafe fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>>;
 
     /// A product of matrices of one dtype. `dims` are the extents of the result: the batch, the rows and the columns.
-    fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
+    unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
 
     /// Softmax, or its logarithm, of rows of `n` elements.
-    fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>>;
+    unsafe fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>>;
 
     /// The cross-entropies of rows of `n` logits, and their derivatives by the logits. The labels are distributions, of the dtype and
     /// the extents of the logits, or the class of each row, as integers that were checked.
-    fn cross_entropy(&self, logits: &Tensor, labels: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>>;
+    unsafe fn cross_entropy(&self, logits: &Tensor, labels: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>>;
 
     /// The rows of `x` that indices name, which were checked. `x` is `batches` × `outer` × `n` rows of some bytes, which `blocks` says in
     /// this order; there are as many indices for each batch, and the result has the extents `dims`.
-    fn gather(&self, x: &Tensor, indices: &Tensor, blocks: [usize; 4], dims: &[usize]) -> Result<Option<Tensor>>;
+    unsafe fn gather(&self, x: &Tensor, indices: &Tensor, blocks: [usize; 4], dims: &[usize])
+    -> Result<Option<Tensor>>;
 
     /// Reductions of rows in groups. `x` is `batches` × `outer` blocks of rows of `width` elements, the result as many blocks of `n`, which
     /// `blocks` says in this order. Of the groups the first tensor says, for each batch and each of its `n`, where its rows begin in the
     /// second one, which are numbers of rows within a block, and where they end; both are `int32`, and were checked. A group of none gives
     /// what nothing is, but for means, of which it gives 0.
-    fn reduce_groups(
+    unsafe fn reduce_groups(
         &self,
         op: Reduce,
         x: &Tensor,
@@ -138,7 +167,7 @@ pub trait DeviceKernels: Sync {
     ) -> Result<Option<Tensor>>;
 
     /// A convolution of two operands, in the order in which [`Convolution`] names them. `dims` are the extents of the result.
-    fn convolution(
+    unsafe fn convolution(
         &self,
         kind: Convolution,
         geometry: &Geometry,
@@ -147,5 +176,44 @@ pub trait DeviceKernels: Sync {
     ) -> Result<Option<Tensor>>;
 
     /// What is made of windows, of the operands that [`Pooling`] names. `dims` are the extents of the result.
-    fn pool(&self, kind: Pooling, windows: &Windows, operands: &[&Tensor], dims: &[usize]) -> Result<Option<Tensor>>;
+    unsafe fn pool(
+        &self,
+        kind: Pooling,
+        windows: &Windows,
+        operands: &[&Tensor],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn copy(source: &Tensor, from: usize, to: usize, dims: &[(usize, isize, isize)]) -> bool {
+        let dims = dims.iter().map(|&(extent, from, to)| CopyDim { extent, from, to }).collect();
+        BoxCopy { source, from, to, dims }.fits(6)
+    }
+
+    #[test]
+    fn a_copy_fits_where_both_ends_of_it_do() {
+        let x = Tensor::vector(&[0i32; 6]);
+        assert!(BoxCopy::whole(&x, 0).fits(6));
+        assert!(!BoxCopy::whole(&x, 1).fits(6));
+        // Backwards, repeated, and as columns.
+        assert!(copy(&x, 5, 0, &[(6, -1, 1)]));
+        assert!(!copy(&x, 4, 0, &[(6, -1, 1)]));
+        assert!(copy(&x, 5, 0, &[(6, 0, 1)]));
+        assert!(copy(&x, 0, 0, &[(2, 3, 1), (3, 1, 2)]));
+        assert!(!copy(&x, 1, 0, &[(2, 3, 1), (3, 1, 2)]));
+        assert!(!copy(&x, 0, 1, &[(2, 3, 1), (3, 1, 2)]));
+    }
+
+    #[test]
+    fn a_copy_of_nothing_fits_anywhere_and_one_of_one_element_where_that_is() {
+        let x = Tensor::vector(&[0i32; 6]);
+        assert!(copy(&x, 100, 100, &[(0, 1, 1)]));
+        assert!(copy(&x, 5, 5, &[]));
+        assert!(!copy(&x, 6, 0, &[]));
+        assert!(!copy(&x, 0, 6, &[]));
+    }
 }

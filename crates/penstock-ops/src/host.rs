@@ -5,8 +5,9 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Bool8, DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cotangents, Cpu, Cuda, Effect, Elements,
-    Fails, Fold, HostFn, HostRef, Jvp, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx, arg_of, args_of,
+    ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Batch, BatchCx, BatchResults, Call, Cost, Cotangents, Cpu,
+    Cuda, Effect, Elements, Fails, Fold, HostFn, HostRef, Jvp, OpDef, OutTypes, Rows, Sample, Type, Value, Vjp, VjpCx,
+    arg_of, args_of, with_lead,
 };
 
 use crate::batch_rules;
@@ -206,7 +207,7 @@ pub static HOST_CALL: OpDef = OpDef {
     cuda: ON_HOST,
     vjp: Vjp::Rule(host_call_vjp),
     jvp: Jvp::Host,
-    batch: Batch::Loop("no form for many examples is known"),
+    batch: Batch::Rule(host_call_batch),
     rows: Rows::All,
     elements: Elements::Unknown,
     cost: Cost::Element(1.0),
@@ -268,6 +269,16 @@ fn host_call_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
     let attrs = [("func", gradient.into()), ("outs", outs.into()), ("stateful", cx.attrs.flag(2).into())];
     let mut found = cx.emit.emit_all(&HOST_CALL, &operands, &attrs)?.into_iter();
     Ok(needed.iter().map(|&needed| if needed { found.next() } else { None }).collect())
+}
+
+/// The host code that `func` gives for many examples.
+fn host_call_batch(cx: &mut BatchCx<'_>) -> Result<Option<BatchResults>> {
+    let mapped: Vec<bool> = cx.inputs.iter().map(|input| input.mapped).collect();
+    let Some(batched) = cx.attrs.host(0).0.batched(&mapped)? else { return Ok(None) };
+    let outs: Vec<Type> = cx.attrs.types(1).iter().map(|ty| with_lead(ty, cx.examples.lead)).collect();
+    let attrs = [("func", batched.into()), ("outs", outs.into()), ("stateful", cx.attrs.flag(2).into())];
+    let attrs = cx.op.attributes(&attrs)?;
+    cx.again(&cx.values(), attrs)
 }
 
 fn run_host_call(call: &mut Call<'_>) -> Result<()> {

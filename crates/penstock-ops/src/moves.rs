@@ -73,7 +73,10 @@ fn by_device<'a, const N: usize>(
     copies: impl FnOnce() -> [BoxCopy<'a>; N],
 ) -> Result<bool> {
     let Some(device) = call.env.kernels() else { return Ok(false) };
-    let made = device.moved(dtype, dims, rest, &copies())?;
+    let (copies, len) = (copies(), num_elements(dims).unwrap_or(0));
+    assert!(copies.iter().all(|copy| copy.fits(len)), "a copy outside of its tensors");
+    // SAFETY: the copies lie within their sources and the result, and whatever is left is one element, or zeros.
+    let made = unsafe { device.moved(dtype, dims, rest, &copies) }?;
     Ok(made.map(|tensor| call.set(index, tensor)).is_some())
 }
 
@@ -296,7 +299,10 @@ pub(crate) fn concat(call: &mut Call<'_>, inputs: &[&Tensor], outer: usize, dims
             Some(copy)
         });
         let copies: SmallVec<[BoxCopy<'_>; 8]> = copies.collect();
-        if let Some(made) = device.moved(dtype, dims, Rest::None, &copies)? {
+        let len = num_elements(dims).unwrap_or(0);
+        assert!(copies.iter().all(|copy| copy.fits(len)), "a copy outside of its tensors");
+        // SAFETY: the copies lie within their sources and the result.
+        if let Some(made) = unsafe { device.moved(dtype, dims, Rest::None, &copies) }? {
             call.set(0, made);
             return Ok(());
         }
@@ -393,7 +399,11 @@ pub(crate) fn gather(
         if let Some(position) = first_outside(indices, n) {
             return Err(Ok(position));
         }
-        if let Some(made) = device.gather(x, indices, [batch, outer, n, bytes], dims).map_err(Err)? {
+        let count = indices.len() / batch.max(1);
+        assert_eq!(x.byte_len(), batch * outer * n * bytes);
+        assert_eq!(num_elements(dims).map(|n| n * x.dtype().size()), Some(batch * outer * count * bytes));
+        // SAFETY: the indices were checked, and `x` and the result are as many rows as this says.
+        if let Some(made) = unsafe { device.gather(x, indices, [batch, outer, n, bytes], dims) }.map_err(Err)? {
             call.set(0, made);
             return Ok(());
         }
@@ -574,7 +584,11 @@ fn groups_by_device(
         }
     }
     let groups = [Tensor::vector(&offsets), Tensor::vector(&rows)];
-    let made = device.reduce_groups(op, x, [&groups[0], &groups[1]], [batch, outer, n, width], dims).map_err(Err)?;
+    assert_eq!(x.len(), batch * outer * count * width);
+    assert_eq!(num_elements(dims), Some(batch * outer * n * width));
+    // SAFETY: the groups name rows below `count`, of which each block of `x` has so many, and the result is a row for each group.
+    let made = unsafe { device.reduce_groups(op, x, [&groups[0], &groups[1]], [batch, outer, n, width], dims) };
+    let made = made.map_err(Err)?;
     Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 

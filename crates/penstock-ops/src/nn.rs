@@ -114,11 +114,12 @@ fn along_axis(call: &mut Call<'_>, log: bool) -> Result<()> {
     let x = call.inputs[0];
     let (dtype, dims) = (x.dtype(), x.dims());
     let (outer, n, inner) = around(dims, normalize_axis(call.attrs.int(0), x.rank(), "axis")?);
-    if let Some(device) = call.env.kernels().filter(|_| inner == 1)
-        && let Some(made) = device.softmax(log, x, n)?
-    {
-        call.set(0, made);
-        return Ok(());
+    if let Some(device) = call.env.kernels().filter(|_| inner == 1) {
+        // SAFETY: `x` is rows of `n` elements.
+        if let Some(made) = unsafe { device.softmax(log, x, n) }? {
+            call.set(0, made);
+            return Ok(());
+        }
     }
     if inner == 1 {
         let to = call.out(0, dtype, dims)?;
@@ -305,7 +306,9 @@ fn rows_of(logits: &Tensor) -> Result<(usize, usize)> {
 /// Has the device compute losses and derivatives, where one works in the host's place.
 fn by_device(call: &mut Call<'_>, logits: &Tensor, labels: &Tensor, classes: usize) -> Result<bool> {
     let Some(device) = call.env.kernels() else { return Ok(false) };
-    let made = device.cross_entropy(logits, labels, classes)?;
+    // SAFETY: the logits are rows of so many classes; the labels have their extents, or name a class for each row, as the callers
+    // have checked.
+    let made = unsafe { device.cross_entropy(logits, labels, classes) }?;
     let is_made = made.is_some();
     made.into_iter().flatten().enumerate().for_each(|(i, tensor)| call.set(i, tensor));
     Ok(is_made)

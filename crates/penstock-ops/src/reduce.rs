@@ -81,11 +81,12 @@ fn reduce_into(call: &mut Call<'_>, op: Reduce, x: &Tensor, marked: &[bool], lef
     if !reduce_dtypes(op).contains(x.dtype()) {
         return Err(Error::dtype(format!("dtype {} is not supported", x.dtype().tf_name())));
     }
-    if let Some(device) = call.env.kernels()
-        && let Some(made) = device.reduce(op, x, marked, left)?
-    {
-        call.set(0, made);
-        return Ok(());
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: `marked` has an entry for each dimension of `x`, and `left` are the extents without those marked.
+        if let Some(made) = unsafe { device.reduce(op, x, marked, left) }? {
+            call.set(0, made);
+            return Ok(());
+        }
     }
     let to = call.out(0, x.dtype(), left)?;
     // SAFETY: the tensor is row-major, contiguous and aligned, of a dtype that the kernel takes; `to` starts the

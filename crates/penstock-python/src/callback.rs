@@ -49,6 +49,8 @@ pub(crate) struct Callback {
     as_numpy: bool,
     /// Makes the arguments of the tensors, where they are not the tensors themselves.
     pack: Option<Py<PyAny>>,
+    /// Gives the `_HostFunction` for many examples, by which arguments are mapped; or None.
+    batched: Option<Py<PyAny>>,
     /// The reference that the engine has.
     held: OnceLock<Weak<Held>>,
     /// The traces that have references.
@@ -78,6 +80,7 @@ impl Callback {
             visit.call(unpack)?;
         }
         visit.call(self.pack.as_ref())?;
+        visit.call(self.batched.as_ref())?;
         // Where traces alone lead to the engine's reference, each of which has one of its own, it adds nothing to them: it
         // counts as one that the callback has to itself.
         match self.held_by_owners() {
@@ -103,6 +106,7 @@ impl Callback {
             form: Form::Flat,
             as_numpy: false,
             pack: None,
+            batched: None,
             held: OnceLock::new(),
             owners: Mutex::default(),
         })
@@ -348,6 +352,18 @@ impl HostFn for Code {
         Some(HostRef(Arc::new(Code { callback: self.callback.clone(), name, passes })))
     }
 
+    fn batched(&self, mapped: &[bool]) -> Result<Option<HostRef>> {
+        let Some(batched) = self.callback.get().batched.as_ref().filter(|_| self.passes.is_empty()) else {
+            return Ok(None);
+        };
+        let _stay = exit::enter();
+        Python::attach(|py| {
+            let made = PyTuple::new(py, mapped).and_then(|mapped| batched.bind(py).call1((mapped,)));
+            let made = made.map_err(|e| from_py(py, e))?;
+            Ok(made.cast::<PyHostFunction>().ok().map(|function| HostRef(function.get().0.clone())))
+        })
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }
@@ -361,8 +377,9 @@ pub(crate) struct PyHostFunction(Arc<Code>);
 impl PyHostFunction {
     /// `outs` is a `TensorSpec` for each result. The function gives the only result where `one`, else a sequence, or
     /// what `unpack` makes one of. It takes the tensors, as arrays where `as_numpy`, or what `pack` makes of their tuple.
+    /// `batched` gives the one for many examples, by which arguments are mapped, or None.
     #[new]
-    #[pyo3(signature = (function, outs, one=false, as_numpy=false, unpack=None, pack=None))]
+    #[pyo3(signature = (function, outs, one=false, as_numpy=false, unpack=None, pack=None, batched=None))]
     fn new(
         function: &Bound<'_, PyAny>,
         outs: Vec<Bound<'_, PyAny>>,
@@ -370,6 +387,7 @@ impl PyHostFunction {
         as_numpy: bool,
         unpack: Option<Py<PyAny>>,
         pack: Option<Py<PyAny>>,
+        batched: Option<Py<PyAny>>,
     ) -> PyResult<PyHostFunction> {
         let mut callback = Callback::new(function)?;
         let py = function.py();
@@ -385,6 +403,7 @@ impl PyHostFunction {
         };
         callback.as_numpy = as_numpy;
         callback.pack = pack;
+        callback.batched = batched;
         Ok(PyHostFunction(Arc::new(Code::new(py, callback)?)))
     }
 

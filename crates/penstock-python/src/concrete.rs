@@ -701,6 +701,78 @@ impl PyConcrete {
         outs.or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
     }
 
+    /// Give the graph in the language of Graphviz: `dot -Tsvg` draws it.
+    ///
+    /// Returns:
+    ///     The text. Regions of loops and branches are clusters.
+    ///
+    /// >>> import penstock as tf
+    /// >>> double = tf.function(lambda x: x + x)
+    /// >>> trace = double.get_concrete_function(tf.TensorSpec([3], tf.float32))
+    /// >>> trace.to_dot().startswith("digraph")
+    /// True
+    fn to_dot(&self, py: Python<'_>) -> PyResult<String> {
+        let trace = self.trace();
+        let graph = trace.concrete.function.graph().ok_or_else(still_traced)?;
+        Ok(py.detach(|| penstock_draw::dot(&trace.name, graph)))
+    }
+
+    /// Give a page for a browser: the lines of the program beside the graph, as it was traced and as it is optimised,
+    /// and the plan that runs it. It loads nothing.
+    ///
+    /// Args:
+    ///     profile: what `tf.profiler.record` recorded, by which lines are coloured by the time that they take.
+    ///
+    /// Returns:
+    ///     The text of the page.
+    ///
+    /// >>> import penstock as tf
+    /// >>> double = tf.function(lambda x: x + x)
+    /// >>> trace = double.get_concrete_function(tf.TensorSpec([3], tf.float32))
+    /// >>> trace.to_html().startswith("<!DOCTYPE html>")
+    /// True
+    #[pyo3(signature = (profile=None))]
+    fn to_html<'py>(slf: &Bound<'py, Self>, profile: Option<Bound<'py, PyAny>>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "concrete_page", (slf, profile))
+    }
+
+    /// The lines that the graph was written in.
+    fn _lines(&self) -> PyResult<Vec<(String, u32)>> {
+        let graph = self.trace().concrete.function.graph().ok_or_else(still_traced)?;
+        let mut lines = std::collections::BTreeSet::new();
+        graph.visit(&mut |_, inst, _| {
+            let stack = graph.locs.get(inst).map_or_else(Vec::new, |loc| loc.stack());
+            lines.extend(stack.into_iter().map(|frame| (frame.file.to_string(), frame.line)));
+        });
+        Ok(lines.into_iter().collect())
+    }
+
+    /// The page of `to_html`, with stretches of files as `(file, number of the first line, text)`.
+    fn _page(
+        &self,
+        py: Python<'_>,
+        title: &str,
+        sources: Vec<(String, u32, String)>,
+        times: Vec<(String, f64)>,
+    ) -> PyResult<String> {
+        let trace = self.trace();
+        let graph = trace.concrete.function.graph().ok_or_else(still_traced)?;
+        let executable = trace.concrete.executable().or_py(py)?;
+        let sources: Vec<penstock_draw::Source> =
+            sources.into_iter().map(|(file, first, text)| penstock_draw::Source { file, first, text }).collect();
+        let drawn = py.detach(|| {
+            let (optimized, plan) = (executable.optimized()?, executable.text()?);
+            Ok(penstock_draw::page(&penstock_draw::Page {
+                title,
+                sources: &sources,
+                graphs: &[("As traced", graph), ("Optimised", &optimized)],
+                texts: &[("Plan", &plan)],
+                times: &times,
+            }))
+        });
+        drawn.or_py(py)
+    }
+
     /// The plan that runs the graph, as text.
     fn _plan_text(&self, py: Python<'_>) -> PyResult<String> {
         self.trace().concrete.executable().or_py(py)?.text().or_py(py)
@@ -713,6 +785,11 @@ impl PyConcrete {
     fn __str__<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         layer::call(slf.py(), "concrete_str", (slf,))
     }
+}
+
+/// The error of asking for a graph too early.
+fn still_traced() -> PyErr {
+    pyo3::exceptions::PyRuntimeError::new_err("the graph is still being traced")
 }
 
 impl StackCall for PyConcrete {

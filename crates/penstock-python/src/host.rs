@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{Frame, Loc, Result};
-use penstock_ir::Env;
+use penstock_ir::{Env, Profiler};
 use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
 use crate::lines::line_of;
-use crate::{exit, layer};
+use crate::{exit, layer, profile};
 
 /// The interpreter as the engine's host.
 pub(crate) struct Interpreter;
@@ -110,6 +110,10 @@ impl Env for Interpreter {
             exit::detached(py, &mut || {});
             py.check_signals().map_err(|e| from_py(py, e))
         })
+    }
+
+    fn profiler(&self) -> Option<&dyn Profiler> {
+        profile::profiler()
     }
 
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {

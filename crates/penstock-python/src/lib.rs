@@ -26,6 +26,7 @@ mod operators;
 mod ops;
 mod overrides;
 mod params;
+mod profile;
 mod program;
 mod public_names;
 mod recursion;
@@ -176,6 +177,16 @@ fn _set_check_numerics(on: bool) {
     penstock_exec::set_check_numerics(on);
 }
 
+/// The instruction set that kernels run with.
+#[pyfunction]
+fn _simd_level() -> &'static str {
+    match penstock_kernels::level() {
+        penstock_kernels::Level::Base => "base",
+        penstock_kernels::Level::V3 => "v3 (AVX2)",
+        penstock_kernels::Level::V4 => "v4 (AVX-512)",
+    }
+}
+
 /// The bytes of all blocks of memory that tensors have taken so far, those given back included.
 #[pyfunction]
 fn _taken_bytes() -> usize {
@@ -225,6 +236,8 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<open::PyPart>()?;
     m.add_class::<open::PyValues>()?;
     m.add_class::<variable::PyVariableSlice>()?;
+    m.add_class::<profile::PySpan>()?;
+    m.add_class::<profile::PyRecording>()?;
     for function in [
         wrap_pyfunction!(_to_tensor, m)?,
         wrap_pyfunction!(_to_tensor_hinted, m)?,
@@ -262,6 +275,11 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(open::_placeholder, m)?,
         wrap_pyfunction!(_set_check_numerics, m)?,
         wrap_pyfunction!(_taken_bytes, m)?,
+        wrap_pyfunction!(_simd_level, m)?,
+        wrap_pyfunction!(profile::_profiling, m)?,
+        wrap_pyfunction!(profile::_told_input, m)?,
+        wrap_pyfunction!(profile::_start_profile, m)?,
+        wrap_pyfunction!(profile::_stop_profile, m)?,
         wrap_pyfunction!(_crc32c, m)?,
         wrap_pyfunction!(checkpoint::_write_bundle, m)?,
         wrap_pyfunction!(_switches, m)?,

@@ -1,7 +1,6 @@
 //! Python's operators, which tensors and variables share.
 
 use penstock_data::{Bool8, DType, Tensor};
-use penstock_exec::eager;
 use penstock_ir::{Attrs, OpDef};
 use penstock_trace::{self as trace, Var};
 use pyo3::basic::CompareOp;
@@ -124,7 +123,7 @@ fn binary(slf: &Bound<'_, Operand>, other: &Bound<'_, PyAny>, choose: Choose, sw
         let promotes = x.promotes || y.promotes;
         if op.attrs.is_empty() && (a.dtype() == b.dtype() || !promotes) {
             let inputs = if swapped { [b, a] } else { [a, b] };
-            let out = eager(op, &inputs, &Attrs::EMPTY, trace::host()).or_py(py)?.pop();
+            let out = trace::run_now(op, &inputs, &Attrs::EMPTY).or_py(py)?.pop();
             let out = out.ok_or_else(|| PyTypeError::new_err("the operator has no result"))?;
             return Ok(wrap_like(py, Var::eager(out), promotes)?.into_any().unbind());
         }

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_autodiff::{Accumulator, Grad, Tape};
 use penstock_data::Error;
+use penstock_exec::stack_left;
 use penstock_ir::Type;
 use penstock_trace::{self as trace, Recorder, SharedAccumulator, SharedTape, Traced, Var};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
@@ -13,6 +14,7 @@ use pyo3::prelude::*;
 use crate::convert::to_var;
 use crate::errors::OrPy;
 use crate::tensor::{PyTensor, wrap};
+use crate::tracing::STACK_OF_A_TRACE;
 use crate::variable::PyVariable;
 
 /// The engine's part of `penstock.GradientTape`, which is a subclass.
@@ -390,6 +392,9 @@ fn traced_gradient(
     failure: Option<Error>,
 ) -> PyResult<(Traced, Vec<Option<usize>>)> {
     let py = backward.py();
+    if stack_left() < STACK_OF_A_TRACE {
+        return Err(Error::exhausted("gradient functions use each other too deeply")).or_py(py);
+    }
     let open = trace::begin_trace("gradient");
     let mut seeds = Vec::new();
     for ty in outputs {

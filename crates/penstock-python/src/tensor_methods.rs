@@ -237,6 +237,10 @@ impl PyTensor {
         layer::call(slf.py(), "tensor_str", (slf,))?.extract()
     }
 
+    fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
+        layer::call(slf.py(), "tensor_html", (slf,))?.extract()
+    }
+
     fn __format__(slf: &Bound<'_, Self>, spec: &str) -> PyResult<String> {
         layer::call(slf.py(), "tensor_format", (slf, spec))?.extract()
     }

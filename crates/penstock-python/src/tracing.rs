@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use penstock_data::Loc;
 use penstock_exec::stack_left;
-use penstock_ir::Type;
+use penstock_ir::{Activity, Type};
 use penstock_trace::{self as trace, Cache, Concrete, Difference, Entry, Kind, Token, TraceType, Var, nearest};
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
@@ -21,6 +21,7 @@ use crate::function::{Call, PyFunction, note_pinned, purge};
 use crate::keys::{PyOpaque, TypeSink};
 use crate::layer;
 use crate::params::Bindings;
+use crate::profile::told;
 use crate::recursion::{self, Met};
 use crate::structure::{Leaf, Leaves, walk};
 use crate::tensor::wrap;
@@ -32,7 +33,7 @@ use crate::variable::PyVariable;
 const DEEPEST: usize = 400;
 
 /// The bytes of stack that a trace within another may need besides those of the traces within it.
-const STACK_OF_A_TRACE: usize = 192 << 10;
+pub(crate) const STACK_OF_A_TRACE: usize = 192 << 10;
 
 /// So many misses are kept for `explain_cache`.
 const KEPT: usize = 256;
@@ -153,7 +154,7 @@ impl PyFunction {
             return Ok(Arc::new(Entry::new(ty, self.declared(py, concrete, tree))));
         }
         let open = recursion::Guard::enter(self.id, ty.clone(), self.signature.is_some());
-        let traced = self.trace(py, &call.bound, ty, &open);
+        let traced = told(Activity::Tracing, &self.name, || self.trace(py, &call.bound, ty, &open));
         let (made, ty, lasting) = traced.map_err(|e| filtered(py, self.noted(py, open.error(py, &self.name, e))))?;
         note_pinned(&ty, &call.leaves);
         let entry = Arc::new(Entry::new(ty, made));

@@ -3,14 +3,17 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::time::Instant;
 
 use penstock_autodiff::{
     Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, VjpPair, by_rows, jvp_function,
     tangents_of, vjp_function,
 };
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_exec::{Arg, Executable, Variable, is_large};
-use penstock_ir::{Attr, Attrs, Builder, Entity, FuncRef, Function, Inst, OpDef, Region, Type, Value, acts};
+use penstock_exec::{Arg, Executable, Outputs, Variable, is_large};
+use penstock_ir::{
+    Activity, Attr, Attrs, Builder, Detail, Entity, FuncRef, Function, Inst, OpDef, Region, Span, Type, Value, acts,
+};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -56,7 +59,7 @@ pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs
     if context::is_plain()
         && let Some(tensors) = tensors(inputs)
     {
-        return Ok(penstock_exec::eager(op, &tensors, &attrs, host())?.into_iter().map(Var::eager).collect());
+        return Ok(run_now(op, &tensors, &attrs)?.into_iter().map(Var::eager).collect());
     }
     let outs =
         if joins_trace(op, inputs)? { join(op, inputs, attrs.clone(), &[])?.1 } else { run_eager(op, inputs, &attrs)? };
@@ -175,11 +178,39 @@ fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Va
     record_custom_on(recorders, &inputs, &outputs, make);
 }
 
+/// Runs one operator on tensors now.
+///
+/// # Errors
+/// As [`penstock_exec::eager`].
+#[inline]
+pub fn run_now(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Outputs> {
+    told_of(op, || penstock_exec::eager(op, inputs, attrs, host()))
+}
+
+/// Tells the host's profiler, where it has one, of an operator that runs by itself.
+#[inline]
+fn told_of<T>(op: &'static OpDef, run: impl FnOnce() -> Result<T>) -> Result<T> {
+    match host().profiler() {
+        None => run(),
+        Some(profiler) if profiler.detail() == Detail::Functions => run(),
+        Some(profiler) => {
+            let loc = host().loc();
+            let began = Instant::now();
+            let result = run();
+            let span = Span::since(began, Activity::Operator, op.name).at(loc).by("eager");
+            profiler.ended(&span.failed(result.is_err()));
+            result
+        }
+    }
+}
+
 fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {
-    let env = host();
     let outs = match tensors(inputs) {
-        Some(tensors) => penstock_exec::eager(op, &tensors, attrs, env)?,
-        None => penstock_exec::eager_args(op, &args(inputs)?, attrs, env)?,
+        Some(tensors) => run_now(op, &tensors, attrs)?,
+        None => {
+            let args = args(inputs)?;
+            told_of(op, || penstock_exec::eager_args(op, &args, attrs, host()))?
+        }
     };
     Ok(outs.into_iter().map(Var::eager).collect())
 }

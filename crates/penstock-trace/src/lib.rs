@@ -26,7 +26,7 @@ pub use context::{
 pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{
     Args, Concrete, Live, Outs, apply, apply_regions, call, constant, dispatch, gradients, note_accessed,
-    read_variable, record_custom, zeros_like,
+    read_variable, record_custom, run_now, zeros_like,
 };
 pub use initial_values::computed;
 pub use key::{Opaque, RawKey, Token, TraceType, VariableType, most_specific};

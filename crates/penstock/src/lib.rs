@@ -212,36 +212,31 @@
 //! # }
 //! ```
 //!
-//! Where it has a [`Profiler`], that is told of each step: its operator, its place in the source, and its time. A run without
-//! one asks once whether there is one, and no more.
+//! Where it has a [`profile::Profiler`], that is told of each step: its operator, its place in the source, and its time; and of
+//! each run and each plan that is made. A run without one asks once whether there is one, and no more. A
+//! [`profile::Recorder`] keeps what it is told, sums it up, and writes it for others.
 //!
 //! ```
-//! use std::collections::BTreeMap;
-//! use std::sync::Mutex;
-//! use std::time::Duration;
+//! use penstock::Env;
+//! use penstock::profile::{By, Detail, Profiler, Recorder};
 //!
-//! use penstock::{Env, Profiled, Profiler};
+//! struct Profiled(Recorder);
 //!
-//! #[derive(Default)]
-//! struct Times(Mutex<BTreeMap<&'static str, Duration>>);
-//!
-//! impl Profiler for Times {
-//!     fn step(&self, step: &Profiled) {
-//!         *self.0.lock().unwrap().entry(step.op).or_default() += step.took;
-//!     }
-//! }
-//!
-//! impl Env for Times {
+//! impl Env for Profiled {
 //!     fn profiler(&self) -> Option<&dyn Profiler> {
-//!         Some(self)
+//!         Some(&self.0)
 //!     }
 //! }
 //!
 //! # fn main() -> penstock::Result<()> {
 //! let f = penstock::parse("func @f(%x: f32[s0]) -> f32[s0] {\n %y = sort %x\n %z = cumsum %y\n return %z\n}")?;
-//! let times = Times::default();
-//! f.run_in(&[&ndarray::arr1(&[3.0f32, 1.0, 2.0])], &times)?;
-//! assert_eq!(times.0.into_inner().unwrap().into_keys().collect::<Vec<_>>(), ["cumsum", "sort"]);
+//! let env = Profiled(Recorder::new(Detail::All, 1000));
+//! f.run_in(&[&ndarray::arr1(&[3.0f32, 1.0, 2.0])], &env)?;
+//! let recording = env.0.finish();
+//! let mut names: Vec<String> = recording.rows(By::Name).into_iter().map(|row| row.key).collect();
+//! names.sort();
+//! assert_eq!(names, ["cumsum", "function f", "planning f", "sort"]);
+//! assert!(recording.page("f").contains("cumsum"));
 //! # Ok(())
 //! # }
 //! ```
@@ -303,11 +298,19 @@ pub use penstock_format::{
 };
 #[doc(inline)]
 pub use penstock_ir::{
-    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Profiled,
-    Profiler, Signature, Type, Value, Verified, parse_tensors, print_function, print_graph, print_tensor,
+    Attr, Attrs, Builder, Emitter, Env, FuncRef, Function, Graph, HostFn, HostRef, OpDef, PrintOptions, Signature,
+    Type, Value, Verified, parse_tensors, print_function, print_graph, print_tensor,
 };
 #[doc(inline)]
 pub use penstock_passes::{Options, Thresholds, switches};
+
+/// Profiles: what is told of runs, and recorders that sum it up and write it for TensorBoard, Perfetto and browsers.
+pub mod profile {
+    #[doc(inline)]
+    pub use penstock_ir::{Activity, Detail, Profiler, Span};
+    #[doc(inline)]
+    pub use penstock_profile::{By, Event, Lane, Part, Recorder, Recording, Row, Share, Step};
+}
 
 /// The parts of graphs and of operator declarations, for programs that walk or rewrite graphs.
 pub mod ir {

@@ -1,10 +1,21 @@
-"""Traces of batches for TensorBoard, which the engine does not write."""
+"""Profiles of batches for TensorBoard."""
 
-_MESSAGE = "`TensorBoard(profile_batch=...)` is not supported with the penstock backend: pass profile_batch=0"
-
-
-def _refuse(*args, **kwargs):
-    raise NotImplementedError(_MESSAGE)
+from penstock import profiler
 
 
-start_trace = stop_trace = start_batch_trace = stop_batch_trace = _refuse
+def start_trace(logdir):
+    profiler.experimental.start(logdir)
+
+
+def stop_trace(save):
+    profiler.experimental.stop(save=save)
+
+
+def start_batch_trace(batch):
+    trace = profiler.experimental.Trace("Profiled batch", step_num=batch)
+    trace.__enter__()
+    return trace
+
+
+def stop_batch_trace(batch_trace_context):
+    batch_trace_context.__exit__(None, None, None)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, overload
 
 from penstock import _core, nest, raw_ops
 from penstock._autodiff.tape import GradientTape, is_differentiable
 from penstock._runtime.host_calls import py_function
+from penstock._runtime.print import check
 from penstock._types.annotations import signature_of
 from penstock._types.specs import TensorSpec
 from penstock._values import variable
@@ -123,34 +126,58 @@ class _CustomGradient(Generic[_P, _R]):
         if not sources:
             outputs = [raw_ops.stop_gradient(t) for t in outputs]
         elif _core._is_tracing():
-            outputs = _core._with_gradient(outputs, sources, when_asked_for(backward, sources))
+            outputs = _core._with_gradient(outputs, sources, when_asked_for(backward, sources, f))
         else:
             _core._record_custom(sources, outputs, backward)
         packed: _R = nest.pack_sequence_as(result, outputs)
         return packed
 
 
+# A gradient function that uses the function that it belongs to has one of its own, and so on without end:
+# in a trace there are this many.
+_HIGHEST_ORDER = 4
+# Of functions whose gradients are being traced, of which order these are.
+_orders: ContextVar[Mapping[Any, int]] = ContextVar("penstock_gradient_orders", default=MappingProxyType({}))
+
+
 def when_asked_for(
-    backward: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Any]
+    backward: Callable[[Sequence[Any]], list[Any]], sources: Sequence[Any], function: Any
 ) -> Callable[..., list[Any]]:
     """What traces the gradients of `sources`, of which nobody knows yet whether they will be computed.
 
     Where that fails, or is told that it would, the gradients are operations that fail in the same way when
-    they are computed.
+    they are computed. So are gradients of a high order of a `function` whose gradient uses the function.
     """
+    # A function that is defined anew for each call is the same code; that of a method differs by its object.
+    key = getattr(function, "__code__", function), id(getattr(function, "__self__", None))
+    outer = _orders.get()
+    order = outer.get(key, 0) + 1
 
     def traced(grads: Sequence[Any], failure: Exception | None = None) -> list[Any]:
+        wanted = [is_differentiable(s.dtype) for s in sources]
+        if failure is None and order > _HIGHEST_ORDER:
+            # No Python code: graphs that have it cannot be saved.
+            name = _name(function)
+            message = (
+                f"the gradient function of {name} uses {name} itself: in a traced function it has "
+                f"derivatives up to order {_HIGHEST_ORDER}"
+            )
+            check(False, [], message, None)
+            return [raw_ops.zeros_like(s) if w else None for s, w in zip(sources, wanted, strict=True)]
+        # It may be traced when the trace that it belongs to has ended.
+        token = _orders.set({**outer, key: order})
         try:
             if failure is None:
                 return backward(grads)
         except Exception as error:
             failure = error
+        finally:
+            _orders.reset(token)
 
         def fail(*_: Any) -> None:
             raise failure
 
         given = [g for g in grads if g is not None]
-        wanted = [is_differentiable(s.dtype) for s in sources]
         specs = [TensorSpec(s.shape, s.dtype) for s, w in zip(sources, wanted, strict=True) if w]
         made = iter(py_function(fail, given, specs))
         return [next(made) if w else None for w in wanted]

@@ -149,6 +149,8 @@ def _overridden(name: str, op: _Operation) -> Sequence[Any]:
         return found
 
     if _core._is_tracing():
-        return _core._with_gradient(op.outputs, op.inputs, when_asked_for(backward, op.inputs))
+        return _core._with_gradient(
+            op.outputs, op.inputs, when_asked_for(backward, op.inputs, _REGISTRY.get(name, name))
+        )
     _core._record_custom(op.inputs, op.outputs, backward)
     return op.outputs

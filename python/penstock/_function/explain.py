@@ -92,6 +92,11 @@ class CacheExplanation(NamedTuple):
     traces: tuple[TraceExplanation, ...]
     misses: tuple[MissExplanation, ...]
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_cache  # start-up does without it
+
+        return of_cache(self)
+
     def __str__(self) -> str:
         lines = [f"{self.name}: {self.calls} calls, {len(self.traces)} traces, {len(self.misses)} misses"]
         lines += [f"  trace {i}: {trace}" for i, trace in enumerate(self.traces)]

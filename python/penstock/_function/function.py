@@ -195,6 +195,9 @@ class Function(_core._Function, Generic[_P, _R]):
 
         return explain(self)
 
+    def _repr_html_(self) -> str:
+        return self.explain_cache()._repr_html_()
+
     def __repr__(self) -> str:
         name = getattr(self.python_function, "__qualname__", type(self.python_function).__qualname__)
         return f"<penstock.Function {name} at {id(self):#x}>"

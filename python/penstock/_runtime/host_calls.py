@@ -13,7 +13,7 @@ from penstock._types.specs import TensorSpec, TypeSpec, own_spec
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, Nested, SpecLike, TensorLike
 
-__all__ = ["numpy_function", "py_func", "py_function"]
+__all__ = ["HostFunction", "numpy_function", "py_func", "py_function"]
 
 
 @overload
@@ -71,7 +71,7 @@ def py_function(
     """
     if func is None:
         return lambda f: lambda *args: py_function(f, args, Tout)
-    return _HostFunction(func, Tout, as_numpy=False).call(inp, stateful=True)
+    return HostFunction(func, Tout, as_numpy=False).call(inp, stateful=True)
 
 
 @overload
@@ -134,7 +134,7 @@ def numpy_function(
     """
     if func is None:
         return lambda f: lambda *args: numpy_function(f, args, Tout, stateful)
-    return _HostFunction(func, Tout, as_numpy=True).call(inp, stateful)
+    return HostFunction(func, Tout, as_numpy=True).call(inp, stateful)
 
 
 @scoped
@@ -164,14 +164,22 @@ def py_func(
     return numpy_function(func, inp, Tout, stateful)
 
 
-class _HostFunction:
+class HostFunction:
     """A Python function and the types of its results."""
 
-    def __init__(self, func: Callable[..., Any], Tout: Any, as_numpy: bool) -> None:
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        Tout: Any,
+        as_numpy: bool,
+        batched: Callable[[tuple[bool, ...]], Any] | None = None,
+    ) -> None:
         if not callable(func):
             raise TypeError(f"argument 'func' must be callable, got {func!r}")
         self.func = func
         self.as_numpy = as_numpy
+        # Gives the host function of the engine for many examples, by which arguments are mapped.
+        self.batched = batched
         self.structure = Tout
         declared = [] if Tout is None else nest.flatten(Tout)
         self.declared = [_spec(t) for t in declared]
@@ -183,7 +191,7 @@ class _HostFunction:
         if self.as_numpy:
             self._check_arrays(args)
         inputs, pack = _arguments(args)
-        run = self._engine(pack)
+        run = self.engine(pack)
         if not _core._is_tracing():
             outputs = run(*inputs)
         else:
@@ -208,7 +216,7 @@ class _HostFunction:
             if not isinstance(spec, TensorSpec):
                 raise TypeError(f"argument 'Tout' must hold dtypes and TensorSpec, got {spec}")
 
-    def _engine(self, pack: Callable[..., Any] | None) -> Any:
+    def engine(self, pack: Callable[..., Any] | None) -> Any:
         """The function as the engine calls it: on tensors, for a flat list of them."""
         structure = self.structure
         composite = any(not isinstance(spec, TensorSpec) for spec in self.declared)
@@ -216,7 +224,7 @@ class _HostFunction:
         flat = isinstance(structure, list | tuple) and not any(map(nest.is_nested, structure))
         plain = not composite and (one or flat or structure is None)
         unpack = None if plain else _unpacking(structure, self.declared)
-        return _core._HostFunction(self.func, self.specs, one, self.as_numpy, unpack, pack)
+        return _core._HostFunction(self.func, self.specs, one, self.as_numpy, unpack, pack, self.batched)
 
     def _composed(self, tensors: list[Any]) -> list[Any]:
         """The declared values, of which some are composite, from their tensors."""

@@ -174,6 +174,26 @@ class Event(Message):
     }
 
 
+class FunctionGraphs(Message):
+    """The graphs of a function that ran.
+
+    Args:
+        **fields: `pre_optimization_graph`, a `GraphDef` as bytes.
+    """
+
+    FIELDS: ClassVar = {"pre_optimization_graph": Field(2, "bytes")}
+
+
+class RunMetadata(Message):
+    """What is known of a run.
+
+    Args:
+        **fields: `function_graphs`.
+    """
+
+    FIELDS: ClassVar = {"function_graphs": Field(4, FunctionGraphs, repeated=True)}
+
+
 class BytesList(Message):
     """Strings of bytes.
 

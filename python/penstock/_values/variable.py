@@ -853,6 +853,11 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
     def __reduce__(self) -> tuple[Any, ...]:
         return _restore, (self.read_value(), self.trainable, self._name, self.shape)
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_variable  # start-up does without it
+
+        return of_variable(self)
+
     def __repr__(self) -> str:
         head = f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}"
         if _core._is_tracing():

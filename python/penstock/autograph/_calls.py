@@ -12,7 +12,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._ops import shapes
 from penstock._ops.creation import range as tensor_range
-from penstock.autograph import _comprehension, _convert, _iteration, _lists
+from penstock.autograph import _breakpoint, _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
 from penstock.autograph._scopes import MUTATORS
 from penstock.autograph._state import attribute_of, touch, touch_container, tracing
@@ -309,6 +309,7 @@ def _tuple(*args: Any) -> Any:
 
 # Functions and classes that need no instance are keys as they are.
 _BUILTINS: dict[Any, Any] = {
+    builtins.breakpoint: _breakpoint.stop,
     builtins.range: _range,
     builtins.enumerate: _enumerate,
     builtins.next: _next,

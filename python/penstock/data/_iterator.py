@@ -31,6 +31,7 @@ __all__ = ["Blocks", "GraphIterator", "Iterator", "NumpyIterator", "OwnedIterato
 _FLAG = TensorSpec([], _core.bool)
 
 _T = TypeVar("_T", covariant=True)
+_R = TypeVar("_R")
 
 
 class Iterator(ByHandle, abc.ABC, Generic[_T]):
@@ -231,7 +232,7 @@ class OwnedIterator(Iterator[Any]):
     def _leaves(self) -> list[Any] | None:
         """The leaves of the next element; None at the end."""
         with self._lock:
-            found = self._read()
+            found = self._read() if not _core._profiling() else self._told(self._read)
             self._count += found is not None
             return found
 
@@ -243,9 +244,13 @@ class OwnedIterator(Iterator[Any]):
     def _block(self) -> Rows | None:
         """The next elements, as many as nobody can see being read; None at the end."""
         with self._lock:
-            found = self._read.block()
+            found = self._read.block() if not _core._profiling() else self._told(self._read.block)
             self._count += 0 if found is None else found.count
             return found
+
+    def _told(self, read: Callable[[], _R]) -> _R:
+        """What `read` gives; the profile is told how long that took."""
+        return _core._told_input(self._dataset._kind.name, read)
 
     def _next(self) -> Any:
         leaves = self._leaves()

@@ -187,6 +187,11 @@ class Node(ByHandle):
             found = found.merge(source._all_options())
         return found if self._options is None else found.merge(self._options)
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_dataset  # start-up does without it
+
+        return of_dataset(self)
+
     def __repr__(self) -> str:
         return f"<_{self._kind.name}Dataset element_spec={self._structure.spec!r}>"
 

@@ -11,7 +11,7 @@ from penstock._runtime import protos
 from penstock._runtime.messages import Message
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped as _scoped
-from penstock.summary import _content, _writer, experimental as experimental
+from penstock.summary import _content, _tracing, _writer, experimental as experimental
 from penstock.summary._writer import (
     SummaryWriter as SummaryWriter,
     should_record_summaries as should_record_summaries,
@@ -38,6 +38,9 @@ __all__ = [
     "scalar",
     "should_record_summaries",
     "text",
+    "trace_export",
+    "trace_off",
+    "trace_on",
     "write",
 ]
 
@@ -424,6 +427,73 @@ def graph(graph_data: _core._Graph | GraphDef) -> bool:
     if not hasattr(found, "node"):
         raise ValueError(f"argument 'graph_data' must be a graph or a GraphDef, got {graph_data!r}")
     return _writer.write_graph(protos.graph_bytes(found.node))
+
+
+def trace_on(
+    graph: bool = True, profiler: bool = False, profiler_outdir: str | os.PathLike[str] | None = None
+) -> None:
+    """Take note of what runs from now on, for `trace_export`.
+
+    Args:
+        graph: whether the graphs of the functions that are called are kept.
+        profiler: whether a profile is recorded, as by `tf.profiler.experimental.start`.
+        profiler_outdir: the directory of the profile, which has to be given where there is one.
+
+    Raises:
+        ValueError: for a profile without a directory.
+        RuntimeError: in a traced function.
+        AlreadyExistsError: where a profile is being recorded already.
+
+    >>> import tempfile
+    >>> import penstock as tf
+    >>> double = tf.function(lambda x: x + x)
+    >>> with tf.summary.create_file_writer(tempfile.mkdtemp()).as_default():
+    ...     tf.summary.trace_on()
+    ...     y = double(tf.constant(2.0))
+    ...     tf.summary.trace_export("double", step=0)
+    """
+    _outside_of_functions("trace_on")
+    _tracing.on(bool(graph), bool(profiler), profiler_outdir)
+
+
+def trace_off() -> None:
+    """End what `trace_on` began, and forget it.
+
+    >>> import penstock as tf
+    >>> tf.summary.trace_on()
+    >>> tf.summary.trace_off()
+    """
+    _tracing.off()
+
+
+def trace_export(
+    name: str, step: IntLike | None = None, profiler_outdir: str | os.PathLike[str] | None = None
+) -> None:
+    """End what `trace_on` began: write the graphs of the functions that ran as a summary, and the profile.
+
+    Args:
+        name: the tag of the graphs, by which TensorBoard's page of graphs lists them.
+        step: their step; the current step by default.
+        profiler_outdir: of no effect: that of `trace_on` counts.
+
+    Raises:
+        ValueError: where `trace_on` was not called, or there is no step.
+        RuntimeError: in a traced function.
+
+    >>> import penstock as tf
+    >>> tf.summary.trace_on()
+    >>> tf.summary.trace_export("nothing", step=0)
+    """
+    _outside_of_functions("trace_export")
+    content = _tracing.export()
+    if content is not None:
+        plugin = {"plugin_name": "graph_run_metadata_graph", "content": b"1"}
+        write(name, _core._to_tensor(content), step, protos.SummaryMetadata(plugin_data=plugin))
+
+
+def _outside_of_functions(name: str) -> None:
+    if _core._is_tracing():
+        raise RuntimeError(f"tf.summary.{name}() is of what runs: call it outside of functions")
 
 
 _publish(__name__)

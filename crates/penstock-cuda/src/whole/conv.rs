@@ -28,7 +28,9 @@ struct Part<'d> {
     width: Width,
 }
 
-pub(super) fn convolution(
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn convolution(
     device: &Arc<Opened>,
     kind: Convolution,
     g: &Geometry,
@@ -68,7 +70,7 @@ pub(super) fn convolution(
         let at = |start: u64, elements: usize| start + (first * elements * dtype.size()) as u64;
         let x = |start: u64| at(start, sizes.inputs * g.groups * g.in_channels);
         let y = |start: u64| at(start, sizes.outputs * g.groups * g.out_channels);
-        // SAFETY: the geometry is that of the tensors, as the host's kernels rely on; the patches have room for so many images.
+        // SAFETY: the caller's promise: the geometry is that of the tensors. The patches have room for `images` images.
         unsafe {
             match kind {
                 Convolution::Forward => {
@@ -96,7 +98,8 @@ pub(super) fn convolution(
     if let Some(sums) = sums {
         let origins = faults::joined(operands.origins.iter().copied(), None);
         let all = Tensor::on_device(dtype, &[parts, filter], Box::new(CudaMemory { memory: sums, origins }))?;
-        let sum = fold::reduce(device, Reduce::Sum, &all, &[true, false], &[filter])?;
+        // SAFETY: the sums are a row of so many elements for each part.
+        let sum = unsafe { fold::reduce(device, Reduce::Sum, &all, &[true, false], &[filter]) }?;
         return sum.map(|sum| sum.reshaped(dims)).transpose();
     }
     operands.result(dtype, dims, memory).map(Some)

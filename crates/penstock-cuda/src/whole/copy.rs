@@ -19,7 +19,9 @@ const WIDEST: usize = 16;
 /// The side of a tile of a transposition.
 const TILE: usize = 32;
 
-pub(super) fn moved(
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn moved(
     device: &Arc<Opened>,
     dtype: DType,
     dims: &[usize],
@@ -48,7 +50,7 @@ pub(super) fn moved(
     }
     for part in copies {
         let source = operands.address(part.source)?;
-        // SAFETY: whoever asks for a copy has checked that it lies within both tensors, as the host's kernels rely on.
+        // SAFETY: the caller's promise: each copy lies within its source and the result.
         unsafe {
             copy(device, dtype.size(), memory.address, len, source, part.source.len(), &part.dims, (part.from, part.to))
         }?;
@@ -102,7 +104,7 @@ pub(super) fn element(size: usize) -> &'static str {
     }
 }
 
-/// Queues a copy between two tensors of so many elements.
+/// Queues a copy from a tensor of `from_len` elements to one of `to_len`.
 ///
 /// # Safety
 /// Both addresses are of memory of this device for as many elements of `size` bytes, and the copy stays within.

@@ -121,7 +121,9 @@ fn product(axes: &[Axis]) -> usize {
     axes.iter().map(|a| a.size).product()
 }
 
-pub(super) fn reduce(
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn reduce(
     device: &Arc<Opened>,
     op: Reduce,
     x: &Tensor,
@@ -259,7 +261,10 @@ unsafe fn fold_rows(
 }
 
 /// Reduces rows in groups; see [`penstock_ir::DeviceKernels::reduce_groups`].
-pub(super) fn groups(
+///
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn groups(
     device: &Arc<Opened>,
     op: Reduce,
     x: &Tensor,
@@ -280,7 +285,7 @@ pub(super) fn groups(
     let mut args: Vec<Arg> = at.into_iter().map(Arg::Pointer).collect();
     let count = x.len() / (batches * outer * width).max(1);
     args.extend([batches, outer, n, count, width].map(|v| index.number(v)));
-    // SAFETY: the arguments are those of the kernel; whoever made the groups has checked that they name rows of `x`.
+    // SAFETY: the arguments are those of the kernel. The caller's promise: the groups name rows of `x`.
     unsafe { launch(device, &function, len, &args) }?;
     operands.result(dtype, dims, memory).map(Some)
 }

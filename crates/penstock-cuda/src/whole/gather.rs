@@ -11,7 +11,9 @@ use super::{Operands, Width, launch};
 use crate::kernel::Arg;
 use crate::opened::Opened;
 
-pub(super) fn gather(
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn gather(
     device: &Arc<Opened>,
     x: &Tensor,
     indices: &Tensor,

@@ -38,31 +38,49 @@ const INDICES: &str = include_str!("indices.cuh");
 const NARROW_LIMIT: usize = i32::MAX as usize;
 
 impl DeviceKernels for CudaDevice {
-    fn moved(&self, dtype: DType, dims: &[usize], rest: Rest<'_>, copies: &[BoxCopy<'_>]) -> Result<Option<Tensor>> {
-        copy::moved(self.ready()?, dtype, dims, rest, copies)
+    unsafe fn moved(
+        &self,
+        dtype: DType,
+        dims: &[usize],
+        rest: Rest<'_>,
+        copies: &[BoxCopy<'_>],
+    ) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { copy::moved(self.ready()?, dtype, dims, rest, copies) }
     }
 
-    fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>> {
-        fold::reduce(self.ready()?, op, x, marked, dims)
+    unsafe fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { fold::reduce(self.ready()?, op, x, marked, dims) }
     }
 
-    fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
-        product::matmul(self.ready()?, product, dims)
+    unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { product::matmul(self.ready()?, product, dims) }
     }
 
-    fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
-        rows::softmax(self.ready()?, log, x, n)
+    unsafe fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { rows::softmax(self.ready()?, log, x, n) }
     }
 
-    fn cross_entropy(&self, logits: &Tensor, labels: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>> {
-        rows::cross_entropy(self.ready()?, logits, labels, n)
+    unsafe fn cross_entropy(&self, logits: &Tensor, labels: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>> {
+        // SAFETY: the caller's promise.
+        unsafe { rows::cross_entropy(self.ready()?, logits, labels, n) }
     }
 
-    fn gather(&self, x: &Tensor, indices: &Tensor, blocks: [usize; 4], dims: &[usize]) -> Result<Option<Tensor>> {
-        gather::gather(self.ready()?, x, indices, blocks, dims)
+    unsafe fn gather(
+        &self,
+        x: &Tensor,
+        indices: &Tensor,
+        blocks: [usize; 4],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { gather::gather(self.ready()?, x, indices, blocks, dims) }
     }
 
-    fn reduce_groups(
+    unsafe fn reduce_groups(
         &self,
         op: Reduce,
         x: &Tensor,
@@ -70,21 +88,30 @@ impl DeviceKernels for CudaDevice {
         blocks: [usize; 4],
         dims: &[usize],
     ) -> Result<Option<Tensor>> {
-        fold::groups(self.ready()?, op, x, groups, blocks, dims)
+        // SAFETY: the caller's promise.
+        unsafe { fold::groups(self.ready()?, op, x, groups, blocks, dims) }
     }
 
-    fn convolution(
+    unsafe fn convolution(
         &self,
         kind: Convolution,
         geometry: &Geometry,
         operands: [&Tensor; 2],
         dims: &[usize],
     ) -> Result<Option<Tensor>> {
-        conv::convolution(self.ready()?, kind, geometry, operands, dims)
+        // SAFETY: the caller's promise.
+        unsafe { conv::convolution(self.ready()?, kind, geometry, operands, dims) }
     }
 
-    fn pool(&self, kind: Pooling, windows: &Windows, operands: &[&Tensor], dims: &[usize]) -> Result<Option<Tensor>> {
-        pool::pool(self.ready()?, kind, windows, operands, dims)
+    unsafe fn pool(
+        &self,
+        kind: Pooling,
+        windows: &Windows,
+        operands: &[&Tensor],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { pool::pool(self.ready()?, kind, windows, operands, dims) }
     }
 }
 
@@ -127,7 +154,7 @@ enum Width {
 }
 
 impl Width {
-    /// The width for tensors and index spaces of at most so many elements.
+    /// The width of indices below `most`.
     fn of(most: usize) -> Width {
         if most > NARROW_LIMIT { Width::Wide } else { Width::Narrow }
     }
@@ -163,8 +190,8 @@ fn at_least_one<T: Copy>(mut dims: SmallVec<[T; 6]>, unit: T) -> SmallVec<[T; 6]
     dims
 }
 
-/// Queues a kernel of `threads` threads, a whole number of blocks of [`BLOCK`] or fewer than the device runs at a time: the kernels
-/// loop.
+/// Queues a kernel for so many threads, in blocks of [`BLOCK`]. Where these are more than some waves of what the device runs at a time,
+/// there are fewer, and threads loop.
 ///
 /// # Safety
 /// The arguments are those of the kernel, and name memory of this device for all that it reads and writes.
@@ -180,7 +207,7 @@ unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args:
         .map_err(failure)
 }
 
-/// An address in memory for so many elements of so many bytes.
+/// Working memory for `count` elements of `size` bytes.
 fn table(device: &Arc<Opened>, count: usize, size: usize) -> Result<Memory> {
     let bytes = count.checked_mul(size).ok_or_else(|| Error::exhausted("a reduction of too many elements"))?;
     device.memory(bytes.max(1)).map_err(failure)

@@ -13,7 +13,9 @@ use crate::kernel::Arg;
 use crate::opened::Opened;
 use crate::program::{compute_type, storage_type};
 
-pub(super) fn pool(
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn pool(
     device: &Arc<Opened>,
     kind: Pooling,
     windows: &Windows,

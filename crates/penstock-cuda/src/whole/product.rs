@@ -46,7 +46,9 @@ pub(super) struct Matrices {
     pub(super) out: DType,
 }
 
-pub(super) fn matmul(device: &Arc<Opened>, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn matmul(device: &Arc<Opened>, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
     let Product { m, k, n, a_transposed, b_transposed, .. } = *product;
     let dtype = product.a.dtype();
     if storage_type(dtype).is_none() || dims.contains(&0) || k == 0 {

@@ -57,7 +57,9 @@ fn rows_of(x: &Tensor, n: usize) -> (usize, Width) {
     (x.len() / n.max(1), Width::of(x.len()))
 }
 
-pub(super) fn softmax(device: &Arc<Opened>, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn softmax(device: &Arc<Opened>, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
     if x.is_empty() {
         return Ok(None);
     }
@@ -73,7 +75,9 @@ pub(super) fn softmax(device: &Arc<Opened>, log: bool, x: &Tensor, n: usize) -> 
     operands.result(x.dtype(), x.dims(), memory).map(Some)
 }
 
-pub(super) fn cross_entropy(
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn cross_entropy(
     device: &Arc<Opened>,
     logits: &Tensor,
     labels: &Tensor,

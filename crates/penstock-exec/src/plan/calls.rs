@@ -3,9 +3,10 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::time::Instant;
 
 use penstock_data::{Error, Result, Tensor};
-use penstock_ir::Env;
+use penstock_ir::{Activity, Env, Span};
 use penstock_passes::evaluate::check_promise;
 use smallvec::SmallVec;
 
@@ -25,6 +26,8 @@ struct Run {
     frame: Box<Frame>,
     args: SmallVec<[Arg; 4]>,
     at: usize,
+    /// When it began, where a profiler is told of it.
+    began: Option<Instant>,
 }
 
 /// Goes on with a run that stands at a call, to its end, and adds its results to `outputs`.
@@ -36,7 +39,7 @@ pub(super) fn run(
     env: &dyn Env,
     outputs: &mut SmallVec<[Tensor; 2]>,
 ) -> Result<()> {
-    let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at }];
+    let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at, began: None }];
     go_on(&mut open, env, outputs)
         .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.iterations)))
 }
@@ -70,7 +73,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             .collect();
         let plan = executable(&step.function.get()?, env)?.plan(&args, env)?;
         let frame = plan.enter(&args)?;
-        open.push(Run { plan, frame, args, at: 0 });
+        open.push(Run { plan, frame, args, at: 0, began: env.profiler().map(|_| Instant::now()) });
         while !walked(last(open)?, env)? {
             let Some(ended) = open.pop() else { break };
             if open.is_empty() {
@@ -81,6 +84,9 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             ended.plan.leave(ended.frame, &mut results);
             let Run { plan, frame, at, .. } = last(open)?;
             let step = call_at(plan, *at)?;
+            if let (Some(began), Some(profiler)) = (ended.began, env.profiler()) {
+                profiler.ended(&Span::since(began, Activity::Function, step.function.get()?.name()));
+            }
             for (i, (result, (&out, ty))) in results.into_iter().zip(step.outs.iter().zip(&step.types)).enumerate() {
                 check_promise(i, &result, ty)?;
                 frame.regs[out as usize] = result;
@@ -92,7 +98,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
 
 /// Walks on; whether the run has come to a call, rather than to its end.
 fn walked(run: &mut Run, env: &dyn Env) -> Result<bool> {
-    let Run { plan, frame, args, at } = run;
+    let Run { plan, frame, args, at, .. } = run;
     // A frame that a panic or an error leaves behind is dropped, never used again.
     catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, at)))
         .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))

@@ -18,7 +18,7 @@ mod run;
 mod small_broadcast;
 mod step;
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Counter, Verified};
@@ -67,6 +67,19 @@ pub(crate) struct Plan {
     /// Those for which it was made.
     thresholds: Thresholds,
     frames: FramePool<Frame>,
+    /// How a profiler is told of each step; made for the first that asks.
+    telling: OnceLock<Box<[Telling]>>,
+}
+
+/// How a profiler is told of a step.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Telling {
+    /// Not at all: it only moves control and registers.
+    Never,
+    /// With the brief steps before and behind it.
+    Together,
+    /// By itself.
+    Alone,
 }
 
 /// One output of a plan.

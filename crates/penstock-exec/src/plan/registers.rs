@@ -348,6 +348,7 @@ fn finish(
     Ok(Plan {
         steps: out_steps,
         origins: out_origins,
+        telling: std::sync::OnceLock::default(),
         constants: code.constants.iter().map(|(v, t)| (registers.of[*v as usize], t.clone())).collect(),
         arguments: code
             .arguments

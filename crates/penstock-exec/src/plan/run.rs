@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Result, Tensor};
-use penstock_ir::{Env, Profiled, Profiler};
+use penstock_ir::{Activity, Detail, Env, Profiler, Span};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_promise, fault};
 use smallvec::SmallVec;
@@ -16,7 +16,7 @@ use super::frame::{Reg, Regs, scalar_mut};
 use super::kernel::{infer_kernel, is_heavy_kernel, run_kernel, with_outs};
 use super::pipeline::Pipeline;
 use super::step::{AssignStep, BroadcastStep, Change, FusedStep, LoopStep, Step};
-use super::{Frame, Kind, Plan, calls};
+use super::{Frame, Kind, Plan, Telling, calls};
 use crate::variable::{Arg, Variable};
 use crate::work::{Weight, is_heavy};
 use crate::{offload, state};
@@ -165,6 +165,18 @@ impl Plan {
         self.frames.put(frame);
     }
 
+    /// How a profiler is told of each step.
+    fn telling(&self) -> &[Telling] {
+        self.telling.get_or_init(|| {
+            let of = |step: &Step| match step.kind() {
+                None => Telling::Never,
+                Some(_) if step.is_brief() => Telling::Together,
+                Some(_) => Telling::Alone,
+            };
+            self.steps.iter().map(of).collect()
+        })
+    }
+
     /// Runs the steps from number `at` on; `at` is the number of the one that runs. True where that is a call, which the
     /// caller of this makes before it goes on behind it; false at the end.
     pub(super) fn walk(
@@ -175,8 +187,13 @@ impl Plan {
         at: &mut usize,
     ) -> Result<bool> {
         match env.profiler() {
-            None => self.walk_noting(frame, args, env, at, ()),
-            Some(profiler) => self.walk_noting(frame, args, env, at, Clock { profiler, began: Instant::now() }),
+            Some(profiler) if profiler.detail() != Detail::Functions => {
+                let mut clock = Clock::new(profiler, self.telling());
+                let walked = self.walk_noting(frame, args, env, at, &mut clock);
+                clock.stop(self, *at, walked.is_err());
+                walked
+            }
+            _ => self.walk_noting(frame, args, env, at, &mut ()),
         }
     }
 
@@ -187,7 +204,7 @@ impl Plan {
         args: &[Arg],
         env: &dyn Env,
         at: &mut usize,
-        mut note: impl Note,
+        note: &mut impl Note,
     ) -> Result<bool> {
         let Frame { regs: own, iterations } = frame;
         assert_eq!(own.len(), self.kinds.len());
@@ -197,6 +214,7 @@ impl Plan {
         while let Some(step) = self.steps.get(pc) {
             *at = pc;
             pc += 1;
+            note.begins(self, *at);
             // The registers of a step are there: `registers::finish` has checked that, and the frame has as many as the plan. Nobody
             // else uses them during the walk, but the thread that a step is handed to, for which this waits. No step writes a register
             // that it reads, but for elementwise ones, which go through `run_loop` and `scalar2`.
@@ -386,30 +404,83 @@ impl Plan {
     }
 }
 
-/// Who is told that steps have ended.
+/// Who is told of steps.
 trait Note {
+    fn begins(&mut self, plan: &Plan, at: usize);
     fn ended(&mut self, plan: &Plan, at: usize);
 }
 
 /// Nobody.
 impl Note for () {
     #[inline(always)]
+    fn begins(&mut self, _: &Plan, _: usize) {}
+    #[inline(always)]
     fn ended(&mut self, _: &Plan, _: usize) {}
 }
 
+/// Tells a profiler of the steps of a walk. The clock is read once for each, where one follows the other; what only moves control
+/// and registers counts for the step that follows.
 struct Clock<'a> {
     profiler: &'a dyn Profiler,
-    /// When the present step began.
+    telling: &'a [Telling],
+    /// Whether brief steps are told one by one.
+    all: bool,
+    /// When the present step began, or the first of the brief ones that are told together.
     began: Instant,
+    /// The first of those, and how many there are.
+    brief: Option<(usize, u64)>,
+}
+
+impl<'a> Clock<'a> {
+    fn new(profiler: &'a dyn Profiler, telling: &'a [Telling]) -> Clock<'a> {
+        Clock { profiler, telling, all: profiler.detail() == Detail::All, began: Instant::now(), brief: None }
+    }
+
+    /// Tells of `count` steps, of which `at` is the first.
+    fn tell(&mut self, plan: &Plan, at: usize, count: u64, failed: bool) {
+        let ((op, loc), ended) = (plan.origins[at], Instant::now());
+        if let Some(kind) = plan.steps[at].kind() {
+            let span = Span::between(self.began, ended, Activity::Operator, op).at(loc).by(kind);
+            self.profiler.ended(&span.of(count).failed(failed));
+        }
+        self.began = ended;
+    }
+
+    fn tell_brief(&mut self, plan: &Plan) {
+        if let Some((first, count)) = self.brief.take() {
+            self.tell(plan, first, count, false);
+        }
+    }
+
+    /// The walk ends, with an error of step `at` where it `failed`.
+    fn stop(&mut self, plan: &Plan, at: usize, failed: bool) {
+        self.tell_brief(plan);
+        if failed && at < plan.steps.len() {
+            self.tell(plan, at, 1, true);
+        }
+    }
+
+    fn telling(&self, at: usize) -> Telling {
+        match self.telling[at] {
+            Telling::Together if self.all => Telling::Alone,
+            telling => telling,
+        }
+    }
 }
 
 impl Note for Clock<'_> {
-    fn ended(&mut self, plan: &Plan, at: usize) {
-        let (op, loc) = plan.origins[at];
-        if let Some(kind) = plan.steps[at].kind() {
-            self.profiler.step(&Profiled::since(self.began, op, loc, kind));
+    fn begins(&mut self, plan: &Plan, at: usize) {
+        if self.brief.is_some() && self.telling(at) == Telling::Alone {
+            self.tell_brief(plan);
         }
-        self.began = Instant::now();
+    }
+
+    fn ended(&mut self, plan: &Plan, at: usize) {
+        match self.telling(at) {
+            Telling::Never => {}
+            Telling::Together => self.brief.get_or_insert((at, 0)).1 += 1,
+            Telling::Alone => self.tell(plan, at, 1, false),
+        }
     }
 }
 

@@ -18,7 +18,7 @@ use crate::tile::TileProgram;
 use crate::work::Weight;
 
 /// How steps work, by the names that a profile has.
-pub const STEP_KINDS: [&str; 15] = [
+pub const STEP_KINDS: [&str; 16] = [
     "scalar",
     "loop",
     "broadcast",
@@ -28,6 +28,7 @@ pub const STEP_KINDS: [&str; 15] = [
     "native",
     "kernel",
     "resolved",
+    "callback",
     "concurrent",
     "read",
     "write",
@@ -317,6 +318,7 @@ impl Step {
             Step::RowLoop(_) => "rows",
             Step::Native(_) => "native",
             Step::Kernel(s) if s.resolved.is_some() => "resolved",
+            Step::Kernel(s) if s.op.effects.contains(&Effect::Host) => "callback",
             Step::Kernel(_) => "kernel",
             Step::Concurrent(_) => "concurrent",
             Step::Read(_) => "read",
@@ -331,6 +333,16 @@ impl Step {
             }
             Step::Back { .. } | Step::Moves(_) | Step::Copy { .. } | Step::Swap(..) => return None,
         })
+    }
+
+    /// Whether it is known to take so little time that to read the clock takes as long.
+    pub(crate) fn is_brief(&self) -> bool {
+        const BRIEF_NS: u64 = 200;
+        match self {
+            // These may be loops, or run over all of a variable.
+            Step::RowLoop(_) | Step::Native(_) | Step::Assign(_) => false,
+            _ => self.cost().is_some_and(|ns| ns < BRIEF_NS),
+        }
     }
 
     /// Whether the results may share memory with operands, or with what outlives the run.

@@ -2,16 +2,34 @@
 
 use std::time::{Duration, Instant};
 
-use penstock_ir::{Profiled, Profiler, no_hosts, parse_function};
+use penstock_ir::{Activity, Detail, Profiler, Span, no_hosts, parse_function};
 
 use super::*;
 
+/// A span, with a name of its own.
+struct Told {
+    activity: Activity,
+    op: String,
+    loc: String,
+    kind: &'static str,
+    count: u64,
+    began: Instant,
+    took: Duration,
+    failed: bool,
+}
+
 #[derive(Default)]
-struct Notes(Mutex<Vec<Profiled>>);
+struct Notes(Detail, Mutex<Vec<Told>>);
 
 impl Profiler for Notes {
-    fn step(&self, step: &Profiled) {
-        self.0.lock().unwrap().push(step.clone());
+    fn detail(&self) -> Detail {
+        self.0
+    }
+
+    fn ended(&self, span: &Span<'_>) {
+        let Span { activity, kind, count, began, took, failed, .. } = *span;
+        let (op, loc) = (span.name.to_owned(), span.loc.to_string());
+        self.1.lock().unwrap().push(Told { activity, op, loc, kind, count, began, took, failed });
     }
 }
 
@@ -33,19 +51,27 @@ impl Env for Notes {
     }
 }
 
-fn run(text: &str, args: &[Arg]) -> (Vec<Profiled>, Duration) {
+/// What a run of a text told, in the order in which it ended, and the time of the run; it may fail.
+fn told(text: &str, args: &[Arg], detail: Detail) -> (Vec<Told>, Duration) {
     let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
-    let (notes, began) = (Notes::default(), Instant::now());
-    executable.run(args, &notes).unwrap();
-    (notes.0.into_inner().unwrap(), began.elapsed())
+    let (notes, began) = (Notes(detail, Mutex::default()), Instant::now());
+    drop(executable.run(args, &notes));
+    (notes.1.into_inner().unwrap(), began.elapsed())
+}
+
+/// The steps that a run told of.
+fn steps(text: &str, args: &[Arg], detail: Detail) -> (Vec<Told>, Duration) {
+    let (mut notes, all) = told(text, args, detail);
+    notes.retain(|n| n.activity == Activity::Operator);
+    (notes, all)
 }
 
 #[test]
 fn each_step_is_told_with_its_operator_its_place_and_its_time() {
     let text = "func @f(%x: f32[400,300]) -> f32[400,300], f32[] {\n%a = neg %x  ; net.py:3:4\n\
                 %b = sort %a  ; net.py:4:4\n%s = reduce_sum %b  ; net.py:5:4\nreturn %b, %s\n}";
-    let (notes, all) = run(text, &[Arg::from(Tensor::zeros(DType::F32, &[400, 300]).unwrap())]);
-    let told: Vec<_> = notes.iter().map(|n| (n.op, n.kind, n.loc.to_string())).collect();
+    let (notes, all) = steps(text, &[Arg::from(Tensor::zeros(DType::F32, &[400, 300]).unwrap())], Detail::Steps);
+    let told: Vec<_> = notes.iter().map(|n| (&*n.op, n.kind, n.loc.clone())).collect();
     let due = [("neg", "loop", 3), ("sort", "kernel", 4), ("reduce_sum", "kernel", 5)];
     assert_eq!(told, due.map(|(op, kind, line)| (op, kind, format!("net.py:{line}:4"))));
     assert!(notes.iter().map(|n| n.took).sum::<Duration>() <= all);
@@ -59,6 +85,45 @@ fn steps_of_a_loop_are_told_each_time_that_they_run() {
                 (%d: i32[], %e: f32[40]) {\n%one = const {value=i32[] 1}\n%next = add %d, %one\n%s = sort %e\n\
                 yield %next, %s\n})\nreturn %y\n}";
     let args = [Arg::from(Tensor::from(5i32)), Arg::from(Tensor::zeros(DType::F32, &[40]).unwrap())];
-    let (notes, _) = run(text, &args);
+    let (notes, _) = steps(text, &args, Detail::Steps);
     assert_eq!(notes.iter().filter(|n| n.op == "sort").count(), 5);
+}
+
+#[test]
+fn a_run_is_told_behind_its_steps() {
+    let text = "func @f(%x: f32[400]) -> f32[400] {\n%s = sort %x\nreturn %s\n}";
+    let args = [Arg::from(Tensor::zeros(DType::F32, &[400]).unwrap())];
+    let (notes, _) = told(text, &args, Detail::Steps);
+    let order: Vec<_> = notes.iter().map(|n| (n.activity, &*n.op)).collect();
+    assert_eq!(order, [(Activity::Operator, "sort"), (Activity::Function, "f")]);
+    assert!(notes[1].began <= notes[0].began && notes[0].took <= notes[1].took);
+    let (notes, _) = told(text, &args, Detail::Functions);
+    assert_eq!(notes.iter().map(|n| n.activity).collect::<Vec<_>>(), [Activity::Function]);
+}
+
+#[test]
+fn a_step_that_fails_is_told_as_failed() {
+    let text = "func @f(%x: f32[s0], %i: i32[s1]) -> f32[s1] {\n%s = sort %x\n%y = gather %s, %i\nreturn %y\n}";
+    let indices = Tensor::from_slice(&[100], &[7i32; 100]).unwrap();
+    let args = [Arg::from(Tensor::zeros(DType::F32, &[4]).unwrap()), Arg::from(indices)];
+    let (notes, _) = told(text, &args, Detail::Steps);
+    let failed: Vec<_> = notes.iter().map(|n| (&*n.op, n.failed)).collect();
+    assert_eq!(failed.last(), Some(&("f", true)));
+    assert!(failed.contains(&("sort", false)) && failed.contains(&("gather", true)), "{failed:?}");
+}
+
+#[test]
+fn brief_steps_are_told_together_unless_each_is_asked_for() {
+    let text = "func @f(%x: f32[400], %a: f32[], %b: f32[]) -> f32[400], f32[] {\n%s = sort %x\n%c = add %a, %b\n\
+                %d = div %c, %b\n%t = sort %s\nreturn %t, %d\n}";
+    let scalar = || Arg::from(Tensor::from(2.0f32));
+    let args = [Arg::from(Tensor::zeros(DType::F32, &[400]).unwrap()), scalar(), scalar()];
+    let counts = |detail| {
+        let (notes, _) = steps(text, &args, detail);
+        (notes.len(), notes.iter().map(|n| n.count).sum::<u64>())
+    };
+    let (together, all) = counts(Detail::Steps);
+    let (alone, each) = counts(Detail::All);
+    assert_eq!(all, each);
+    assert!(together <= alone && alone as u64 == each, "{together} {alone} {each}");
 }

@@ -1,0 +1,264 @@
+//! What is drawn of a graph.
+
+use penstock_data::Loc;
+use penstock_ir::{Graph, Inst, Region, Value, print_attributes};
+use rustc_hash::FxHashMap;
+
+/// A block of more nodes than this is folded.
+const MANY: usize = 300;
+/// The most characters of what is said of a node.
+const DETAIL: usize = 60;
+/// The most elements of a constant that are shown.
+const ELEMENTS: usize = 4;
+
+/// What a node stands for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A parameter of the block.
+    Input,
+    /// A value from around the block.
+    Outer,
+    /// An instruction.
+    Operator,
+    /// A constant.
+    Constant,
+    /// Several instructions, folded.
+    Group,
+    /// The results of the block.
+    Results,
+}
+
+impl Kind {
+    /// Its name, a class of the page's style.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Input => "input",
+            Kind::Outer => "outer",
+            Kind::Operator => "operator",
+            Kind::Constant => "constant",
+            Kind::Group => "group",
+            Kind::Results => "results",
+        }
+    }
+}
+
+/// A node.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it stands for.
+    pub kind: Kind,
+    /// The operator, or the name of a value.
+    pub label: String,
+    /// The attributes, or the type of a value.
+    pub detail: String,
+    /// Where it was written.
+    pub loc: Loc,
+    /// The name of its first result, with its scopes; empty where it has none.
+    pub name: String,
+    /// The regions of an instruction.
+    pub blocks: Vec<Block>,
+}
+
+/// A value that a node uses.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Edge {
+    /// The node that makes it.
+    pub from: usize,
+    /// The node that uses it.
+    pub to: usize,
+    /// Its type.
+    pub ty: String,
+}
+
+/// The nodes of a region. Each comes before those that use it.
+#[derive(Clone, Debug, Default)]
+pub struct Block {
+    /// The nodes.
+    pub nodes: Vec<Node>,
+    /// The values that they use.
+    pub edges: Vec<Edge>,
+    /// The values from around the block that it uses, with their nodes.
+    outer: Vec<(Value, usize)>,
+}
+
+impl Block {
+    /// The nodes of a graph.
+    pub fn of(graph: &Graph) -> Block {
+        Block::of_region(graph, graph.body())
+    }
+
+    fn of_region(graph: &Graph, region: Region) -> Block {
+        let mut maker = Maker { graph, block: Block::default(), nodes: FxHashMap::default() };
+        let data = &graph.regions[region];
+        for &param in &data.params {
+            let node = Node { kind: Kind::Input, ..maker.node_of_value(param) };
+            let number = maker.add(node);
+            maker.nodes.insert(param, number);
+        }
+        for &inst in &data.insts {
+            maker.instruction(inst);
+        }
+        if !data.results.is_empty() {
+            let label = if region == graph.body() { "return" } else { "yield" }.to_owned();
+            let results = Node { kind: Kind::Results, label, ..Node::empty() };
+            let number = maker.add(results);
+            data.results.iter().for_each(|&value| maker.edge(value, number));
+        }
+        maker.block.folded()
+    }
+
+    /// The same with fewer nodes, where they are many.
+    fn folded(self) -> Block {
+        if self.nodes.len() <= MANY {
+            return self;
+        }
+        let of_scope = self.fold_by(|node| node.name.split_once('/').map(|(scope, _)| scope.to_owned()));
+        let of_line = if of_scope.nodes.len() <= MANY {
+            of_scope
+        } else {
+            of_scope.fold_by(|node| (!node.loc.is_unknown()).then(|| node.loc.to_string()))
+        };
+        if of_line.nodes.len() <= MANY {
+            return of_line;
+        }
+        let (each, mut number) = (of_line.nodes.len().div_ceil(MANY / 2), 0);
+        of_line.fold_by(|_| {
+            number += 1;
+            Some(((number - 1) / each).to_string())
+        })
+    }
+
+    /// Makes one node of each row of nodes that follow one another and have a key in common. What follows one another in the order
+    /// of the program can be run as a whole, so that no circle comes about.
+    fn fold_by(self, mut key: impl FnMut(&Node) -> Option<String>) -> Block {
+        let mut folded = Block::default();
+        // The new number of each node, and the key of the last new one, with how many it stands for.
+        let mut numbers = Vec::with_capacity(self.nodes.len());
+        let mut open: Option<(String, usize)> = None;
+        for node in self.nodes {
+            let own = matches!(node.kind, Kind::Operator | Kind::Constant | Kind::Group).then(|| key(&node)).flatten();
+            match (&mut open, own) {
+                (Some((last, count)), Some(own)) if *last == own => {
+                    *count += 1;
+                    if let Some(group) = folded.nodes.last_mut() {
+                        *group = group.joined(node, last, *count);
+                    }
+                }
+                (_, own) => {
+                    open = own.map(|own| (own, 1));
+                    folded.nodes.push(node);
+                }
+            }
+            numbers.push(folded.nodes.len() - 1);
+        }
+        for Edge { from, to, ty } in self.edges {
+            let edge = Edge { from: numbers[from], to: numbers[to], ty };
+            if edge.from != edge.to && !folded.edges.contains(&edge) {
+                folded.edges.push(edge);
+            }
+        }
+        folded.outer = self.outer.into_iter().map(|(value, node)| (value, numbers[node])).collect();
+        folded
+    }
+}
+
+impl Node {
+    fn empty() -> Node {
+        Node {
+            kind: Kind::Operator,
+            label: String::new(),
+            detail: String::new(),
+            loc: Loc::UNKNOWN,
+            name: String::new(),
+            blocks: Vec::new(),
+        }
+    }
+
+    /// This and another one, of `count` that have a key in common.
+    fn joined(&self, other: Node, key: &str, count: usize) -> Node {
+        let named = self.name.split_once('/').filter(|(scope, _)| *scope == key);
+        let label = named
+            .map_or_else(|| shortened(&format!("{} … {}", first_of(&self.label), other.label)), |_| key.to_owned());
+        let blocks = self.blocks.iter().cloned().chain(other.blocks).collect();
+        Node { kind: Kind::Group, label, detail: format!("{count} operators"), blocks, ..self.clone() }
+    }
+}
+
+/// The first label of a group.
+fn first_of(label: &str) -> &str {
+    label.split(" … ").next().unwrap_or(label)
+}
+
+/// At most so many characters.
+fn shortened(text: &str) -> String {
+    if text.chars().count() <= DETAIL {
+        return text.to_owned();
+    }
+    text.chars().take(DETAIL - 1).chain(['…']).collect()
+}
+
+struct Maker<'a> {
+    graph: &'a Graph,
+    block: Block,
+    nodes: FxHashMap<Value, usize>,
+}
+
+impl Maker<'_> {
+    fn add(&mut self, node: Node) -> usize {
+        self.block.nodes.push(node);
+        self.block.nodes.len() - 1
+    }
+
+    fn node_of_value(&self, value: Value) -> Node {
+        let named = self.graph.names.get(&value).filter(|n| !n.is_empty());
+        let label = named.map_or_else(|| value.to_string(), |n| n.to_string());
+        Node { label, detail: shortened(&self.graph.ty(value).to_string()), ..Node::empty() }
+    }
+
+    /// The node of a value: of one from around the block it is made here.
+    fn node(&mut self, value: Value) -> usize {
+        if let Some(&node) = self.nodes.get(&value) {
+            return node;
+        }
+        let node = Node { kind: Kind::Outer, ..self.node_of_value(value) };
+        let number = self.add(node);
+        self.nodes.insert(value, number);
+        self.block.outer.push((value, number));
+        number
+    }
+
+    fn edge(&mut self, value: Value, to: usize) {
+        let from = self.node(value);
+        let edge = Edge { from, to, ty: shortened(&self.graph.ty(value).to_string()) };
+        if !self.block.edges.contains(&edge) {
+            self.block.edges.push(edge);
+        }
+    }
+
+    fn instruction(&mut self, inst: Inst) {
+        let data = &self.graph.insts[inst];
+        let blocks: Vec<Block> = data.regions.iter().map(|&r| Block::of_region(self.graph, r)).collect();
+        let mut used: Vec<Value> = data.operands.to_vec();
+        used.extend(blocks.iter().flat_map(|block| block.outer.iter().map(|&(value, _)| value)));
+        // Those from around this block come before the node.
+        for &value in &used {
+            self.node(value);
+        }
+        let is_constant = data.op.name == "const";
+        let detail = shortened(&print_attributes(data, Some(ELEMENTS)));
+        let named = data.results.first().and_then(|v| self.graph.names.get(v));
+        let node = Node {
+            kind: if is_constant { Kind::Constant } else { Kind::Operator },
+            label: if is_constant { detail.trim_start_matches("value=").to_owned() } else { data.op.name.to_owned() },
+            detail: if is_constant { String::new() } else { detail },
+            loc: self.graph.locs.get(inst).copied().unwrap_or_default(),
+            name: named.map(|n| n.to_string()).unwrap_or_default(),
+            blocks,
+        };
+        let number = self.add(node);
+        used.iter().for_each(|&value| self.edge(value, number));
+        for &result in &data.results {
+            self.nodes.insert(result, number);
+        }
+    }
+}

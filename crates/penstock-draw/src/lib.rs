@@ -1,0 +1,18 @@
+//! Pictures of graphs: [`dot`] for Graphviz, [`svg`], and [`page`] for a browser, where the lines of the program lie beside the
+//! graph as it was traced and as it runs.
+//!
+//! A graph becomes blocks of nodes ([`Block`]), one block for each region, so that a loop is a node with blocks in it. Nodes are
+//! instructions, inputs, results, and the values that a region takes from around it. A block of many nodes is folded: nodes that
+//! follow one another and have the scope of their names in common, or else their line, become one.
+
+mod block;
+mod dot;
+mod escape;
+mod layout;
+mod page;
+mod svg;
+
+pub use block::{Block, Edge, Kind, Node};
+pub use dot::dot;
+pub use page::{Page, Source, page};
+pub use svg::svg;

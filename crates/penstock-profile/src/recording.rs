@@ -1,0 +1,147 @@
+//! What was recorded.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+use std::time::Duration;
+
+use penstock_data::Loc;
+use penstock_ir::Activity;
+
+/// Something that took time.
+#[derive(Clone, Debug)]
+pub struct Event {
+    /// What was done.
+    pub activity: Activity,
+    /// The operator, the function or the mark.
+    pub name: Arc<str>,
+    /// Where that was written.
+    pub loc: Loc,
+    /// How a step ran; empty for what is no step.
+    pub kind: &'static str,
+    /// How many steps are told together.
+    pub count: u64,
+    /// When it began, from the start of the recording.
+    pub began: Duration,
+    /// How long it took.
+    pub took: Duration,
+    /// Whether it ended in an error.
+    pub failed: bool,
+    /// The number that the program gave to a mark.
+    pub number: Option<i64>,
+    /// The bytes that tensors held when it ended.
+    pub bytes: usize,
+}
+
+impl Event {
+    /// When it ended, from the start of the recording.
+    pub fn ended(&self) -> Duration {
+        self.began + self.took
+    }
+
+    /// The line that it was written in: `file:line`; `None` where that is not known.
+    pub fn line(&self) -> Option<String> {
+        self.loc.frame().map(|frame| format!("{}:{}", frame.file, frame.line))
+    }
+
+    /// Whether it is host code that a graph calls.
+    pub fn is_callback(&self) -> bool {
+        self.kind == "callback"
+    }
+}
+
+/// The events of a thread, in the order in which they began; what contains others comes before them.
+#[derive(Clone, Debug)]
+pub struct Lane {
+    /// The name of the thread.
+    pub name: String,
+    /// Its events.
+    pub events: Vec<Event>,
+}
+
+impl Lane {
+    /// For each event the number of the one around it.
+    pub(crate) fn parents(&self) -> Vec<Option<usize>> {
+        let mut open: Vec<usize> = Vec::new();
+        let mut parents = Vec::with_capacity(self.events.len());
+        for (i, event) in self.events.iter().enumerate() {
+            while open.last().is_some_and(|&o| self.events[o].ended() <= event.began) {
+                open.pop();
+            }
+            parents.push(open.last().copied());
+            open.push(i);
+        }
+        parents
+    }
+
+    /// For each event the time that is not that of events within it.
+    pub(crate) fn own_times(&self, parents: &[Option<usize>]) -> Vec<Duration> {
+        let mut own: Vec<Duration> = self.events.iter().map(|e| e.took).collect();
+        for (event, parent) in self.events.iter().zip(parents) {
+            if let Some(parent) = *parent {
+                own[parent] = own[parent].saturating_sub(event.took);
+            }
+        }
+        own
+    }
+}
+
+/// What a recorder was told.
+#[derive(Clone, Debug)]
+pub struct Recording {
+    /// When it began, since 1970.
+    pub(crate) began_at: Duration,
+    pub(crate) took: Duration,
+    pub(crate) lanes: Vec<Lane>,
+    pub(crate) dropped: u64,
+}
+
+impl Recording {
+    pub(crate) fn new(began_at: Duration, took: Duration, mut lanes: Vec<Lane>, dropped: u64) -> Recording {
+        for lane in &mut lanes {
+            // Told at its end, an event comes after those within it.
+            lane.events.sort_by_key(|e| (e.began, Reverse(e.took)));
+        }
+        lanes.retain(|lane| !lane.events.is_empty());
+        Recording { began_at, took, lanes, dropped }
+    }
+
+    /// From its start to its end.
+    pub fn took(&self) -> Duration {
+        self.took
+    }
+
+    /// The threads that did something.
+    pub fn lanes(&self) -> &[Lane] {
+        &self.lanes
+    }
+
+    /// How many events came after the limit, and were not kept.
+    pub fn dropped(&self) -> u64 {
+        self.dropped
+    }
+
+    /// The number of events.
+    pub fn len(&self) -> usize {
+        self.lanes.iter().map(|lane| lane.events.len()).sum()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.lanes.is_empty()
+    }
+
+    /// The bytes that tensors held over time: at most so many moments, each with the most of the stretch that it stands for.
+    pub fn memory(&self, moments: usize) -> Vec<(Duration, usize)> {
+        let moments = moments.max(1);
+        let stretch = (self.took / moments as u32).max(Duration::from_nanos(1));
+        let mut series: Vec<Option<(Duration, usize)>> = vec![None; moments];
+        for event in self.lanes.iter().flat_map(|lane| &lane.events) {
+            let at = (event.ended().as_nanos() / stretch.as_nanos()) as usize;
+            let slot = &mut series[at.min(moments - 1)];
+            if slot.is_none_or(|(_, bytes)| bytes < event.bytes) {
+                *slot = Some((event.ended(), event.bytes));
+            }
+        }
+        series.into_iter().flatten().collect()
+    }
+}

@@ -1,0 +1,416 @@
+"""The command line: `python -m penstock COMMAND`.
+
+info                      the version, the machine, and what is installed
+doctor                    checks of the installation, with what to do where one fails
+api [AREA …]              which of TensorFlow's public names there are
+show FILE                 what a saved model, a checkpoint or a model of ONNX holds
+graph MODULE:FUNCTION     the graph of a traced function, as a page, DOT or text
+profile SCRIPT [ARG …]    runs a program, and tells where its time goes
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import importlib.metadata
+import os
+import platform
+import runpy
+import sys
+import tempfile
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from penstock import _core
+
+__all__ = ["main"]
+
+# Packages that parts of this one use where they are installed, and for what.
+_EXTRAS: Final = {
+    "numpy": "arrays",
+    "ml_dtypes": "bfloat16 arrays",
+    "keras": "tf.keras",
+    "pyarrow": "columns of Arrow",
+    "ray": "several machines",
+}
+
+
+_LOOP: Final = """
+def total(n):
+    found = n - n
+    while n > 0:
+        found += n
+        n -= 1
+    return found
+"""
+
+
+class CommandError(Exception):
+    """What is wrong with the command, for whoever gave it."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run a command.
+
+    Args:
+        arguments: those behind `python -m penstock`; `sys.argv` when None.
+
+    Returns:
+        The exit status: 0, 1 where the command fails, and 2 where it is not understood.
+    """
+    parser = argparse.ArgumentParser(
+        prog="python -m penstock", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands.add_parser("info", help="the version, the machine, and what is installed")
+    commands.add_parser("doctor", help="checks of the installation")
+    api = commands.add_parser("api", help="which of TensorFlow's public names there are")
+    api.add_argument("areas", nargs="*", metavar="AREA", help="modules, as in tf.math; all by default")
+    api.add_argument("--missing", action="store_true", help="list the names that are not there")
+    api.add_argument("--json", action="store_true", help="print JSON")
+    show = commands.add_parser("show", help="what a file holds")
+    show.add_argument(
+        "file", type=Path, help="a SavedModel, a .penstock, an .onnx, or the prefix of a checkpoint"
+    )
+    graph = commands.add_parser("graph", help="the graph of a traced function")
+    graph.add_argument("function", metavar="MODULE:FUNCTION", help="MODULE is a name, or the path of a .py")
+    graph.add_argument(
+        "inputs",
+        nargs="*",
+        metavar="INPUT",
+        help="what to trace for, if there is no trace: a type as 'float32[2,None]', or a Python value",
+    )
+    graph.add_argument("-o", "--output", type=Path, help="an .html, .dot or .txt; standard output by default")
+    profile = commands.add_parser("profile", help="run a program, and tell where its time goes")
+    profile.add_argument("--logdir", help="write files for TensorBoard, a browser and Perfetto there")
+    profile.add_argument(
+        "--detail", choices=("functions", "steps", "all"), default="steps", help="how much is told"
+    )
+    profile.add_argument("-m", dest="as_module", action="store_true", help="SCRIPT is the name of a module")
+    profile.add_argument("script", metavar="SCRIPT")
+    profile.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARG")
+    options = parser.parse_args(arguments)
+    run: Callable[[argparse.Namespace], int] = _COMMANDS[options.command]
+    try:
+        return run(options)
+    except CommandError as error:
+        print(f"python -m penstock {options.command}: {error}", file=sys.stderr)
+        return 1
+
+
+def _version(package: str) -> str | None:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return None
+
+
+def _facts() -> Iterator[tuple[str, str]]:
+    """What there is: a name, and what is said of it."""
+    from penstock import config  # slow to load
+
+    yield "penstock", f"{_core.__version__} ({Path(__file__).parent})"
+    yield "Python", f"{platform.python_version()}, {sys.executable}"
+    yield "system", f"{platform.platform()}, {platform.machine()}"
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    yield "threads", f"{_core._threads()} of {cores} cores that the process may use"
+    yield "instruction set", _core._simd_level()
+    yield "devices", ", ".join(device.name for device in config.list_physical_devices())
+    for package, use in _EXTRAS.items():
+        yield package, f"{_version(package) or 'not installed'} ({use})"
+    for name, value in sorted(os.environ.items()):
+        if name.startswith("PENSTOCK_"):
+            yield name, value
+
+
+def _info(options: argparse.Namespace) -> int:
+    for name, value in _facts():
+        print(f"{name + ':':20} {value}")
+    return 0
+
+
+def _api(options: argparse.Namespace) -> int:
+    from penstock import api_report  # slow to load
+
+    flags = [f"--{flag}" for flag in ("missing", "json") if getattr(options, flag)]
+    api_report.main([*options.areas, *flags])
+    return 0
+
+
+class _Check(NamedTuple):
+    """What is checked, how, and what to do where it fails."""
+
+    name: str
+    run: Callable[[], str]
+    remedy: str
+
+
+def _doctor(options: argparse.Namespace) -> int:
+    failed = 0
+    for check in _CHECKS:
+        try:
+            print(f"ok      {check.name}: {check.run()}")
+        except Exception as error:
+            failed += 1
+            print(f"FAILED  {check.name}: {type(error).__name__}: {error}\n        {check.remedy}")
+    print("all is well" if not failed else f"{failed} of {len(_CHECKS)} checks failed")
+    return int(failed > 0)
+
+
+def _check_version() -> str:
+    installed = _version("penstock-engine")
+    if installed is not None and installed != _core.__version__:
+        raise RuntimeError(f"the package is of version {installed}, its engine of {_core.__version__}")
+    return _core.__version__
+
+
+def _check_operators() -> str:
+    import penstock as tf  # the package is loaded last
+
+    x = tf.random.stateless_uniform([64, 64], seed=[1, 2])
+
+    def work(x: Any) -> Any:
+        return tf.reduce_sum(tf.tanh(x @ x) * 2.0)
+
+    eager, traced = work(x), tf.function(work)(x)
+    if abs(float(eager - traced)) > 1e-3 * abs(float(eager)):
+        raise RuntimeError(f"an operator gives {float(eager)} by itself, and {float(traced)} in a function")
+    return f"eager and traced results agree, instruction set {_core._simd_level()}"
+
+
+def _check_autograph() -> str:
+    import penstock as tf  # the package is loaded last
+
+    # A program of a user, as code of this package is not converted.
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "program.py"
+        program.write_text(_LOOP, encoding="utf-8")
+        total = runpy.run_path(str(program))["total"]
+        if int(tf.function(total)(tf.constant(4))) != 10:
+            raise RuntimeError("a loop gives another sum")
+    return "a while loop on tensors is a loop of the graph"
+
+
+def _check_gradients() -> str:
+    import penstock as tf  # the package is loaded last
+
+    x = tf.Variable(3.0)
+    with tf.GradientTape() as tape:
+        y = x * x
+    slope = float(tape.gradient(y, x))
+    if slope != 6.0:
+        raise RuntimeError(f"the slope of x*x at 3 is 6, got {slope}")
+    return "the gradient of a variable is right"
+
+
+def _check_threads() -> str:
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    if _core._threads() > cores:
+        raise RuntimeError(f"{_core._threads()} threads share {cores} cores")
+    return f"{_core._threads()} threads, {cores} cores"
+
+
+def _check_devices() -> str:
+    from penstock import config  # slow to load
+
+    gpus = config.list_physical_devices("GPU")
+    if gpus:
+        import penstock as tf  # the package is loaded last
+
+        with tf.device("GPU:0"):
+            found = float(tf.reduce_sum(tf.ones([1000, 100])))
+        if found != 100_000:
+            raise RuntimeError(f"a sum on the GPU gives {found}, not 100000")
+        return f"{len(gpus)} GPU, and it adds up"
+    return "the CPU; a GPU is used where the driver of NVIDIA and its NVRTC are found"
+
+
+def _check_keras() -> str:
+    version = _version("keras")
+    if version is None:
+        return "not installed, and not needed but for tf.keras"
+    if tuple(int(part) for part in version.split(".")[:2] if part.isdigit()) < (3, 15):
+        raise RuntimeError(f"Keras {version} is older than 3.15")
+    backend = os.environ.get("KERAS_BACKEND")
+    return f"{version}" + (f", KERAS_BACKEND={backend}" if backend else "")
+
+
+def _check_environment() -> str:
+    known = {
+        "BUILDERS", "CUBLAS", "CUDA_CACHE", "CUDA_DRIVER", "NVRTC", "PASSES", "SIMD", "THREADS", "VERIFY",
+    }  # fmt: skip
+    names = {name.removeprefix("PENSTOCK_") for name in os.environ if name.startswith("PENSTOCK_")}
+    unknown = sorted(name for name in names - known if not name.startswith("MOCK_"))
+    if unknown:
+        raise RuntimeError(f"nothing reads {', '.join('PENSTOCK_' + name for name in unknown)}")
+    return "no variable of the environment is misspelt"
+
+
+_CHECKS: Final = (
+    _Check(
+        "versions", _check_version, "Install the package anew: pip install --force-reinstall penstock-engine"
+    ),
+    _Check(
+        "operators", _check_operators, "Try PENSTOCK_SIMD=base. If that helps, please report the machine."
+    ),
+    _Check("functions", _check_autograph, "Please report this, with `python -m penstock info`."),
+    _Check("gradients", _check_gradients, "Please report this, with `python -m penstock info`."),
+    _Check(
+        "threads",
+        _check_threads,
+        "Set PENSTOCK_THREADS, or tf.config.threading.set_intra_op_parallelism_threads.",
+    ),
+    _Check("devices", _check_devices, "docs/gpu.md says which drivers and libraries are needed."),
+    _Check("Keras", _check_keras, "pip install --upgrade keras"),
+    _Check(
+        "environment", _check_environment, "See docs/benchmarks.md and docs/gpu.md for those that there are."
+    ),
+)
+
+
+def _show(options: argparse.Namespace) -> int:
+    from penstock import convert, errors, train  # slow to load
+
+    path: Path = options.file
+    if not path.exists():
+        if not Path(f"{path}.index").exists():
+            raise CommandError(f"there is neither a file nor a checkpoint {path}")
+        for name, shape in train.list_variables(str(path)):
+            print(f"{name}  {shape}")
+        return 0
+    try:
+        program, refused = convert._read(path)
+    except errors.OpError as error:
+        raise CommandError(f"{path}: {error}") from None
+    for name in program.signatures or program.functions:
+        function = program.function(name)
+        print(f"{'signature' if program.signatures else 'function'} {name}")
+        for part, specs in (("takes", function.inputs), ("gives", function.outputs)):
+            for key, spec in specs.items():
+                print(f"  {part} {key}: {_described(spec)}")
+    for variable, dtype, extents, trainable, _ in program._described():
+        print(f"variable {variable}: {dtype.name} {extents}{'' if trainable else ', not trainable'}")
+    for name, reason in refused.items():
+        print(f"not read: {name}: {reason}")
+    return 0
+
+
+def _described(spec: Any) -> str:
+    return f"{spec.dtype.name} {spec.shape}" if hasattr(spec, "dtype") else str(spec)
+
+
+# How a trace is written to a file of an ending.
+_DRAWN: Final[dict[str, Callable[[Any], str]]] = {
+    ".html": lambda trace: str(trace.to_html()),
+    ".dot": lambda trace: str(trace.to_dot()),
+    ".txt": lambda trace: str(trace.graph.to_text()),
+}
+
+
+def _graph(options: argparse.Namespace) -> int:
+    draw = _DRAWN.get(options.output.suffix if options.output is not None else ".txt")
+    if draw is None:
+        raise CommandError(f"the output must end in {', '.join(_DRAWN)}, got {options.output}")
+    text = draw(_trace(_function(options.function), options.inputs))
+    if options.output is None:
+        print(text)
+    else:
+        options.output.write_text(text, encoding="utf-8")
+    return 0
+
+
+def _function(place: str) -> Any:
+    """The object that `MODULE:FUNCTION` names."""
+    module, _, path = place.rpartition(":")
+    if not module or not path:
+        raise CommandError(f"expected MODULE:FUNCTION, got {place!r}")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        if module.endswith(".py"):
+            found: Any = argparse.Namespace(**runpy.run_path(module, run_name="__penstock__"))
+        else:
+            found = importlib.import_module(module)
+        for name in path.split("."):
+            found = getattr(found, name)
+    except (ImportError, OSError, AttributeError) as error:
+        raise CommandError(f"cannot find {place}: {error}") from None
+    return found
+
+
+def _trace(function: Any, inputs: list[str]) -> Any:
+    """The trace of a function for these inputs; without any the latest that there is."""
+    from penstock import function as traced  # the package is loaded last
+
+    if isinstance(function, _core.ConcreteFunction):
+        return function
+    if not hasattr(function, "get_concrete_function"):
+        if not callable(function):
+            raise CommandError(f"{function!r} is no function")
+        function = traced(function)
+    known = function._traces() if hasattr(function, "_traces") else []
+    if not inputs and known:
+        return known[-1]
+    try:
+        return function.get_concrete_function(*map(_input, inputs))
+    except (TypeError, ValueError) as error:
+        raise CommandError(f"cannot trace the function for these inputs: {error}") from None
+
+
+def _input(text: str) -> Any:
+    """What an input on the command line stands for: `float32[2,None]` for a tensor; else a Python value."""
+    from penstock import TensorSpec, as_dtype  # the package is loaded last
+
+    dtype, bracket, dims = text.partition("[")
+    if bracket and dtype.isidentifier() and dims.endswith("]"):
+        try:
+            shape = [
+                None if d.strip() in ("None", "?") else int(d) for d in dims[:-1].split(",") if d.strip()
+            ]
+            return TensorSpec(shape, as_dtype(dtype))
+        except (TypeError, ValueError) as error:
+            raise CommandError(f"{text!r} is no type of a tensor: {error}") from None
+    try:
+        return ast.literal_eval(text)
+    except (SyntaxError, ValueError):
+        return text
+
+
+def _profile(options: argparse.Namespace) -> int:
+    from penstock import profiler  # slow to load
+
+    sys.argv = [options.script, *options.arguments]
+    status = 0
+    with profiler.record(detail=options.detail) as recording:
+        try:
+            if options.as_module:
+                runpy.run_module(options.script, run_name="__main__", alter_sys=True)
+            else:
+                if not Path(options.script).exists():
+                    raise CommandError(f"there is no file {options.script}")
+                sys.path[0] = str(Path(options.script).resolve().parent)
+                runpy.run_path(options.script, run_name="__main__")
+        except SystemExit as leaving:
+            status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        except CommandError:
+            raise
+        except Exception:
+            # What was recorded until then is worth having.
+            traceback.print_exc()
+            status = 1
+    print(recording, file=sys.stderr)
+    if options.logdir is not None:
+        print(f"written to {recording.save(options.logdir)}", file=sys.stderr)
+    return status
+
+
+_COMMANDS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
+    "info": _info,
+    "doctor": _doctor,
+    "api": _api,
+    "show": _show,
+    "graph": _graph,
+    "profile": _profile,
+}

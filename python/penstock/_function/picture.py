@@ -1,0 +1,45 @@
+"""Pictures of traces: for Graphviz, and pages for a browser."""
+
+from __future__ import annotations
+
+import linecache
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from penstock.profiler import Recording
+
+__all__ = ["page"]
+
+# Lines around those of a graph that a page shows, and up to how many between two of them.
+_AROUND, _BETWEEN = 3, 20
+
+
+def page(trace: Any, profile: Recording | None) -> str:
+    """The page of a trace: its lines, its graph before and after optimisation, and its plan."""
+    times: list[tuple[str, float]] = []
+    if profile is not None:
+        whole = profile.took or 1.0
+        times = [(row.key, row.own / whole) for row in profile.rows("line")]
+    title = trace._function_name
+    return str(trace._page(title, _sources(trace._lines()), times))
+
+
+def _sources(lines: list[tuple[str, int]]) -> list[tuple[str, int, str]]:
+    """The stretches of files that these lines lie in: `(file, number of the first line, text)`."""
+    numbers: dict[str, set[int]] = {}
+    for file, line in lines:
+        numbers.setdefault(file, set()).add(line)
+    found = []
+    for file, wanted in sorted(numbers.items()):
+        text = linecache.getlines(file)
+        if not text:  # code that was typed in, or a file that is gone
+            continue
+        stretches: list[tuple[int, int]] = []
+        for line in sorted(wanted):
+            first, last = max(1, line - _AROUND), min(len(text), line + _AROUND)
+            if stretches and first - stretches[-1][1] <= _BETWEEN:
+                stretches[-1] = (stretches[-1][0], max(last, stretches[-1][1]))
+            else:
+                stretches.append((first, last))
+        found += [(file, first, "".join(text[first - 1 : last])) for first, last in stretches]
+    return found

@@ -1,0 +1,163 @@
+"""`python -m penstock`."""
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+import penstock as tf
+from penstock._command_line import main
+
+PROGRAM = """
+import sys
+import penstock as tf
+
+@tf.function
+def order(x):
+    return tf.sort(x)
+
+def plain(x, scale=2.0):
+    return x * scale
+
+if __name__ == "__main__":
+    order(tf.range(100))
+    print("arguments:", sys.argv[1:])
+    if "fail" in sys.argv:
+        raise KeyError("user")
+    if "leave" in sys.argv:
+        sys.exit(7)
+"""
+
+
+@pytest.fixture
+def program(tmp_path):
+    file = tmp_path / "program.py"
+    file.write_text(PROGRAM)
+    return file
+
+
+@pytest.fixture(autouse=True)
+def _unchanged_arguments(monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["penstock"])
+    monkeypatch.setattr(sys, "path", list(sys.path))
+
+
+def test_info_names_the_version_and_the_machine(capsys, monkeypatch):
+    monkeypatch.setenv("PENSTOCK_THREADS", "1")
+    assert main(["info"]) == 0
+    out = capsys.readouterr().out
+    assert tf.__version__ in out
+    assert "instruction set" in out
+    assert "CPU:0" in out
+    assert "PENSTOCK_THREADS" in out
+
+
+def test_doctor_passes_here_and_names_what_is_misspelt(capsys, monkeypatch):
+    for name in [name for name in __import__("os").environ if name.startswith("PENSTOCK_")]:
+        monkeypatch.delenv(name)
+    assert main(["doctor"]) == 0
+    assert "all is well" in capsys.readouterr().out
+    monkeypatch.setenv("PENSTOCK_THREDS", "1")
+    assert main(["doctor"]) == 1
+    assert "PENSTOCK_THREDS" in capsys.readouterr().out
+
+
+def test_api_counts_names(capsys):
+    assert main(["api", "tf.sets", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)
+
+
+def test_show_lists_signatures_and_variables(capsys, tmp_path):
+    class Scale(tf.Module):
+        def __init__(self):
+            self.rate = tf.Variable(3.0, name="rate")
+
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.float32, name="x")])
+        def __call__(self, x):
+            return {"y": self.rate * x}
+
+    module = Scale()
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=module.__call__)
+    assert main(["show", str(tmp_path / "saved")]) == 0
+    out = capsys.readouterr().out
+    assert "signature serving_default" in out
+    assert "takes x: float32" in out
+    assert "gives y" in out
+    assert "rate" in out
+
+
+def test_show_lists_checkpoints(capsys, tmp_path):
+    prefix = tf.train.Checkpoint(rate=tf.Variable([1.0, 2.0])).save(str(tmp_path / "point"))
+    assert main(["show", prefix]) == 0
+    assert "rate" in capsys.readouterr().out
+
+
+def test_what_cannot_be_shown_says_why(capsys, tmp_path):
+    assert main(["show", str(tmp_path / "nothing")]) == 1
+    assert "nothing" in capsys.readouterr().err
+    (tmp_path / "damaged.onnx").write_bytes(b"\x00\xff")
+    assert main(["show", str(tmp_path / "damaged.onnx")]) == 1
+    assert "damaged.onnx" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("suffix", "start"), [(".html", "<!DOCTYPE"), (".dot", "digraph"), (".txt", "func")])
+def test_graph_draws_a_function_of_a_file(program, tmp_path, suffix, start):
+    output = tmp_path / f"graph{suffix}"
+    assert main(["graph", f"{program}:order", "float32[None]", "-o", str(output)]) == 0
+    text = output.read_text(encoding="utf-8")
+    assert text.startswith(start)
+    assert "sort" in text
+
+
+def test_graph_takes_python_values_and_functions_that_are_not_traced(program, capsys):
+    assert main(["graph", f"{program}:plain", "float32[2,3]", "3.5"]) == 0
+    assert "mul" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["order"], "MODULE:FUNCTION"),
+        (["no_such_module:f"], "no_such_module"),
+        (["math:no_such_function"], "no_such_function"),
+        (["math:pi"], "no function"),
+        (["math:sqrt", "colour[2]"], "colour"),
+        (["math:sqrt", "float32[2]", "-o", "graph.png"], "graph.png"),
+    ],
+)
+def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
+    assert main(["graph", *arguments]) == 1
+    assert message in capsys.readouterr().err
+
+
+def test_profile_runs_a_program_with_its_arguments(program, capsys, tmp_path):
+    assert main(["profile", "--logdir", str(tmp_path / "logs"), str(program), "a", "--b"]) == 0
+    shown = capsys.readouterr()
+    assert "arguments: ['a', '--b']" in shown.out
+    assert "sort" in shown.err
+    assert list((tmp_path / "logs").glob("plugins/profile/*/profile.html"))
+
+
+@pytest.mark.parametrize(("argument", "status"), [("fail", 1), ("leave", 7)])
+def test_a_program_that_fails_leaves_its_profile_and_its_status(program, capsys, argument, status):
+    assert main(["profile", str(program), argument]) == status
+    shown = capsys.readouterr()
+    assert "recorded" in shown.err
+    assert ("KeyError: 'user'" in shown.err) == (argument == "fail")
+
+
+def test_a_program_that_is_not_there_is_named(capsys):
+    assert main(["profile", "no_such_program.py"]) == 1
+    assert "no_such_program.py" in capsys.readouterr().err
+
+
+def test_the_module_is_a_command():
+    found = subprocess.run(
+        [sys.executable, "-m", "penstock", "--help"], capture_output=True, text=True, check=True, timeout=120
+    )
+    for command in ("info", "doctor", "api", "show", "graph", "profile"):
+        assert command in found.stdout
+    assert (
+        subprocess.run([sys.executable, "-m", "penstock"], capture_output=True, check=False).returncode == 2
+    )

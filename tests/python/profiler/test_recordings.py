@@ -1,0 +1,268 @@
+"""What profiles of Python programs tell."""
+
+import gzip
+import json
+import re
+import threading
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+HERE = Path(__file__).name
+
+
+def _keys(recording, by="operator"):
+    return {row.key for row in recording.rows(by)}
+
+
+def _row(recording, key, by="operator"):
+    return next(row for row in recording.rows(by) if row.key == key)
+
+
+def _runs(recording, name):
+    """How often functions ran whose graphs are called so, with a number behind."""
+    return sum(row.count for row in recording.rows() if re.fullmatch(rf"function {name}(_\d+)?", row.key))
+
+
+def test_operators_of_functions_are_told_with_the_line_and_the_function_that_they_are_written_in():
+    @tf.function
+    def ordered(x):
+        return tf.sort(x)
+
+    x = tf.range(5000)
+    ordered(x)
+    with tf.profiler.record() as recording:
+        ordered(x)
+    line = ordered.python_function.__code__.co_firstlineno + 2
+    assert "sort" in _keys(recording)
+    assert any(key.endswith(f"{HERE}:{line}") for key in _keys(recording, "line"))
+    assert "ordered" in _keys(recording, "function")
+    assert "kernel" in _keys(recording, "kind")
+    assert _runs(recording, "ordered") == 1
+
+
+def test_tracing_and_planning_are_told_of_the_first_call_alone():
+    f = tf.function(lambda x: tf.sort(x) + 1)
+    x = tf.range(100)
+    with tf.profiler.record() as first:
+        f(x)
+    with tf.profiler.record() as second:
+        f(x)
+    assert any(key.startswith("tracing") for key in _keys(first))
+    assert any(key.startswith("planning") for key in _keys(first))
+    assert not any(key.startswith(("tracing", "planning")) for key in _keys(second))
+
+
+def test_eager_operators_are_told_with_their_line():
+    with tf.profiler.record() as recording:
+        x = tf.constant([3.0, 1.0])
+        y = x + x
+        tf.sort(y)
+    assert {"add", "sort"} <= _keys(recording)
+    lines = _keys(recording, "line")
+    assert any(HERE in line for line in lines), lines
+    assert _row(recording, "eager", "kind").count >= 2
+
+
+def test_python_code_that_a_graph_calls_is_a_callback():
+    @tf.function
+    def f(x):
+        return tf.py_function(lambda v: v * 2, [x], tf.float32)
+
+    x = tf.constant(1.0)
+    f(x)
+    with tf.profiler.record() as recording:
+        f(x)
+    assert "callback" in _keys(recording, "kind")
+    assert recording.shares()["callbacks"] > 0
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_waiting_for_a_data_set_is_input(traced):
+    def total(data):
+        found = tf.constant(0, tf.int64)
+        for x in data:
+            found += x
+        return found
+
+    data = tf.data.Dataset.range(20).map(lambda x: x * 2)
+    run = tf.function(total) if traced else total
+    with tf.profiler.record() as recording:
+        assert int(run(data)) == 380
+    assert any(key.startswith("input ") for key in _keys(recording))
+    assert recording.shares()["input"] > 0
+    assert 0 < recording.input_bound < 1
+
+
+def test_shares_add_up_to_the_time_of_the_recording_and_of_each_step():
+    f = tf.function(lambda x: tf.linalg.matmul(x, x))
+    x = tf.ones([64, 64])
+    with tf.profiler.record() as recording:
+        for i in range(3):
+            with tf.profiler.experimental.Trace("train", step_num=i + 5):
+                f(x)
+    assert sum(recording.shares().values()) == pytest.approx(recording.took)
+    steps = recording.steps()
+    assert [(step.name, step.number) for step in steps] == [("train", 5), ("train", 6), ("train", 7)]
+    for step in steps:
+        assert sum(step.shares.values()) == pytest.approx(step.took)
+    assert "tracing" in steps[0].shares
+    assert "tracing" not in steps[2].shares
+
+
+def test_a_recursive_function_is_told_of_the_calls_that_are_not_inlined():
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+    def factorial(n):
+        if n <= 1:
+            return tf.constant(1)
+        return n * factorial(n - 1)
+
+    with tf.profiler.record() as recording:
+        assert int(factorial(tf.constant(5))) == 120
+    assert 1 < _runs(recording, "factorial") <= 5
+
+
+def test_a_run_that_fails_is_in_the_profile():
+    f = tf.function(lambda i: tf.gather(tf.range(3), i))
+    with tf.profiler.record() as recording, pytest.raises(tf.errors.InvalidArgumentError):
+        f(tf.constant([7] * 1000))
+    assert any(event.get("args", {}).get("failed") for event in json.loads(recording.chrome())["traceEvents"])
+
+
+def test_functions_alone_are_told_where_no_more_is_asked_for():
+    f = tf.function(lambda x: tf.sort(x))
+    with tf.profiler.record(detail="functions") as recording:
+        f(tf.range(10))
+    assert {key.split()[0] for key in _keys(recording)} <= {"function", "tracing", "planning"}
+
+
+def test_each_brief_step_is_told_where_all_is_asked_for():
+    @tf.function(jit_compile=False)
+    def f(x, y):
+        return tf.sort(x), y * 2.0 + 1.0
+
+    args = tf.range(10.0), tf.constant(1.0)
+    f(*args)
+    counts = []
+    for detail in ("steps", "all"):
+        with tf.profiler.record(detail=detail) as recording:
+            f(*args)
+        counts.append(sum(row.count for row in recording.rows("kind")))
+    assert counts[0] == counts[1]
+
+
+def test_threads_have_lanes_of_their_own():
+    def work():
+        tf.sort(tf.range(100))
+
+    with tf.profiler.record() as recording:
+        threads = [threading.Thread(target=work) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    lanes = {
+        event["tid"] for event in json.loads(recording.chrome())["traceEvents"] if event.get("name") == "sort"
+    }
+    assert len(lanes) == 2
+
+
+def test_memory_of_tensors_is_in_the_profile():
+    with tf.profiler.record() as recording:
+        x = tf.zeros([1 << 20])
+        tf.sort(x)
+    counters = [e for e in json.loads(recording.chrome())["traceEvents"] if e["ph"] == "C"]
+    assert max(event["args"]["bytes"] for event in counters) >= x.numpy().nbytes
+
+
+def test_events_beyond_the_limit_are_counted():
+    with tf.profiler.record(limit=3) as recording:
+        x = tf.constant(1.0)
+        for _ in range(10):
+            x = x + 1.0
+    assert recording.dropped >= 7
+    assert "were not kept" in str(recording)
+
+
+def test_what_is_not_complete_says_so():
+    with tf.profiler.record() as recording:
+        assert "not complete" in str(recording)
+        with pytest.raises(tf.errors.InvalidArgumentError, match="leave its `with` statement"):
+            recording.rows()
+    with pytest.raises(ValueError, match="argument 'by'"):
+        recording.rows("colour")
+    with pytest.raises(ValueError, match="argument 'detail'"):
+        tf.profiler.record(detail="much")
+    with pytest.raises(ValueError, match="argument 'limit'"):
+        tf.profiler.record(limit=-1)
+
+
+def test_a_process_records_one_profile_at_a_time(tmp_path):
+    with tf.profiler.record():
+        with pytest.raises(tf.errors.AlreadyExistsError):
+            tf.profiler.experimental.start(tmp_path)
+        with pytest.raises(tf.errors.AlreadyExistsError), tf.profiler.record():
+            pass
+    with pytest.raises(tf.errors.UnavailableError):
+        tf.profiler.experimental.stop()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_profile_ends_with_its_block_when_that_raises(tmp_path):
+    with pytest.raises(KeyError), tf.profiler.experimental.Profile(tmp_path):
+        raise KeyError("user")
+    with tf.profiler.record() as recording:
+        pass
+    assert recording.rows() == []
+
+
+def test_results_are_those_of_a_run_without_a_profile():
+    @tf.function
+    def f(x):
+        for _ in tf.range(5):
+            x = tf.tanh(x @ x) + 1.0
+        return x
+
+    x = tf.constant(np.random.default_rng(0).standard_normal((8, 8)), tf.float32)
+    expected = f(x).numpy()
+    for detail in ("functions", "steps", "all"):
+        with tf.profiler.record(detail=detail):
+            np.testing.assert_array_equal(f(x).numpy(), expected)
+
+
+def test_files_lie_where_tensorboard_looks_for_them(tmp_path):
+    for _ in range(2):
+        with tf.profiler.experimental.Profile(tmp_path, options={"host_tracer_level": 3}):
+            tf.sort(tf.range(10))
+    runs = sorted((tmp_path / "plugins" / "profile").iterdir())
+    assert len(runs) == 2
+    for run in runs:
+        plane, perfetto, page = sorted(run.iterdir(), key=lambda f: (f.suffix != ".pb", f.suffix))
+        assert b"/host:CPU" in plane.read_bytes()
+        assert plane.name.endswith(".xplane.pb")
+        with gzip.open(perfetto, "rt") as file:
+            assert any(event["name"] == "sort" for event in json.load(file)["traceEvents"])
+        assert "sort" in page.read_text(encoding="utf-8")
+
+
+def test_options_that_are_not_there_are_named(tmp_path):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="colour"):
+        tf.profiler.experimental.start(tmp_path, options={"colour": 1})
+    with pytest.raises(tf.errors.InvalidArgumentError, match="host_tracer_level"):
+        tf.profiler.experimental.start(
+            tmp_path, tf.profiler.experimental.ProfilerOptions(host_tracer_level=7)
+        )
+
+
+def test_marks_tell_what_is_known_of_them():
+    with (
+        tf.profiler.record() as recording,
+        tf.profiler.experimental.Trace("read", step_num=1, _r=1, file="a") as mark,
+    ):
+        mark.set_metadata(rows=3)
+    assert [step.name for step in recording.steps()] == ["read#file=a,rows=3#"]
+    with tf.profiler.experimental.Trace("nobody listens") as mark:
+        mark.set_metadata(rows=3)
