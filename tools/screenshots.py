@@ -64,7 +64,7 @@ class Elements(HTMLParser):
 
 
 def draw(browser: str, page: str, picture: Path, size: str, least: dict[str, int]) -> None:
-    """Draws a page, whose scripts must have made so many elements at least."""
+    """Draws a page. Its scripts must have made at least the elements of `least`."""
     with tempfile.TemporaryDirectory() as folder:
         file = Path(folder) / "page.html"
         file.write_text(page, encoding="utf-8")

@@ -49,7 +49,7 @@ def total(n):
 
 
 class CommandError(Exception):
-    """What is wrong with the command, for whoever gave it."""
+    """A mistake in the command."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -396,8 +396,10 @@ def _profile(options: argparse.Namespace) -> int:
             status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
         except CommandError:
             raise
+        # What was recorded until then is shown in any case.
+        except KeyboardInterrupt:
+            status = 130
         except Exception:
-            # What was recorded until then is worth having.
             traceback.print_exc()
             status = 1
     print(recording, file=sys.stderr)

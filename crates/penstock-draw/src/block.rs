@@ -4,8 +4,10 @@ use penstock_data::Loc;
 use penstock_ir::{Graph, Inst, Region, Value, print_attributes};
 use rustc_hash::FxHashMap;
 
-/// A block of more nodes than this is folded.
+/// A block of more nodes than this is folded,
 const MANY: usize = 300;
+/// to no fewer than this, if it is by names or lines.
+const FEW: usize = 10;
 /// The most characters of what is said of a node.
 const DETAIL: usize = 60;
 /// The most elements of a constant that are shown.
@@ -112,20 +114,16 @@ impl Block {
         if self.nodes.len() <= MANY {
             return self;
         }
-        let of_scope = self.fold_by(|node| node.name.split_once('/').map(|(scope, _)| scope.to_owned()));
-        let of_line = if of_scope.nodes.len() <= MANY {
-            of_scope
-        } else {
-            of_scope.fold_by(|node| (!node.loc.is_unknown()).then(|| node.loc.to_string()))
-        };
-        if of_line.nodes.len() <= MANY {
-            return of_line;
-        }
-        let (each, mut number) = (of_line.nodes.len().div_ceil(MANY / 2), 0);
-        of_line.fold_by(|_| {
+        let by_scope = self.clone().fold_by(|node| node.name.split_once('/').map(|(scope, _)| scope.to_owned()));
+        let by_line = self.clone().fold_by(|node| (!node.loc.is_unknown()).then(|| node.loc.to_string()));
+        let (each, mut number) = (self.nodes.len().div_ceil(MANY / 2), 0);
+        let by_number = self.fold_by(|_| {
             number += 1;
             Some(((number - 1) / each).to_string())
-        })
+        });
+        // What people have named says the most, unless it leaves next to nothing.
+        let fits = |block: &Block| (FEW..=MANY).contains(&block.nodes.len());
+        [by_scope, by_line].into_iter().find(fits).unwrap_or(by_number)
     }
 
     /// Makes one node of each row of nodes that follow one another and have a key in common. What follows one another in the order
@@ -137,6 +135,12 @@ impl Block {
         let mut open: Option<(String, usize)> = None;
         for node in self.nodes {
             let own = matches!(node.kind, Kind::Operator | Kind::Constant | Kind::Group).then(|| key(&node)).flatten();
+            // A constant that has no key stands for what comes before.
+            let own = if node.kind == Kind::Constant {
+                own.or_else(|| open.as_ref().map(|(key, _)| key.clone()))
+            } else {
+                own
+            };
             match (&mut open, own) {
                 (Some((last, count)), Some(own)) if *last == own => {
                     *count += 1;
@@ -189,7 +193,7 @@ fn first_of(label: &str) -> &str {
     label.split(" … ").next().unwrap_or(label)
 }
 
-/// At most so many characters.
+/// The text, cut to [`DETAIL`] characters.
 fn shortened(text: &str) -> String {
     if text.chars().count() <= DETAIL {
         return text.to_owned();

@@ -108,6 +108,24 @@ fn a_long_graph_is_folded_without_circles() {
 }
 
 #[test]
+fn a_long_graph_is_folded_by_the_scopes_of_names() {
+    let mut text = String::from("func @f(%x: f32[4]) -> f32[4] {\n%v0 = neg %x\n");
+    for i in 1..1000 {
+        text += &format!(
+            "%c{i} = const {{value=f32[] {i}}}\n%v{i} \"layer{}/add\": f32[4] = add %v{}, %c{i}\n",
+            i / 50,
+            i - 1
+        );
+    }
+    text += "return %v999\n}";
+    let f = parsed(&text);
+    let block = Block::of(f.graph().unwrap());
+    let groups: Vec<&str> = block.nodes.iter().filter(|n| n.kind == Kind::Group).map(|n| &*n.label).collect();
+    assert_eq!(groups.len(), 20, "{groups:?}");
+    assert!(groups.contains(&"layer7"), "{groups:?}");
+}
+
+#[test]
 fn a_page_shows_graphs_beside_the_lines_and_the_time_of_each() {
     let f = parsed(LOOP);
     let graph = f.graph().unwrap();

@@ -97,31 +97,31 @@ impl<'a> Span<'a> {
         Span { activity, name, loc: Loc::UNKNOWN, kind: "", count: 1, began, took, failed: false, number: None }
     }
 
-    /// The same at a place of the source.
+    /// The same span, at a place of the source.
     #[must_use]
     pub fn at(self, loc: Loc) -> Span<'a> {
         Span { loc, ..self }
     }
 
-    /// The same of a step that ran so.
+    /// The same span, of a step of this kind.
     #[must_use]
     pub fn by(self, kind: &'static str) -> Span<'a> {
         Span { kind, ..self }
     }
 
-    /// The same of so many steps.
+    /// The same span, of `count` steps.
     #[must_use]
     pub fn of(self, count: u64) -> Span<'a> {
         Span { count, ..self }
     }
 
-    /// The same with an error, if there was one.
+    /// The same span, which ended in an error or not.
     #[must_use]
     pub fn failed(self, failed: bool) -> Span<'a> {
         Span { failed, ..self }
     }
 
-    /// The same with a number.
+    /// The same span, with a number.
     #[must_use]
     pub fn number(self, number: Option<i64>) -> Span<'a> {
         Span { number, ..self }

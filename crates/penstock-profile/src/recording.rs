@@ -130,7 +130,7 @@ impl Recording {
         self.lanes.is_empty()
     }
 
-    /// The bytes that tensors held over time: at most so many moments, each with the most of the stretch that it stands for.
+    /// The bytes that tensors held over time, in at most `moments` intervals: the largest value of each, and when it was.
     pub fn memory(&self, moments: usize) -> Vec<(Duration, usize)> {
         let moments = moments.max(1);
         let stretch = (self.took / moments as u32).max(Duration::from_nanos(1));

@@ -25,6 +25,8 @@ if __name__ == "__main__":
     print("arguments:", sys.argv[1:])
     if "fail" in sys.argv:
         raise KeyError("user")
+    if "interrupt" in sys.argv:
+        raise KeyboardInterrupt
     if "leave" in sys.argv:
         sys.exit(7)
 """
@@ -139,7 +141,7 @@ def test_profile_runs_a_program_with_its_arguments(program, capsys, tmp_path):
     assert list((tmp_path / "logs").glob("plugins/profile/*/profile.html"))
 
 
-@pytest.mark.parametrize(("argument", "status"), [("fail", 1), ("leave", 7)])
+@pytest.mark.parametrize(("argument", "status"), [("fail", 1), ("leave", 7), ("interrupt", 130)])
 def test_a_program_that_fails_leaves_its_profile_and_its_status(program, capsys, argument, status):
     assert main(["profile", str(program), argument]) == status
     shown = capsys.readouterr()
