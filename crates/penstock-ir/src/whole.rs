@@ -43,7 +43,7 @@ impl<'a> BoxCopy<'a> {
         BoxCopy { source, from: 0, to, dims: SmallVec::from_slice(&[CopyDim { extent, from: 1, to: 1 }]) }
     }
 
-    /// Whether it lies within its source, and within a result of so many elements.
+    /// Whether the box lies within its source, and its copy within a result of `result` elements.
     pub fn fits(&self, result: usize) -> bool {
         let inside = |first: usize, len: usize, step: fn(&CopyDim) -> isize| {
             let (mut low, mut high) = (first as i128, first as i128);

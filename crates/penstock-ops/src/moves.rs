@@ -586,7 +586,7 @@ fn groups_by_device(
     let groups = [Tensor::vector(&offsets), Tensor::vector(&rows)];
     assert_eq!(x.len(), batch * outer * count * width);
     assert_eq!(num_elements(dims), Some(batch * outer * n * width));
-    // SAFETY: the groups name rows below `count`, of which each block of `x` has so many, and the result is a row for each group.
+    // SAFETY: each block of `x` has `count` rows, and the groups name rows below `count`. The result has one row for each group.
     let made = unsafe { device.reduce_groups(op, x, [&groups[0], &groups[1]], [batch, outer, n, width], dims) };
     let made = made.map_err(Err)?;
     Ok(made.map(|tensor| call.set(0, tensor)).is_some())

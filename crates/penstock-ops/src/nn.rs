@@ -306,8 +306,8 @@ fn rows_of(logits: &Tensor) -> Result<(usize, usize)> {
 /// Has the device compute losses and derivatives, where one works in the host's place.
 fn by_device(call: &mut Call<'_>, logits: &Tensor, labels: &Tensor, classes: usize) -> Result<bool> {
     let Some(device) = call.env.kernels() else { return Ok(false) };
-    // SAFETY: the logits are rows of so many classes; the labels have their extents, or name a class for each row, as the callers
-    // have checked.
+    // SAFETY: the callers have checked that each row of the logits has one element for each class, and that the labels have the
+    // extents of the logits, or one class for each row.
     let made = unsafe { device.cross_entropy(logits, labels, classes) }?;
     let is_made = made.is_some();
     made.into_iter().flatten().enumerate().for_each(|(i, tensor)| call.set(i, tensor));

@@ -98,7 +98,7 @@ pub(super) unsafe fn convolution(
     if let Some(sums) = sums {
         let origins = faults::joined(operands.origins.iter().copied(), None);
         let all = Tensor::on_device(dtype, &[parts, filter], Box::new(CudaMemory { memory: sums, origins }))?;
-        // SAFETY: the sums are a row of so many elements for each part.
+        // SAFETY: `all` has one row for each part, with the elements of a filter.
         let sum = unsafe { fold::reduce(device, Reduce::Sum, &all, &[true, false], &[filter]) }?;
         return sum.map(|sum| sum.reshaped(dims)).transpose();
     }

@@ -190,8 +190,8 @@ fn at_least_one<T: Copy>(mut dims: SmallVec<[T; 6]>, unit: T) -> SmallVec<[T; 6]
     dims
 }
 
-/// Queues a kernel for so many threads, in blocks of [`BLOCK`]. Where these are more than some waves of what the device runs at a time,
-/// there are fewer, and threads loop.
+/// Queues a kernel for `threads` threads, in blocks of [`BLOCK`]. The number of blocks is bounded by a few waves of what the device runs
+/// at a time: beyond that each thread loops.
 ///
 /// # Safety
 /// The arguments are those of the kernel, and name memory of this device for all that it reads and writes.
