@@ -14,6 +14,7 @@ DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 DEV_STAMP := $(VENV)/.stamp-requirements
 NVRTC_STAMP := $(VENV)/.stamp-nvrtc
 TYPES_STAMP := $(VENV)/.stamp-types
+DOCS_STAMP := $(VENV)/.stamp-docs
 EXT_STAMP := $(VENV)/.stamp-extension
 PEERS_STAMP := $(PEERS)/.stamp-requirements
 KERAS := .venv-keras
@@ -28,7 +29,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo screenshots gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -56,6 +57,10 @@ $(NVRTC_STAMP): $(DEV_STAMP) requirements/nvrtc.txt
 
 $(TYPES_STAMP): $(DEV_STAMP) requirements/types.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/types.txt
+	@touch $@
+
+$(DOCS_STAMP): $(DEV_STAMP) requirements/docs.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
 
 $(KERAS_STAMP): requirements/dev.txt requirements/keras.txt
@@ -138,6 +143,9 @@ gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 
 gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
 	python3 tools/gpu_check.py $(GPU_STAGES)
+
+docs: $(EXT_STAMP) $(DOCS_STAMP) ## the documentation as a site, in target/site/html
+	$(PY) tools/documentation.py
 
 screenshots: $(EXT_STAMP) ## pictures of a profile and a graph for the documentation (needs Chromium)
 	$(PY) tools/screenshots.py

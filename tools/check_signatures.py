@@ -16,22 +16,16 @@ is 1 if anything is missing, or if an entry of a list is no longer needed.
 from __future__ import annotations
 
 import doctest
-import enum
-import importlib
 import inspect
 import io
 import re
 import sys
-import types
-from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 from penstock._api_names import symbols
 from penstock.api_report import OTHER_PARAMETERS, differing, parameters
-
-PACKAGE = "penstock"
-# Modules that are documented by the operators' declarations, one that is a program, and those of Keras.
-NOT_FOR_PROGRAMS = ("raw_ops", "api_report", "keras", "losses", "metrics")
+from public_names import Public, public, sections
 
 # Parameters that take anything, and why.
 ANY: dict[str, str] = {
@@ -86,60 +80,6 @@ IMPERATIVES = frozenset(
 )
 
 
-class Public(NamedTuple):
-    """A public function, by the name under which programs reach it first."""
-
-    path: str
-    function: Callable[..., Any]
-    method: bool
-
-
-def exported() -> dict[str, Callable[..., Any]]:
-    """The functions and classes of the package's public modules, each once, by its shortest name."""
-    found: dict[Callable[..., Any], str] = {}
-    modules: set[types.ModuleType] = set()
-
-    def walk(prefix: str, module: types.ModuleType) -> None:
-        if module in modules:
-            return
-        modules.add(module)
-        for name in sorted(getattr(module, "__all__", None) or dir(module)):
-            value, path = getattr(module, name, None), prefix + name
-            if name.startswith("_") or name in NOT_FOR_PROGRAMS:
-                continue
-            if isinstance(value, types.ModuleType) and value.__name__.startswith(PACKAGE):
-                walk(f"{path}.", value)
-            elif isinstance(value, types.FunctionType | type) and not isinstance(value, enum.EnumType):
-                found[value] = min(found.get(value, path), path, key=lambda p: (p.count("."), p))
-
-    walk("", importlib.import_module(PACKAGE))
-    return {path: value for value, path in sorted(found.items(), key=lambda item: item[1])}
-
-
-def public() -> list[Public]:
-    """The public functions, and the methods of the public classes."""
-    entries = []
-    for path, value in exported().items():
-        if isinstance(value, type):
-            entries += [Public(f"{path}.{name}", function, True) for name, function in methods(value)]
-        else:
-            entries.append(Public(path, value, False))
-    return entries
-
-
-def methods(cls: type) -> Iterator[tuple[str, Callable[..., Any]]]:
-    """The public methods of a class, and of those of its bases that have no public name of their own."""
-    seen = set()
-    for base in cls.__mro__:
-        if base is not cls and not (base.__module__.startswith(PACKAGE) and base.__name__.startswith("_")):
-            continue
-        for name, member in vars(base).items():
-            function = getattr(member, "__func__", member)
-            if not name.startswith("_") and inspect.isfunction(function) and name not in seen:
-                seen.add(name)
-                yield name, function
-
-
 def untyped(path: str, function: Callable[..., Any]) -> list[str]:
     """The parameters without a type, or with one that says nothing; what is passed on may be anything."""
     return [
@@ -160,12 +100,6 @@ def misplaced(path: str, function: Callable[..., Any]) -> list[str]:
     theirs = symbol.parameters
     stars = [name for name in parameters(function) if name.startswith("*") and name not in theirs]
     return [f"parameters ({', '.join(theirs)})", *stars] if differing(symbol, function) else stars
-
-
-def sections(text: str) -> dict[str, str]:
-    """The parts of documentation by their headings; the summary is that of ``""``."""
-    parts = re.split(r"^(Args|Returns|Yields|Raises|Attributes):$", text, flags=re.MULTILINE)
-    return {"": parts[0], **dict(zip(parts[1::2], parts[2::2], strict=True))}
 
 
 def undocumented(path: str, function: Callable[..., Any]) -> list[str]:

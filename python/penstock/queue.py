@@ -75,14 +75,12 @@ class QueueBase:
         queue_ref: Any,
     ) -> None:
         self._dtypes = [_core.DType(dtype) for dtype in dtypes]
-        self._shapes = (
-            [TensorShape(None)] * len(self._dtypes) if shapes is None else [TensorShape(s) for s in shapes]
-        )
-        if len(self._shapes) != len(self._dtypes):
-            raise ValueError(f"argument 'shapes' must have a shape for each dtype, got {len(self._shapes)}")
+        if shapes is not None and len(shapes) != len(self._dtypes):
+            raise ValueError(f"argument 'shapes' must have a shape for each dtype, got {len(shapes)}")
+        self._shapes = [TensorShape(s) for s in ([None] * len(self._dtypes) if shapes is None else shapes)]
+        if names is not None and len(names) != len(self._dtypes):
+            raise ValueError(f"argument 'names' must have a name for each dtype, got {len(names)}")
         self._names = None if names is None else list(names)
-        if self._names is not None and len(self._names) != len(self._dtypes):
-            raise ValueError(f"argument 'names' must have a name for each dtype, got {len(self._names)}")
         self._queue_ref: _Ref = queue_ref
 
     @staticmethod

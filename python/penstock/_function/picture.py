@@ -5,6 +5,8 @@ from __future__ import annotations
 import linecache
 from typing import TYPE_CHECKING, Any
 
+from penstock._types.argument_names import expect
+
 if TYPE_CHECKING:
     from penstock.profiler import Recording
 
@@ -18,6 +20,9 @@ def page(trace: Any, profile: Recording | None) -> str:
     """The page of a trace: its lines, its graph before and after optimisation, and its plan."""
     times: list[tuple[str, float]] = []
     if profile is not None:
+        from penstock.profiler import Recording  # start-up does without it
+
+        expect(profile, Recording, "profile", "a recording that tf.profiler.record made")
         whole = profile.took or 1.0
         times = [(row.key, row.own / whole) for row in profile.rows("line")]
     title = trace._function_name

@@ -19,7 +19,7 @@ from penstock._ops.reductions import cumsum, reduce_sum
 from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import NotFoundError
+from penstock.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, PathLike, TensorLike
@@ -295,6 +295,8 @@ def fixed_unigram_candidate_sampler(
             lines = Path(file).read_text().splitlines()
         except FileNotFoundError:
             raise NotFoundError(f"argument 'vocab_file': there is no file {file!r}") from None
+        except IsADirectoryError:
+            raise InvalidArgumentError(f"argument 'vocab_file': {file!r} is a directory") from None
         unigrams = [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
     if num_shards < 1 or not 0 <= shard < num_shards:
         raise ValueError(f"argument 'shard' must be from 0 to {num_shards - 1}, got {shard}")

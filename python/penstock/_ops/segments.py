@@ -8,6 +8,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock._values.ragged import RaggedTensor
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -346,7 +347,7 @@ def bincount(
     >>> tf.math.bincount([1, 1, 3]).numpy().tolist()
     [0, 2, 0, 1]
     """
-    if not isinstance(arr, _core.Tensor) and hasattr(arr, "flat_values"):
+    if isinstance(arr, RaggedTensor):
         return _bincount_of_ragged(arr, weights, minlength, maxlength, dtype, name, axis, binary_output)
     x = _core._to_tensor(arr)
     if not x.dtype.is_integer:
@@ -367,7 +368,7 @@ def bincount(
 
 
 def _bincount_of_ragged(
-    arr: Any,
+    arr: RaggedTensor,
     weights: Any,
     minlength: IntLike | None,
     maxlength: IntLike | None,

@@ -46,6 +46,10 @@ class RaggedTensor(Composite):
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
         self._values = expect(values, (_core.Tensor, RaggedTensor), "values", "a tensor or ragged")
         self._row_splits: _core.Tensor = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
+        if row_splits.shape.rank not in (1, None):
+            raise ValueError(f"argument 'row_splits' must be a vector, got shape {row_splits.shape}")
+        if isinstance(values, _core.Tensor) and values.shape.rank == 0:
+            raise ValueError("argument 'values' must have at least one dimension, got a scalar")
         self._uniform = uniform_row_length
 
     # --- construction ---

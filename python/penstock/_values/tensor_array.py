@@ -413,6 +413,11 @@ class TensorArray(Composite):
         array([3., 1.], dtype=float32)
         """
         indices = _core._to_tensor_hinted(indices, _core.int32)
+        if not indices.dtype.is_integer or indices.shape.rank not in (1, None):
+            raise errors.InvalidArgumentError(
+                f"argument 'indices' must be an integer vector, got dtype {indices.dtype.name} and shape "
+                f"{indices.shape}"
+            )
         items = self._at_hand(indices)
         if items is not None:
             return self._rows(items, indices.numpy().tolist())

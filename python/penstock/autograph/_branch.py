@@ -486,7 +486,10 @@ def _outcome(
             changed = [v for v in (b, a) if not same(v, before)]
             if not changed:
                 return _UNCHANGED
-            left = i in first.left or i in second.left or (i >= state.own and not _can_merge(a, b))
+            left = i in first.left or i in second.left
+            if i >= state.own and not left and not _can_merge(a, b):
+                # A number that the branch alone is to change is no effect on Python's objects.
+                left = any(map(is_stale, changed)) or not state.is_renewed(i)
             if left or all(state.is_python(i, v) for v in changed):
                 # An effect on Python's objects, or a tensor of a branch that is left behind in one.
                 return _known(changed[0], i, state)

@@ -408,7 +408,7 @@ class _Loop:
         if own is not None:
             return own
         carried = {c.slot for c in self.carried}
-        changed = []
+        changed, lost = [], []
         for i, slot in enumerate(state.slots):
             if not slot.entry.live or i in carried or same(values[i], state.frozen[i]):
                 continue
@@ -420,9 +420,11 @@ class _Loop:
                 ):
                     state.promoted.add(slot.key)
                     return _Wider()
+            elif state.is_lost(i, values[i]):
+                lost.append(i)
             elif not state.is_python(i, values[i], 1):
                 changed.append(i)
-        return _Others(changed, grows)
+        return _Others(changed, lost, grows)
 
     def _see(self, others: _Others, values: list[Any]) -> _Restart | None:
         """Has the loop carry what called functions change of the graph's, but for objects that it makes."""
@@ -430,6 +432,15 @@ class _Loop:
         grows = kept_growth(state, others.grows, values)
         if grows is not None:
             return grows
+        for i in others.lost:
+            if not state.is_gone(i, values):
+                name, before = label(state.slots[i].entry.name), state.frozen[i]
+                was = "has no value" if before is UNDEFINED else f"is {describe(before)}"
+                raise TypeError(
+                    f"{name} cannot change under a condition on tensors in the loop at {self.where}: it "
+                    f"{was} before the loop and {describe(values[i])} after an iteration, and a graph cannot "
+                    f"hold both. Give {name} a tensor of that type before the loop"
+                )
         found: dict[int, Any] = {}
         wider = False
         for i in others.changed:
@@ -675,6 +686,8 @@ class _Others(NamedTuple):
 
     # Those that called functions change, and that are the graph's.
     changed: list[int]
+    # Those that a branch left a tensor behind in, which the next iteration needs.
+    lost: list[int]
     # Lists among these that change their length.
     grows: list[Growth]
 

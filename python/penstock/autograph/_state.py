@@ -63,6 +63,7 @@ class Entry(NamedTuple):
             container that it holds before.
         after: whether it may be read after the statement.
         held: whether only functions that the statement makes may read it then.
+        renewed: whether a function computes it from what it was, rather than set it once.
     """
 
     name: str
@@ -71,6 +72,7 @@ class Entry(NamedTuple):
     live: bool | None = True
     after: bool = True
     held: bool = False
+    renewed: bool = False
 
 
 # How converted code describes the variables of a statement: the fields of their entries; of an attribute,
@@ -428,6 +430,8 @@ class State:
         self.functions, self.slots, self.own = functions, slots, len(slots)
         # The variables that were found to be the graph's, though they need not have been.
         self.promoted: set[Any] = set()
+        # Those that a called function computes from what they were.
+        self.renewed: set[Any] = set()
         # Objects that are made while the statement is traced: theirs are no variables of it.
         self.made = Identities[Any]()
         # Whether no variables are added any more.
@@ -463,6 +467,8 @@ class State:
     def extend(self, slots: Sequence[Slot]) -> None:
         """Adds variables that a function called from the statement is about to change."""
         for slot in slots:
+            if slot.entry.renewed:
+                self.renewed.add(slot.key)
             if slot.key in self._keys or self.closed:
                 continue
             place = slot.place
@@ -513,8 +519,7 @@ class State:
         """
         before = self.frozen[index]
         if index < self.own:
-            empty = before is None or before is UNDEFINED
-            return empty and self.has_created() and holds_variables(value)
+            return _is_empty(before) and self.has_created() and holds_variables(value)
         if self.slots[index].key in self.promoted:
             return False
         if holds_variables(value) or (levels and is_stale(value)):
@@ -522,12 +527,31 @@ class State:
         leaves, old = leaves_of(value), leaves_of(before)
         if any(is_made_here(leaf, levels) for leaf in flatten(value)):
             return False
-        if leaves is None or old is None:
+        if leaves is None:
             return True
+        if old is None:
+            return not self.is_renewed(index)
         if self.is_local(index):
             return False
         tensors = [isinstance(leaf, _core.Tensor) for leaf in (*leaves, *old)]
         return not (any(tensors[: len(leaves)]) and any(tensors[len(leaves) :]))
+
+    def is_renewed(self, index: int) -> bool:
+        """Whether a called function computes it from what it was, and it is of the traced function's."""
+        return self.slots[index].key in self.renewed and self.is_local(index)
+
+    def is_lost(self, index: int, value: Any) -> bool:
+        """Whether a called function's assignment counts for the next iteration, which cannot see it.
+
+        A tensor of a branch was left behind in an attribute, since it does not go together with what was
+        there before; and the attribute is computed from what it was.
+        """
+        before = self.frozen[index]
+        if index < self.own or not (type(value) is _core.Tensor and is_stale(value)):
+            return False
+        if _is_empty(before):
+            return self.slots[index].key in self.renewed
+        return isinstance(before, _core.Tensor | int | float) and self.is_read(index)
 
     def is_local(self, index: int) -> bool:
         """Whether it is a variable of the traced function, or of an object or container that this made."""
@@ -636,6 +660,11 @@ class State:
             refill_all(before, value)
             value = before
         self.slots[index].put(value)
+
+
+def _is_empty(value: Any) -> bool:
+    """Whether a variable has no value, or None."""
+    return value is None or value is UNDEFINED
 
 
 def _occurrences(target: Any, values: Sequence[Any]) -> int:

@@ -547,7 +547,7 @@ class _Statements:
         outside = self.scope.assigned_outside
         facts = self.facts.of(node.body)
         self.bound = facts.bound
-        attributes = self._attributes(facts, _NOTHING) if facts.attributes else None
+        attributes = self._attributes(facts, _NOTHING, renewed=_renewed(node)) if facts.attributes else None
         if not outside and attributes is None:
             return []
         items = tuple(_entry(name, line, 0) for name, line in sorted(outside.items()))
@@ -568,7 +568,7 @@ class _Statements:
             held = frozenset(self.scope.locals.intersection(mine) - after)
         return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno, held)
 
-    def _attributes(self, *facts: Facts) -> ast.expr | None:
+    def _attributes(self, *facts: Facts, renewed: frozenset[str] = frozenset()) -> ast.expr | None:
         """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""
         found: dict[str, tuple[ast.expr, str, list[int]]] = {}
         for part in (0, 1):
@@ -584,7 +584,10 @@ class _Statements:
             return None
         items: list[ast.expr] = []
         for name, (base, attribute, lines) in sorted(found.items()):
-            entry = ast.Constant(_entry(name, lines[0], lines[1]))  # type: ignore[arg-type]
+            fields = _entry(name, lines[0], lines[1])
+            if name in renewed:
+                fields = (*fields, False, True)
+            entry = ast.Constant(fields)  # type: ignore[arg-type]
             items.append(ast.Tuple([later(_copied(base)), ast.Constant(attribute), entry], LOAD))
         return ast.Tuple(items, LOAD)
 
@@ -620,6 +623,44 @@ def _entry(
 ) -> tuple[Any, ...]:
     """A variable of a statement: the fields of its `Entry`."""
     return name, first, second, live, after
+
+
+def _renewed(node: ast.FunctionDef) -> frozenset[str]:
+    """The attributes that a function computes from what they were.
+
+    That is so where it assigns one by a statement that reads it, or reads it and then assigns it, whatever
+    the conditions; not where it sets one that it finds without a value.
+    """
+    read: dict[str, int] = {}
+    assigned: list[tuple[str, int]] = []
+    found: set[str] = set()
+
+    def note(s: ast.AST, conditional: bool) -> None:
+        within = [n for n in ast.walk(s) if isinstance(n, ast.Attribute)]
+        loads = {ast.unparse(n): n.lineno for n in within if isinstance(n.ctx, ast.Load)}
+        stores = {ast.unparse(n): n.lineno for n in within if isinstance(n.ctx, ast.Store)}
+        found.update(stores if isinstance(s, ast.AugAssign) else stores.keys() & loads.keys())
+        if not conditional:
+            assigned.extend(stores.items())
+        for name, line in loads.items():
+            read[name] = min(line, read.get(name, line))
+
+    def statements(body: list[ast.stmt], conditional: bool) -> None:
+        for s in body:
+            parts = [getattr(s, part, None) for part in ("body", "orelse", "finalbody")]
+            blocks = [part for part in parts if isinstance(part, list)]
+            if not blocks or type(s) in SCOPES:
+                note(s, conditional)
+                continue
+            for part in ast.iter_child_nodes(s):
+                if not isinstance(part, ast.stmt):
+                    note(part, True)
+            for block in blocks:
+                statements(block, conditional or isinstance(s, ast.If))
+
+    statements(node.body, False)
+    found.update(name for name, line in assigned if read.get(name, line) < line)
+    return frozenset(found)
 
 
 def _targets(s: ast.stmt) -> list[ast.expr]:

@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 _INT64 = _core.int64
+# Entries of a vocabulary that is given as a list.
+_MOST_ENTRIES = 2**31 - 1
 
 
 def _key(key: Any) -> str:
@@ -292,6 +294,8 @@ def categorical_column_with_vocabulary_list(
     """
     if isinstance(vocabulary_list, str | bytes) or not len(vocabulary_list):
         raise ValueError(f"argument 'vocabulary_list' must hold at least one entry, got {vocabulary_list!r}")
+    if len(vocabulary_list) > _MOST_ENTRIES:
+        raise ValueError(f"argument 'vocabulary_list' must hold at most {_MOST_ENTRIES} entries")
     entries = tuple(e.item() if hasattr(e, "item") else e for e in vocabulary_list)
     if len(set(entries)) != len(entries):
         raise ValueError("argument 'vocabulary_list' must hold each entry once")

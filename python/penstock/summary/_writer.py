@@ -14,6 +14,7 @@ from penstock._control.flow import cond
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.protos import Event, Summary, SummaryMetadata, tensor_proto
 from penstock._runtime.scope import current_name_scope, name_scope
+from penstock._types.argument_names import expect
 from penstock.summary._files import EventFile
 
 if TYPE_CHECKING:
@@ -259,6 +260,7 @@ def write_graph(content: bytes) -> bool:
 @contextlib.contextmanager
 def scoped(name: str, default_name: str = "summary", values: Any = None) -> Iterator[tuple[str, str]]:
     """The tag of a summary below the open scopes, and the scope of its operations."""
+    expect(name, (str, type(None)), "name", "a string")
     outer = current_name_scope()
     tag = outer + (name or default_name)
     inner = "".join(c for c in (name or "") if c.isascii() and (c.isalnum() or c in "_.-/")).strip("/")

@@ -565,3 +565,68 @@ def test_one_body_may_have_other_types_in_another_call() -> None:
         2000,
         1000,
     )
+
+
+class Running:
+    """A sum that begins with its first value, and what it was given last."""
+
+    def __init__(self) -> None:
+        self.total, self.given, self.doubled = None, None, None
+
+    def add(self, x: Any) -> Any:
+        if self.total is None:
+            self.total = x * 0
+        self.total = self.total + x
+        return self.total
+
+    def note(self, x: Any) -> Any:
+        self.given = x + 1
+        return self.given
+
+    def twice(self, x: Any) -> Any:
+        if self.doubled is None:
+            self.doubled = x * 2
+        return self.doubled
+
+
+@pytest.mark.parametrize("given", [2, 2.5, tf.constant(2)])
+def test_a_sum_that_begins_with_its_first_value_grows_in_each_iteration(given: Any) -> None:
+    @tf.function
+    def f(n: Any, x: Any) -> Any:
+        running, found = Running(), x
+        for _ in tf.range(n):
+            found = running.add(x)
+        return found, running.add(x)
+
+    inside, after = f(tf.constant(3), given)
+    assert number(inside) == 3 * number(tf.constant(given))
+    assert number(after) == 4 * number(tf.constant(given))
+
+
+@pytest.mark.parametrize("given", [2, tf.constant(2)])
+def test_a_sum_that_has_no_value_in_one_branch_of_a_loop_is_refused(given: Any) -> None:
+    @tf.function
+    def f(n: Any, x: Any) -> Any:
+        running = Running()
+        for i in tf.range(n):
+            if i > 0:
+                running.add(x)
+        return n
+
+    with pytest.raises(TypeError, match=r"'self\.total'"):
+        f(tf.constant(3), given)
+
+
+@pytest.mark.parametrize("given", [2, tf.constant(2)])
+def test_what_a_branch_of_a_loop_only_writes_or_keeps_may_have_had_no_value(given: Any) -> None:
+    @tf.function
+    def f(n: Any, x: Any) -> Any:
+        running, noted, kept = Running(), 0, 0
+        for i in tf.range(n):
+            if i > 0:
+                noted += running.note(x)
+                kept += running.twice(x)
+        return noted, kept
+
+    noted, kept = f(tf.constant(3), given)
+    assert (number(noted), number(kept)) == (6, 8)

@@ -4,7 +4,7 @@ import doctest
 
 import pytest
 
-from check_signatures import exported
+from public_names import exported
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+import penstock as tf
+
 ROOT = Path(__file__).resolve().parents[3]
+sys.path.insert(0, str(ROOT / "tools"))
+import documentation  # noqa: E402 -- from the folder of tools
+
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
@@ -37,3 +42,74 @@ def test_the_dialogues_of_a_page_give_what_they_show(page, tmp_path, monkeypatch
     report = []
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     assert doctest.DocTestRunner(optionflags=flags).run(test, out=report.append).failed == 0, "".join(report)
+
+
+def test_links_of_pages_lead_to_files_and_headings_that_there_are():
+    assert documentation.broken_links(documentation.pages()) == []
+
+
+def test_a_link_to_no_file_or_no_heading_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(documentation, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text(
+        "# A word, `code`\n\n[a](#a-word-code), [b](#none)\n\n```\n[c](no)\n```\n[d](no.md), [e](page.md)\n"
+    )
+    found = documentation.broken_links([page])
+    assert found == ["page.md:3: #none leads nowhere", "page.md:8: no.md leads nowhere"]
+
+
+def test_every_page_is_in_the_contents_of_the_site():
+    places = documentation.pages()
+    contents = documentation.contents(
+        (ROOT / "docs/README.md").read_text(encoding="utf-8"), places
+    ).splitlines()
+    assert sorted(set(places.values()) - {"index.md"} - set(contents)) == []
+
+
+def test_the_reference_has_an_entry_for_every_public_name(tmp_path):
+    documentation.reference(tmp_path)
+    text = "\n".join(page.read_text(encoding="utf-8") for page in tmp_path.glob("*.md"))
+    entries = set(re.findall(r"^`{3,}\{py:(?:function|class)\} ([\w.]+)", text, flags=re.MULTILINE))
+    assert entries >= {"tf.function", "tf.add", "tf.data.Dataset", "tf.Tensor", "tf.errors.NotFoundError"}
+    assert {f"tf.{names[0]}" for names in documentation.public_names.aliases().values()} == entries
+    for name in ("tf.math.add", "tf.linalg.matmul"):
+        assert f"`{name}" in text
+
+
+def test_documentation_becomes_fields_and_blocks_of_code():
+    def double(x: "tf.Tensor", *more: int, name: "str | None" = None) -> "tf.Tensor":
+        """Double a tensor.
+
+        Args:
+            x: a tensor: numbers,
+                or strings.
+            *more: others.
+            name: its name.
+
+        Returns:
+            A tensor.
+
+        Raises:
+            TypeError: for no tensor.
+
+        >>> 1 + 1
+        2
+        """
+
+    assert (
+        documentation.signature(double) == "(x: tf.Tensor, *more: int, name: str | None = None) -> tf.Tensor"
+    )
+    assert documentation.documentation(double.__doc__).splitlines() == [
+        "Double a tensor.",
+        "",
+        ":param x: a tensor: numbers, or strings.",
+        ":param \\*more: others.",
+        ":param name: its name.",
+        ":returns: A tensor.",
+        ":raises TypeError: for no tensor.",
+        "",
+        "```pycon",
+        ">>> 1 + 1",
+        "2",
+        "```",
+    ]
