@@ -241,20 +241,32 @@ _einops_backend.install()
 _publish(__name__)
 
 as_dtype = DType
-bool = _core.bool
-int8, int16, int32, int64 = _core.int8, _core.int16, _core.int32, _core.int64
-uint8, uint16, uint32, uint64 = _core.uint8, _core.uint16, _core.uint32, _core.uint64
-float16 = half = _core.float16
-bfloat16 = _core.bfloat16
-float32 = _core.float32
-float64 = double = _core.float64
-complex64, complex128 = _core.complex64, _core.complex128
-string = _core.string
-variant = _core.variant
-resource = _core.resource
+bool: _core.DType = _core.bool
+int8: _core.DType = _core.int8
+int16: _core.DType = _core.int16
+int32: _core.DType = _core.int32
+int64: _core.DType = _core.int64
+uint8: _core.DType = _core.uint8
+uint16: _core.DType = _core.uint16
+uint32: _core.DType = _core.uint32
+uint64: _core.DType = _core.uint64
+float16: _core.DType = _core.float16
+half: _core.DType = _core.float16
+bfloat16: _core.DType = _core.bfloat16
+float32: _core.DType = _core.float32
+float64: _core.DType = _core.float64
+double: _core.DType = _core.float64
+complex64: _core.DType = _core.complex64
+complex128: _core.DType = _core.complex128
+string: _core.DType = _core.string
+variant: _core.DType = _core.variant
+resource: _core.DType = _core.resource
 # Quantized types are the integers that they are made of.
-qint8, qint16, qint32 = int8, int16, int32
-quint8, quint16 = uint8, uint16
+qint8: _core.DType = int8
+qint16: _core.DType = int16
+qint32: _core.DType = int32
+quint8: _core.DType = uint8
+quint16: _core.DType = uint16
 newaxis = None
 
 __version__ = _core.__version__

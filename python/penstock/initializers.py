@@ -143,7 +143,9 @@ class RandomUniform(_Random):
     """
 
     def __init__(self, minval: float = -0.05, maxval: float = 0.05, seed: int | None = None) -> None:
-        self.minval, self.maxval, self.seed = minval, maxval, seed
+        self.minval: float = minval
+        self.maxval: float = maxval
+        self.seed: int | None = seed
 
     def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         return random.uniform(shape, self.minval, self.maxval, dtype, self.seed)
@@ -158,7 +160,9 @@ class RandomNormal(_Random):
     """
 
     def __init__(self, mean: float = 0.0, stddev: float = 0.05, seed: int | None = None) -> None:
-        self.mean, self.stddev, self.seed = mean, stddev, seed
+        self.mean: float = mean
+        self.stddev: float = stddev
+        self.seed: int | None = seed
 
     def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         return random.normal(shape, self.mean, self.stddev, dtype, self.seed)
@@ -212,7 +216,10 @@ class VarianceScaling(_Random):
                 "argument 'distribution' must be 'truncated_normal', 'untruncated_normal' or 'uniform', "
                 f"got {distribution!r}"
             )
-        self.scale, self.mode, self.distribution, self.seed = scale, mode, distribution, seed
+        self.scale: float = scale
+        self.mode: str = mode
+        self.distribution: str = distribution
+        self.seed: int | None = seed
 
     def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         inputs, outputs = _fans(shape)
@@ -343,7 +350,8 @@ class Orthogonal(_Random):
     """
 
     def __init__(self, gain: float = 1.0, seed: int | None = None) -> None:
-        self.gain, self.seed = gain, seed
+        self.gain: float = gain
+        self.seed: int | None = seed
 
     def _distribution(self, shape: list[Any], dtype: _core.DType) -> _core.Tensor:
         if len(shape) < 2:
@@ -383,5 +391,8 @@ class Identity(Initializer):
         return eye(dims[0], dims[1], dtype=dtype) * _core._to_tensor_hinted(self.gain, _core.DType(dtype))
 
 
-zeros_initializer, ones_initializer, constant_initializer = Zeros, Ones, Constant
-random_uniform_initializer, random_normal_initializer = RandomUniform, RandomNormal
+zeros_initializer = Zeros
+ones_initializer = Ones
+constant_initializer = Constant
+random_uniform_initializer = RandomUniform
+random_normal_initializer = RandomNormal

@@ -101,7 +101,7 @@ class CustomOp:
         self._vmap: Callable[..., Any] | None = None
         self._with_gradient = custom_gradient(self._and_gradient)
         self.__doc__ = getattr(kernel, "__doc__", None)
-        self.name = name or str(getattr(kernel, "__name__", type(kernel).__name__))
+        self.name: str = name or str(getattr(kernel, "__name__", type(kernel).__name__))
 
     def shape(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Say what the results are, by what the arguments are.

@@ -361,7 +361,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[_co
     >>> [t.numpy().tolist() for t in tf.identity_n([[1], [2.0]])]
     [[1], [2.0]]
     """
-    return [raw_ops.identity(x, name=name) for x in input]
+    return [raw_ops.identity(x, name=name) for x in items(input, "input")]
 
 
 def tuple(

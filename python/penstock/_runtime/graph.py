@@ -60,8 +60,8 @@ class GraphOperation:
     def __init__(self, name: str, kind: str, inputs: Iterable[Any], outputs: Iterable[Any]) -> None:
         self.name = name
         self.type = kind
-        self.inputs = tuple(inputs)
-        self.outputs = list(outputs)
+        self.inputs: tuple[Any, ...] = tuple(inputs)
+        self.outputs: list[Any] = list(outputs)
 
     @property
     def node_def(self) -> NodeDef:

@@ -385,7 +385,7 @@ class Message:
             return NotImplemented
         return self.ListFields() == other.ListFields()
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __reduce__(self) -> Any:
         return type(self).FromString, (self.SerializeToString(),)

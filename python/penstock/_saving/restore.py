@@ -27,8 +27,8 @@ class Restoration:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
-        self.reader = _core._BundleReader(self.path)
+        self.path: str = os.fspath(path)
+        self.reader: _core._BundleReader = _core._BundleReader(self.path)
         self.nodes: list[Any] = self.reader.objects() or [([], [], [])]
         if self.reader.objects() is None:
             raise ValueError(

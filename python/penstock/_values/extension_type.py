@@ -492,7 +492,7 @@ class ExtensionType(Composite, metaclass=_Meta):
 
         return math.logical_not(same)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in self._penstock_fields)

@@ -835,11 +835,13 @@ class RaggedTensor(Composite):
     def __bool__(self) -> bool:
         raise TypeError("a RaggedTensor is neither true nor false")
 
+    def __hash__(self) -> int:
+        return object.__hash__(self)
+
     # --- operators ---
 
     # Tensors leave it to the right operand.
     __penstock_operand__ = True
-    __hash__ = object.__hash__
 
     # --- conversion ---
 

@@ -440,8 +440,10 @@ class RowPartitionSpec(TypeSpec):
         uniform_row_length: int | None = None,
         dtype: DTypeLike = _core.int64,
     ) -> None:
-        self.nrows, self.nvals, self.uniform_row_length = nrows, nvals, uniform_row_length
-        self.dtype = _core.DType(dtype)
+        self.nrows: int | None = nrows
+        self.nvals: int | None = nvals
+        self.uniform_row_length: int | None = uniform_row_length
+        self.dtype: _core.DType = _core.DType(dtype)
 
     @property
     def value_type(self) -> type[RowPartition]:

@@ -177,15 +177,27 @@ from penstock.array_api._sorting import (
 __array_api_version__ = "2025.12"
 VERSIONS = ("2021.12", "2022.12", "2023.12", "2024.12", "2025.12")
 
-bool = _core.bool
-int8, int16, int32, int64 = _core.int8, _core.int16, _core.int32, _core.int64
-uint8, uint16, uint32, uint64 = _core.uint8, _core.uint16, _core.uint32, _core.uint64
-float32, float64 = _core.float32, _core.float64
-complex64, complex128 = _core.complex64, _core.complex128
+bool: _core.DType = _core.bool
+int8: _core.DType = _core.int8
+int16: _core.DType = _core.int16
+int32: _core.DType = _core.int32
+int64: _core.DType = _core.int64
+uint8: _core.DType = _core.uint8
+uint16: _core.DType = _core.uint16
+uint32: _core.DType = _core.uint32
+uint64: _core.DType = _core.uint64
+float32: _core.DType = _core.float32
+float64: _core.DType = _core.float64
+complex64: _core.DType = _core.complex64
+complex128: _core.DType = _core.complex128
 # Beyond the standard.
-float16, bfloat16 = _core.float16, _core.bfloat16
+float16: _core.DType = _core.float16
+bfloat16: _core.DType = _core.bfloat16
 
-e, inf, nan, pi = _math.e, _math.inf, _math.nan, _math.pi
+e: float = _math.e
+inf: float = _math.inf
+nan: float = _math.nan
+pi: float = _math.pi
 newaxis = None
 
 __all__ = [

@@ -430,12 +430,16 @@ def _trace_both(
         if fits is not None and not fits():
             state.restore()
             return None
+        if state.joined():
+            continue
         # What a called function does to Python's objects, the other branch sees.
         state.settle(first.values or ())
         state.restore()
         second = _trace(state, orelse)
         if isinstance(second, Growth):
             make_list(state, second, where)
+            continue
+        if state.joined():
             continue
         state.restore()
         grows = kept_growth(state, [*first.grows, *second.grows], first.values, second.values)

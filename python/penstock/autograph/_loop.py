@@ -311,6 +311,7 @@ class _Loop:
         """Traces the regions; the results of the loop."""
         state, hidden = self.state, self.hidden
         self.looked = False
+        state.guess_replaced()
         self.carried = [c for i in range(len(state.slots)) if (c := self._carry(i)) is not None]
         own = enumerate(state.slots[: state.own])
         new = [i for i, slot in own if slot.entry.live and state.before[i] is UNDEFINED]
@@ -368,7 +369,7 @@ class _Loop:
             leaves = [next(values) for _ in c.specs]
             if c.new and self.state.slots[c.slot].entry.name != RESULT:
                 continue
-            self.state.write(c.slot, pack(c.structure, leaves))
+            self.state.enter(c.slot, pack(c.structure, leaves))
 
     def _discover(self, new: list[int]) -> dict[int, Any] | _Restart:
         """The types of the variables that the body sets first, from a trace of it that is thrown away."""
@@ -400,6 +401,9 @@ class _Loop:
     def _others(self, values: list[Any]) -> _Others | _Restart:
         """What an iteration makes of the variables that the loop does not carry, while its region is open."""
         state = self.state
+        if state.joined() or state.misled:
+            state.misled = False
+            return _Wider()
         if not self.settled and state.has_created() and state.settle(values, 1):
             # Variables of the engine are created once: the trace goes on from there.
             self.settled = True

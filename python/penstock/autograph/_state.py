@@ -8,7 +8,7 @@ import re
 import sys
 import threading
 import weakref
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
@@ -28,8 +28,8 @@ from penstock.autograph._values import (
     label,
     leaves_of,
     refill,
-    refill_all,
     same,
+    with_identity,
 )
 
 __all__ = [
@@ -64,6 +64,7 @@ class Entry(NamedTuple):
         after: whether it may be read after the statement.
         held: whether only functions that the statement makes may read it then.
         renewed: whether a function computes it from what it was, rather than set it once.
+        bound: whether a loop's body binds the name, so that the variable may come to hold another container.
     """
 
     name: str
@@ -73,6 +74,7 @@ class Entry(NamedTuple):
     after: bool = True
     held: bool = False
     renewed: bool = False
+    bound: bool = False
 
 
 # How converted code describes the variables of a statement: the fields of their entries; of an attribute,
@@ -329,7 +331,7 @@ class Contents(Slot):
         return freeze(self._place.object)
 
     def set(self, value: Any) -> None:
-        refill_all(self._place.object, value)
+        with_identity(self._place.object, value)
 
     def clear(self) -> None:
         """A container is never without contents."""
@@ -436,6 +438,17 @@ class State:
         self.made = Identities[Any]()
         # Whether no variables are added any more.
         self.closed = False
+        # Containers that a body, or the guess of one, replaces by others, and does not only change, by the
+        # places that hold them. Who else holds them sees nothing of that.
+        self.replaced: dict[Any, Any] = {}
+        # Places for which that guess was wrong.
+        self._in_place: set[Any] = set()
+        # Containers that a branch has changed.
+        self._changed = Identities[Any]()
+        # Whether the last body showed that one was entered with the wrong containers.
+        self.misled = False
+        # Whether a variable that was added holds a container whose contents are another.
+        self.overlaps = False
         self.begin()
 
     def begin(self) -> None:
@@ -450,6 +463,10 @@ class State:
         self._contents: list[tuple[Any, Any]] = []
         for i in range(len(self.slots)):
             self._collect(i)
+        self._entered: dict[int, Any] = {}
+        # What containers hold when the statement begins, and when a body of it does.
+        self._originals = dict(_snapshots(self._contents))
+        self._began = self._originals.copy()
         self._created = created.count
 
     def _first(self, slot: Slot) -> Any:
@@ -474,13 +491,60 @@ class State:
             place = slot.place
             if place is not None and place.object in self.made:
                 continue
-            if place is not None and any(place.object is held for held, _ in self._contents):
+            if place is not None and id(place.object) in self._began:
                 continue
             self._keys.add(slot.key)
+            # What these held when the statement began is known.
+            known = {id(self.slots[i].place.object) for i in self._within(slot)}  # type: ignore[union-attr]
+            self.overlaps = self.overlaps or bool(known)
             self.slots.append(slot)
             self.before.append(self._first(slot))
             self.frozen.append(freeze(self.before[-1]))
+            count = len(self._contents)
             self._collect(len(self.slots) - 1)
+            self._contents[count:] = [pair for pair in self._contents[count:] if id(pair[0]) not in known]
+            for container, held in self._contents[count:]:
+                self._originals[id(container)] = self._began[id(container)] = (container, held)
+
+    def _within(self, slot: Slot) -> list[int]:
+        """The variables that are the contents of containers which another one holds."""
+        if isinstance(slot, Contents) or not any(isinstance(s, Contents) for s in self.slots[self.own :]):
+            return []
+        found: list[tuple[Any, Any]] = []
+        _collect(slot.get(), found, set())
+        held = {id(container) for container, _ in found}
+        return [
+            i
+            for i, s in enumerate(self.slots)
+            if i >= self.own
+            and isinstance(s, Contents)
+            and id(s.place.object) in held
+            and not any(container is s.place.object for container in self.replaced.values())
+        ]
+
+    def joined(self) -> bool:
+        """Sorts out which variables containers belong to; whether the statement must be traced again for it.
+
+        A function that is given a container and changes it, and one that assigns to items of the attribute
+        which holds it, change one variable. A container that one branch changes and another replaces by a
+        new one is a variable beside that which holds it.
+        """
+        torn = [
+            slot
+            for c in self.replaced.values()
+            if c in self._changed and (slot := Contents(c)).key not in self._keys
+        ]
+        if not (self.overlaps or torn) or self.has_created():
+            return False
+        self.restore()
+        whole = {i for slot in self.slots for i in self._within(slot)}
+        self.keep([i for i in range(len(self.slots)) if i not in whole])
+        for slot in torn:
+            self.promoted.add(slot.key)
+            self.slots.append(slot)
+        self.overlaps = False
+        self.begin()
+        return True
 
     def again(self, attempts: int) -> None:
         """The statement is traced once more, after so many attempts, with what is known now."""
@@ -636,14 +700,76 @@ class State:
 
     def restore(self) -> None:
         """Gives every variable, and every container in them, what it held at the beginning."""
+        pairs = list(zip(self.slots, self.before, strict=True))
+        for slot, value in pairs:
+            # They may hold containers of other variables, which come after them.
+            if isinstance(slot, Contents):
+                slot.put(value)
         for container, contents in self._contents:
             refill(container, contents)
+        for slot, value in pairs:
+            if not isinstance(slot, Contents):
+                slot.put(self._stale.get(slot.key, UNDEFINED) if value is UNDEFINED else value)
+
+    def guess_replaced(self) -> None:
+        """Takes containers of variables that the body of a loop binds for replaced, unless that was wrong."""
         for slot, value in zip(self.slots, self.before, strict=True):
-            slot.put(self._stale.get(slot.key, UNDEFINED) if value is UNDEFINED else value)
+            if slot.entry.bound and type(value) in _CONTAINERS and slot.key not in self._in_place:
+                self.replaced[slot.key] = value
+
+    def enter(self, index: int, value: Any) -> None:
+        """Has a body begin with a value of a variable."""
+        self.write(index, value)
+        if isinstance(self.slots[index], Contents):
+            return
+        self._entered[index] = now = self.slots[index].get()
+        contents: list[tuple[Any, Any]] = []
+        _collect(now, contents, set())
+        self._began.update(_snapshots(contents))
 
     def read(self) -> list[Any]:
-        """What the variables hold, containers copied."""
+        """What the variables hold at the end of a body, containers copied."""
+        seen = set[Any]()
+        for i, slot in enumerate(self.slots):
+            before = self.before[i]
+            if type(before) in _CONTAINERS and not isinstance(slot, Contents):
+                entered = self._entered.get(i, before)
+                self._follow(slot.key, before, entered, slot.get(), i in self._entered, seen)
         return [freeze(self._now(slot)) for slot in self.slots]
+
+    def _follow(self, place: Any, before: Any, entered: Any, now: Any, carried: bool, seen: set[Any]) -> None:
+        """Finds out whether a body has changed or replaced a container, and those in it.
+
+        Args:
+            place: the key of the variable that holds it, or the identity of a container and the key in it.
+            before: what the place held before the statement.
+            entered: what it held when the body began.
+            now: what it holds at the end of the body.
+            carried: whether the body is that of a loop which carries it.
+            seen: the places that have been looked at.
+        """
+        if type(before) not in _CONTAINERS or place in seen:
+            return
+        seen.add(place)
+        _, began = self._began.get(id(entered), (entered, entered))
+        _, first = self._originals.get(id(before), (before, before))
+        grows = type(before) is TensorList or len(before) != len(first)
+        if not (carried or grows or _holds_alike(before, first)):
+            self._changed.add(before)
+        if now is entered:
+            if carried and self.replaced.pop(place, None) is not None:
+                self._in_place.add(place)
+                self.misled = self.misled or not _holds_alike(now, began)
+        elif place not in self.replaced:
+            self.replaced[place] = before
+            self.misled = self.misled or carried
+        keys: Iterable[Any] = ()
+        if type(before) is dict is type(now) is type(began):
+            keys = first.keys() & now.keys() & began.keys()
+        elif type(before) is list is type(now) is type(began):
+            keys = range(min(len(first), len(now), len(began)))
+        for key in keys:
+            self._follow((id(before), key), first[key], began[key], now[key], carried, seen)
 
     def _now(self, slot: Slot) -> Any:
         """What a variable holds, but for what another trace has left behind."""
@@ -651,15 +777,31 @@ class State:
         return UNDEFINED if self._stale and value is self._stale.get(slot.key) else value
 
     def write(self, index: int, value: Any) -> None:
-        """Sets a variable for good: a container that it held all along keeps its identity."""
-        slot, before = self.slots[index], self.before[index]
+        """Sets a variable: a container that it held all along keeps its identity."""
+        slot = self.slots[index]
         if isinstance(slot, Contents):
             slot.set(value)
-            return
-        if type(before) in (list, dict, TensorList) and type(before) is type(value):
-            refill_all(before, value)
-            value = before
-        self.slots[index].put(value)
+        else:
+            slot.put(with_identity(self.before[index], value, slot.key, self.replaced))
+
+
+_CONTAINERS = (list, dict, TensorList)
+
+
+def _snapshots(contents: list[tuple[Any, Any]]) -> Iterator[tuple[int, tuple[Any, Any]]]:
+    """What containers hold, by identity."""
+    return ((id(container), (container, held)) for container, held in contents)
+
+
+def _holds_alike(container: Any, contents: Any) -> bool:
+    """Whether a container holds what it held."""
+    if type(container) is TensorList:
+        return bool(container.flow is contents.flow)
+    if len(container) != len(contents):
+        return False
+    if type(container) is dict:
+        return all(key in contents and value is contents[key] for key, value in container.items())
+    return all(a is b for a, b in zip(container, contents, strict=True))
 
 
 def _is_empty(value: Any) -> bool:

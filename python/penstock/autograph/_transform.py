@@ -506,6 +506,7 @@ class _Statements:
         after: frozenset[str],
         line: int,
         held: frozenset[str] = frozenset(),
+        loops: bool = False,
     ) -> tuple[ast.expr, ast.expr | None]:
         """The variables that two bodies assign, or whose contents they change, as a constant.
 
@@ -527,8 +528,9 @@ class _Statements:
             )
             for n in sorted(names)
         ]
-        if held:
-            items = [(*item, True) if item[0] in held else item for item in items]
+        if held or loops:
+            rebound = bound - changed if loops else frozenset()
+            items = [(*item, item[0] in held, False, item[0] in rebound) for item in items]
         self.shared |= names & scope.locals
         if len(names) == len(bound):
             return constant(tuple(items)), None
@@ -566,7 +568,7 @@ class _Statements:
             within = {id(node) for node in own_nodes(s.body) if type(node) in SCOPES}
             mine = (n for n, nodes in self.scope.captors.items() if within.issuperset(map(id, nodes)))
             held = frozenset(self.scope.locals.intersection(mine) - after)
-        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno, held)
+        return self._entries(body, _NOTHING, after | self.liveness.header[id(s)], after, s.lineno, held, True)
 
     def _attributes(self, *facts: Facts, renewed: frozenset[str] = frozenset()) -> ast.expr | None:
         """Attributes of variables that two bodies assign: `(base, attribute, entry)` of each."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from types import FunctionType
 from typing import Any
 
@@ -26,10 +27,10 @@ __all__ = [
     "leaves_of",
     "pack",
     "refill",
-    "refill_all",
     "same",
     "spec_of",
     "tensor_like",
+    "with_identity",
     "zeros",
 ]
 
@@ -79,22 +80,27 @@ def refill(container: Any, contents: Any) -> None:
         container.update(items)
 
 
-def refill_all(container: Any, contents: Any) -> None:
-    """Gives a container, and those in it, other contents: each keeps its identity."""
-    if type(container) is list:
-        contents = [
-            _with_identity(container[i], v) if i < len(container) else v for i, v in enumerate(contents)
-        ]
-    elif type(container) is dict:
-        contents = {k: _with_identity(container.get(k), v) for k, v in contents.items()}
-    refill(container, contents)
+def with_identity(old: Any, new: Any, place: Any = None, replaced: Container[Any] = ()) -> Any:
+    """A value in which containers that were there before hold what new ones do.
 
-
-def _with_identity(old: Any, new: Any) -> Any:
-    if type(old) in (list, dict, TensorList) and type(old) is type(new):
-        refill_all(old, new)
-        return old
-    return new
+    Args:
+        old: what was there.
+        new: a value of which nobody else holds the containers.
+        place: the key of what holds it; of an item it is the identity of the container, and the key in it.
+        replaced: the places whose containers are others now.
+    """
+    if type(old) not in (list, dict, TensorList) or type(old) is not type(new):
+        return new
+    contents = new
+    if type(old) is not TensorList:
+        known = old if type(old) is dict else range(len(old))
+        items = new.items() if type(old) is dict else enumerate(new)
+        pairs = [(k, with_identity(old[k], v, (id(old), k), replaced) if k in known else v) for k, v in items]
+        contents = dict(pairs) if type(old) is dict else [v for _, v in pairs]
+    if place in replaced:
+        return contents
+    refill(old, contents)
+    return old
 
 
 def freeze(value: Any, records: composite.Records | None = None) -> Any:

@@ -91,7 +91,7 @@ class Node(ByHandle):
         self._spec: Any = None
         # Made while a function is traced: each run of the graph makes its own.
         self._traced_in = _core._current_trace()
-        self.name = name
+        self.name: str | None = name
 
     # The class of data sets that are made of others.
     _make: ClassVar[Callable[..., Any]]

@@ -119,13 +119,13 @@ class Structure:
     __slots__ = ("_form", "_full", "leaves", "plain", "spec", "tensor_specs")
 
     def __init__(self, spec: Any) -> None:
-        self.spec = spec
+        self.spec: Any = spec
         self.leaves: list[Any] = [
             expect(leaf, TypeSpec, "spec", "a nest of tf.TypeSpec") for leaf in nest.flatten(spec)
         ]
         self.tensor_specs: list[TensorSpec] = [leaf for s in self.leaves for leaf in s.flatten()]
         # Whether every leaf is a tensor or None.
-        self.plain = all(isinstance(s, TensorSpec | NoneTensorSpec) for s in self.leaves)
+        self.plain: bool = all(isinstance(s, TensorSpec | NoneTensorSpec) for s in self.leaves)
         self._full = self.plain and len(self.tensor_specs) == len(self.leaves)
         self._form = "leaf" if not nest.is_nested(spec) else "nest"
         if type(spec) is tuple and not any(map(nest.is_nested, spec)):

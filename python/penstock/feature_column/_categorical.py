@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._control.flow import init_scope
-from penstock._runtime.arguments import integer, require
+from penstock._runtime.arguments import integer, items, require
 from penstock._types.argument_names import expect
 from penstock._values.sparse import SparseTensor
 from penstock.feature_column._column import (
@@ -43,8 +43,6 @@ __all__ = [
 ]
 
 _INT64 = _core.int64
-# Entries of a vocabulary that is given as a list.
-_MOST_ENTRIES = 2**31 - 1
 
 
 def _key(key: Any) -> str:
@@ -294,9 +292,7 @@ def categorical_column_with_vocabulary_list(
     """
     if isinstance(vocabulary_list, str | bytes) or not len(vocabulary_list):
         raise ValueError(f"argument 'vocabulary_list' must hold at least one entry, got {vocabulary_list!r}")
-    if len(vocabulary_list) > _MOST_ENTRIES:
-        raise ValueError(f"argument 'vocabulary_list' must hold at most {_MOST_ENTRIES} entries")
-    entries = tuple(e.item() if hasattr(e, "item") else e for e in vocabulary_list)
+    entries = tuple(e.item() if hasattr(e, "item") else e for e in items(vocabulary_list, "vocabulary_list"))
     if len(set(entries)) != len(entries):
         raise ValueError("argument 'vocabulary_list' must hold each entry once")
     own = _core._to_tensor(list(entries)).dtype

@@ -238,6 +238,8 @@ def _size(size: Any) -> list[Any]:
     vector = _core._to_tensor(extents(size, "size"))
     if vector.shape.rank != 1 or vector.shape[0] not in (2, None):
         raise ValueError(f"argument 'size' must hold a height and a width, got shape {vector.shape}")
+    if not vector.dtype.is_integer:
+        raise TypeError(f"argument 'size' must hold integers, got dtype {vector.dtype.name}")
     known = _core._known_value(vector)
     if known is None:
         return [vector[0], vector[1]]

@@ -244,7 +244,9 @@ class FileStatistics:
 
     def __init__(self, length: int, mtime_nsec: int, is_directory: bool) -> None:
         """Take the facts."""
-        self.length, self.mtime_nsec, self.is_directory = length, mtime_nsec, is_directory
+        self.length: int = length
+        self.mtime_nsec: int = mtime_nsec
+        self.is_directory: bool = is_directory
 
 
 def stat(path: Name) -> FileStatistics:

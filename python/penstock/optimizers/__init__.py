@@ -89,9 +89,11 @@ class Optimizer(abc.ABC):
                 "at most one of arguments 'clipnorm', 'clipvalue' and 'global_clipnorm' may be given, got "
                 f"{clipnorm}, {clipvalue} and {global_clipnorm}"
             )
-        self.name = name or type(self).__name__.lower()
+        self.name: str = name or type(self).__name__.lower()
         self.weight_decay = weight_decay
-        self.clipnorm, self.clipvalue, self.global_clipnorm = clipnorm, clipvalue, global_clipnorm
+        self.clipnorm: float | None = clipnorm
+        self.clipvalue: float | None = clipvalue
+        self.global_clipnorm: float | None = global_clipnorm
         with _core._Outside():
             self._iterations = Variable(0, trainable=False, dtype=_core.int64, name="iteration")
         self._rate: Any = None
@@ -366,7 +368,8 @@ class SGD(Optimizer):
         if not 0 <= momentum <= 1:
             raise ValueError(f"argument 'momentum' must be from 0 to 1, got {momentum}")
         super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
-        self.momentum, self.nesterov = momentum, nesterov
+        self.momentum: float = momentum
+        self.nesterov: bool = nesterov
 
     def _make_slots(self, variable: Variable) -> None:
         if self.momentum:
@@ -421,7 +424,10 @@ class Adam(Optimizer):
         name: str | None = None,
     ) -> None:
         super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
-        self.beta_1, self.beta_2, self.epsilon, self.amsgrad = beta_1, beta_2, epsilon, amsgrad
+        self.beta_1: float = beta_1
+        self.beta_2: float = beta_2
+        self.epsilon: float = epsilon
+        self.amsgrad: bool = amsgrad
 
     def _make_slots(self, variable: Variable) -> None:
         for name in ("momentum", "velocity", "velocity_hat")[: 3 if self.amsgrad else 2]:
@@ -540,7 +546,10 @@ class RMSprop(Optimizer):
         name: str | None = None,
     ) -> None:
         super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
-        self.rho, self.momentum, self.epsilon, self.centered = rho, momentum, epsilon, centered
+        self.rho: float = rho
+        self.momentum: float = momentum
+        self.epsilon: float = epsilon
+        self.centered: bool = centered
 
     def _make_slots(self, variable: Variable) -> None:
         self._slot(variable, "velocity")
@@ -608,7 +617,8 @@ class Adagrad(Optimizer):
                 f"argument 'initial_accumulator_value' must not be negative, got {initial_accumulator_value}"
             )
         super().__init__(learning_rate, weight_decay, clipnorm, clipvalue, global_clipnorm, name)
-        self.initial_accumulator_value, self.epsilon = initial_accumulator_value, epsilon
+        self.initial_accumulator_value: float = initial_accumulator_value
+        self.epsilon: float = epsilon
 
     def _make_slots(self, variable: Variable) -> None:
         self._slot(variable, "accumulator", self.initial_accumulator_value)

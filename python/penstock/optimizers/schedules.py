@@ -81,8 +81,11 @@ class ExponentialDecay(LearningRateSchedule):
         staircase: bool = False,
         name: str = "ExponentialDecay",
     ) -> None:
-        self.initial_learning_rate, self.decay_steps = initial_learning_rate, decay_steps
-        self.decay_rate, self.staircase, self.name = decay_rate, staircase, name
+        self.initial_learning_rate: float = initial_learning_rate
+        self.decay_steps: int = decay_steps
+        self.decay_rate: float = decay_rate
+        self.staircase: bool = staircase
+        self.name: str = name
 
     def __call__(self, step: TensorLike) -> _core.Tensor:
         """Compute the learning rate after `step` steps."""
@@ -116,7 +119,9 @@ class PiecewiseConstantDecay(LearningRateSchedule):
                 f"argument 'values' must have {len(boundaries) + 1} entries, one more than 'boundaries', "
                 f"got {len(values)}"
             )
-        self.boundaries, self.values, self.name = boundaries, values, name
+        self.boundaries: Sequence[float] = boundaries
+        self.values: Sequence[float] = values
+        self.name: str = name
 
     def __call__(self, step: TensorLike) -> _core.Tensor:
         """Compute the learning rate after `step` steps."""
@@ -152,8 +157,12 @@ class CosineDecay(LearningRateSchedule):
         warmup_target: float | None = None,
         warmup_steps: int = 0,
     ) -> None:
-        self.initial_learning_rate, self.decay_steps, self.alpha = initial_learning_rate, decay_steps, alpha
-        self.name, self.warmup_target, self.warmup_steps = name, warmup_target, warmup_steps
+        self.initial_learning_rate: float = initial_learning_rate
+        self.decay_steps: int = decay_steps
+        self.alpha: float = alpha
+        self.name: str = name
+        self.warmup_target: float | None = warmup_target
+        self.warmup_steps: int = warmup_steps
 
     def __call__(self, step: TensorLike) -> _core.Tensor:
         """Compute the learning rate after `step` steps."""

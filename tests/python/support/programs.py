@@ -435,6 +435,9 @@ class StateWriter(Writer):
         super().emit(1, f"acc, other = Sum(a * 0 + {self.constant()}), Sum(b)")
         super().emit(1, f"table_of = {{'m': Sum(a), 'n': Sum({self.constant()})}}")
         super().emit(1, "box, pairs = [Sum(b), Sum(a + b)], [a, b, 3]")
+        super().emit(1, f"here, deep = [a, {self.constant()}], {{'l': [a], 'r': [b, {self.constant()}]}}")
+        super().emit(1, "there, side, sums = here, deep['l'], [a, b]")
+        super().emit(1, "same, all_of = sums, {'s': sums}")
         super().emit(1, f"shift = lambda x: x * 2 + {self.constant()}")
         super().emit(1, f"tree = Tree(Sum(a - b), {self.pick('other', f'Sum({self.constant()})')})")
         super().emit(1, "of = lambda o, x: (o.total + o.parts['x'] * x) % 43")
@@ -443,11 +446,13 @@ class StateWriter(Writer):
 
     def name(self) -> str:
         more = ["acc.total", "other.total", "table_of['m'].total", "box[1].total", "pairs[0]", "acc.pair[1]"]
+        more += ["here[0]", "there[1]", "deep['l'][0]", "side[0]", "sums[0]", "same[1]", "all_of['s'][0]"]
         more += ["tree.left.total", "tree.by_name['r'].double", "of(box[0], a)", "len(acc.seen)"]
         return self.pick(*more) if self.random.random() < 0.3 else super().name()
 
     def result(self) -> str:
         every = "acc.total * 3 + table_of['n'].total + box[0].total + other.parts['y'] + pairs[2]"
+        every += " + here[1] * 2 + there[0] * 3 + deep['l'][0] * 5 + side[0] + same[0] + all_of['s'][1] * 2"
         every = f"({every} + tree.left.total * 5 + tree.right.total + sum(acc.seen) + len(acc.seen)) % 61"
         if self.pair:
             return f"(a * 0 + b * 0 + {self.name()} + {every}, f * 0.0 + {self.number(1)})"
@@ -463,6 +468,9 @@ class StateWriter(Writer):
     def effect(self, indent: int, target: str) -> None:
         """A statement that calls what changes something."""
         whose = self.pick("acc", "other", "table_of['m']", "table_of['n']", "box[0]", "box[(1 + 1) // 2]")
+        if self.random.random() < 0.2:
+            self.alias(indent)
+            return
         if self.random.random() < 0.35:
             self.object(indent, target, whose)
             return
@@ -510,6 +518,27 @@ class StateWriter(Writer):
             self.emit(indent, f"for {k}x in {k}:")
             self.emit(indent + 1, f"{k}x.add({self.expression(1)})")
             self.emit(indent, f"{target} = ({k}[0].total * 2 + {k}[1].total) % 27")
+
+    def alias(self, indent: int) -> None:
+        """A statement about containers with several names: some are replaced by others, some are changed."""
+        value = f"{self.expression(1)} % 31"
+        place = self.pick("sums", "same", "all_of['s']")
+        self.emit(
+            indent,
+            self.pick(
+                f"here = [here[1] % 29, {value}]",
+                f"there = [{value}, here[0]]",
+                "here = there",
+                "there = here",
+                "here, there = there, here",
+                f"deep['l'] = [{value}]",
+                "side = deep['l']",
+                "deep['l'] = side",
+                f"deep = {{'l': [{value}], 'r': deep['r']}}",
+                f"{place}[{self.random.randint(0, 1)}] = {value}",
+                f"{place}[{self.random.randint(0, 1)}] += {self.name()} % 7",
+            ),
+        )
 
     def object(self, indent: int, target: str, whose: str) -> None:
         """A statement about objects in containers, in each other, in loops and in lambdas."""

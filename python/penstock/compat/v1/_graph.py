@@ -64,7 +64,7 @@ class Graph(GraphParts):
 
     def __init__(self) -> None:
         super().__init__()
-        self.engine = _core._OpenGraph()
+        self.engine: Any = _core._OpenGraph()
         self.after: list[tuple[int, int]] = []
         self.named: dict[str, Any] = {}
         self.variables: dict[str, Any] = {}

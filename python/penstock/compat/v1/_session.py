@@ -71,7 +71,7 @@ class Session:
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        self.graph = graph or get_default_graph()
+        self.graph: Graph = graph or get_default_graph()
         self._closed = False
         self._values = _core._SessionValues()
 

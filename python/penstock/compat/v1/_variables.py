@@ -261,8 +261,8 @@ class VariableScope:
 
     def __init__(self, name: str, reuse: Any, initializer: Any) -> None:
         self.name = name
-        self.reuse = reuse
-        self.initializer = initializer
+        self.reuse: Any = reuse
+        self.initializer: Any = initializer
         self.caching_device: Any = None
 
     @property

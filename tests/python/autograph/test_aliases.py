@@ -1,0 +1,231 @@
+"""Containers with several names: what replaces one is another one, and what changes one is seen by all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import penstock as tf
+
+
+class Owner:
+    """An object with a mapping and a list of mappings."""
+
+    def __init__(self, b: Any) -> None:
+        self.parts, self.rows = {"x": b, "y": b}, [{"a": b}]
+
+    def store(self, key: str, x: Any) -> None:
+        self.parts[key] = x * 1
+
+    def renew(self, x: Any) -> None:
+        self.parts = {"x": x, "y": x}
+
+    def put(self, x: Any) -> None:
+        self.rows[0]["a"] = x
+
+
+def bump(items: Any, key: Any, x: Any) -> None:
+    items[key] = items[key] + x
+
+
+def replaced_in_a_branch(c: Any, b: Any) -> Any:
+    items = [b]
+    before, pair = items, (items, 3)
+    if c:
+        items = [b + 9]
+    return items, before, pair
+
+
+def replaced_mapping(c: Any, b: Any) -> Any:
+    items = {"x": b}
+    before = items
+    if c:
+        items = {"x": b + 9}
+    return items, before
+
+
+def replaced_in_one_branch_and_changed_in_the_other(c: Any, b: Any) -> Any:
+    items = [b]
+    before = items
+    if c:
+        items[0] = b + 5
+    else:
+        items[0] = b + 7
+        items = [b + 9]
+    return items, before
+
+
+def replaced_item(c: Any, b: Any) -> Any:
+    items = {"a": [b], "b": [b + 1]}
+    whole, first, second = items, items["a"], items["b"]
+    if c:
+        items["a"] = [items["a"][0] + 1]
+        items["b"][0] += 5
+    return items, whole, first, second
+
+
+def one_name_takes_the_place_of_another(c: Any, b: Any) -> Any:
+    here, there = [b], [b + 1]
+    third = here
+    if c:
+        here = there
+    else:
+        there = [b + 5]
+    return here, there, third
+
+
+def replaced_in_a_loop(c: Any, b: Any) -> Any:
+    items = [b, b + 1]
+    before = items
+    for _ in tf.range(3):
+        items = [items[1], items[0] + before[0]]
+    return items, before
+
+
+def replaced_in_nested_loops(c: Any, b: Any) -> Any:
+    items = [b, b + 1]
+    before = items
+    for _ in tf.range(3):
+        for _ in tf.range(2):
+            items = [items[1], items[0] + before[0]]
+    return items, before
+
+
+def changed_in_a_loop(c: Any, b: Any) -> Any:
+    items = [b]
+    before, never = items, False
+    for _ in tf.range(3):
+        if never:
+            items = [b + 7]
+        items[0] += 1
+    return items, before
+
+
+def replaced_item_in_a_loop(c: Any, b: Any) -> Any:
+    items = {"a": [b], "b": [b]}
+    whole, first = items, items["a"]
+    for i in tf.range(3):
+        items["a"] = [items["a"][0] + 1]
+        items["b"][0] += i
+    return items, whole, first
+
+
+def replaced_and_then_changed_in_a_loop(c: Any, b: Any) -> Any:
+    items = {"a": [b], "b": [b]}
+    first, i = items["a"], b * 0
+    while i < 4:
+        i += 1
+        items = {"a": [-3], "b": items["b"]}
+        items["a"] = first
+    return items, first
+
+
+def replaced_attribute_in_a_loop(c: Any, b: Any) -> Any:
+    owner = Owner(b)
+    before = owner.parts
+    for _ in tf.range(3):
+        owner.renew(owner.parts["x"] + before["x"])
+    return owner.parts, before
+
+
+def swapped_items(c: Any, b: Any) -> Any:
+    items = [[b], [b + 1]]
+    first = items[0]
+    for _ in tf.range(3):
+        items = [items[1], items[0]]
+    return items, first
+
+
+def changed_by_a_function_and_by_a_method(c: Any, b: Any) -> Any:
+    owner = Owner(b)
+    if c:
+        bump(owner.parts, "y", 6)
+    else:
+        owner.store("y", 3)
+    return owner.parts
+
+
+def changed_by_both_in_one_branch(c: Any, b: Any) -> Any:
+    owner = Owner(b)
+    if c:
+        bump(owner.parts, "y", 6)
+        owner.store("y", b)
+        bump(owner.parts, "y", b)
+    else:
+        bump(owner.parts, "x", 6)
+    return owner.parts
+
+
+def changed_within_by_a_function_and_by_a_method(c: Any, b: Any) -> Any:
+    owner = Owner(b)
+    if c:
+        bump(owner.rows[0], "a", 6)
+    else:
+        owner.put(9)
+    return owner.rows
+
+
+def changed_by_a_function_and_replaced_by_a_method(c: Any, b: Any) -> Any:
+    owner = Owner(b)
+    before = owner.parts
+    if c:
+        bump(owner.parts, "y", 6)
+    else:
+        bump(before, "x", 3)
+        owner.renew(9)
+    return owner.parts, before
+
+
+def changed_by_both_in_a_loop(c: Any, b: Any) -> Any:
+    owner = Owner(b)
+    for i in tf.range(4):
+        if i % 2 == 0:
+            bump(owner.parts, "y", 6)
+        else:
+            owner.store("y", i)
+    return owner.parts
+
+
+PROGRAMS = [
+    replaced_in_a_branch,
+    replaced_mapping,
+    replaced_in_one_branch_and_changed_in_the_other,
+    replaced_item,
+    one_name_takes_the_place_of_another,
+    replaced_in_a_loop,
+    replaced_in_nested_loops,
+    changed_in_a_loop,
+    replaced_item_in_a_loop,
+    replaced_and_then_changed_in_a_loop,
+    replaced_attribute_in_a_loop,
+    swapped_items,
+    changed_by_a_function_and_by_a_method,
+    changed_by_both_in_one_branch,
+    changed_within_by_a_function_and_by_a_method,
+    changed_by_a_function_and_replaced_by_a_method,
+    changed_by_both_in_a_loop,
+]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda p: p.__name__)
+@pytest.mark.parametrize("c", [True, False])
+def test_names_of_a_container_see_what_python_shows(program: Callable[..., Any], c: bool) -> None:
+    due = tf.nest.map_structure(int, program(c, 2))
+    assert tf.nest.map_structure(int, tf.function(program)(tf.constant(c), tf.constant(2))) == due
+
+
+def test_a_container_that_one_branch_replaces_is_another_one_after_it() -> None:
+    @tf.function
+    def f(c: Any) -> Any:
+        items = [1]
+        before = items
+        if c:
+            items = [9]
+        items[0] += 1
+        return items, before
+
+    assert tf.nest.map_structure(int, f(tf.constant(True))) == ([10], [1])
+    # Python's `before` would be changed.
+    assert tf.nest.map_structure(int, f(tf.constant(False))) == ([2], [1])
