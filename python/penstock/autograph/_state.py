@@ -313,11 +313,16 @@ def attribute_of(base: Any, name: str) -> Slot:
 
 
 class Contents(Slot):
-    """What a container holds that no variable of the statement is known to hold."""
+    """What a container holds that no variable of the statement is known to hold.
+
+    Attributes:
+        first: a copy of it when the statement began, with the same containers in it.
+    """
 
     def __init__(self, container: Any, entry: Entry | None = None) -> None:
         super().__init__(entry or Entry(f"the contents of a {type(container).__name__}", 0, 0))
         self._place = tracing.place_of(container)
+        self.first = freeze_one(container)
 
     @property
     def key(self) -> Any:
@@ -571,7 +576,11 @@ class State:
         if place.object in self.made or is_stale(self.frozen[index]):
             return True
         within = (getattr(owner, "__dict__", {}) for owner in self.made)
+        copies = [
+            s.first for state in {self, *tracing.states} for s in state.slots if isinstance(s, Contents)
+        ]
         known = _occurrences(place.object, [*values, *within])
+        known += sum(_holds(copy, place.object) for copy in copies if type(copy) is not TensorList)
         return place.references() <= known
 
     def is_python(self, index: int, value: Any, levels: int = 0) -> bool:
@@ -704,6 +713,7 @@ class State:
         for slot, value in pairs:
             # They may hold containers of other variables, which come after them.
             if isinstance(slot, Contents):
+                refill(slot.place.object, slot.first)
                 slot.put(value)
         for container, contents in self._contents:
             refill(container, contents)
@@ -732,7 +742,10 @@ class State:
         seen = set[Any]()
         for i, slot in enumerate(self.slots):
             before = self.before[i]
-            if type(before) in _CONTAINERS and not isinstance(slot, Contents):
+            if isinstance(slot, Contents):
+                container = slot.place.object
+                self._follow_items(container, slot.first, slot.first, container, False, seen)
+            elif type(before) in _CONTAINERS:
                 entered = self._entered.get(i, before)
                 self._follow(slot.key, before, entered, slot.get(), i in self._entered, seen)
         return [freeze(self._now(slot)) for slot in self.slots]
@@ -741,7 +754,7 @@ class State:
         """Finds out whether a body has changed or replaced a container, and those in it.
 
         Args:
-            place: the key of the variable that holds it, or the identity of a container and the key in it.
+            place: the key of the variable that holds it, or a container and the key in it.
             before: what the place held before the statement.
             entered: what it held when the body began.
             now: what it holds at the end of the body.
@@ -763,13 +776,19 @@ class State:
         elif place not in self.replaced:
             self.replaced[place] = before
             self.misled = self.misled or carried
+        self._follow_items(before, first, began, now, carried, seen)
+
+    def _follow_items(
+        self, before: Any, first: Any, began: Any, now: Any, carried: bool, seen: set[Any]
+    ) -> None:
+        """Finds out the same of the items of a container, which held `first` and then `began`."""
         keys: Iterable[Any] = ()
         if type(before) is dict is type(now) is type(began):
             keys = first.keys() & now.keys() & began.keys()
         elif type(before) is list is type(now) is type(began):
             keys = range(min(len(first), len(now), len(began)))
         for key in keys:
-            self._follow((id(before), key), first[key], began[key], now[key], carried, seen)
+            self._follow(("in", id(before), key), first[key], began[key], now[key], carried, seen)
 
     def _now(self, slot: Slot) -> Any:
         """What a variable holds, but for what another trace has left behind."""
@@ -780,7 +799,7 @@ class State:
         """Sets a variable: a container that it held all along keeps its identity."""
         slot = self.slots[index]
         if isinstance(slot, Contents):
-            slot.set(value)
+            with_identity(slot.place.object, value, slot.key, self.replaced)
         else:
             slot.put(with_identity(self.before[index], value, slot.key, self.replaced))
 
@@ -791,6 +810,11 @@ _CONTAINERS = (list, dict, TensorList)
 def _snapshots(contents: list[tuple[Any, Any]]) -> Iterator[tuple[int, tuple[Any, Any]]]:
     """What containers hold, by identity."""
     return ((id(container), (container, held)) for container, held in contents)
+
+
+def _holds(container: Any, item: Any) -> bool:
+    """Whether a container holds an object."""
+    return any(held is item for held in (container.values() if type(container) is dict else container))
 
 
 def _holds_alike(container: Any, contents: Any) -> bool:

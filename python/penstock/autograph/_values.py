@@ -95,7 +95,9 @@ def with_identity(old: Any, new: Any, place: Any = None, replaced: Container[Any
     if type(old) is not TensorList:
         known = old if type(old) is dict else range(len(old))
         items = new.items() if type(old) is dict else enumerate(new)
-        pairs = [(k, with_identity(old[k], v, (id(old), k), replaced) if k in known else v) for k, v in items]
+        pairs = [
+            (k, with_identity(old[k], v, ("in", id(old), k), replaced) if k in known else v) for k, v in items
+        ]
         contents = dict(pairs) if type(old) is dict else [v for _, v in pairs]
     if place in replaced:
         return contents

@@ -188,7 +188,65 @@ def changed_by_both_in_a_loop(c: Any, b: Any) -> Any:
     return owner.parts
 
 
+def give(items: Any, x: Any) -> None:
+    items["l"] = [x]
+
+
+def change(items: Any, x: Any) -> None:
+    items["l"][0] = x
+
+
+def item_replaced_by_a_function(c: Any, b: Any) -> Any:
+    items = {"l": [b], "r": 3}
+    first = items["l"]
+    if c:
+        give(items, 5)
+    return items, first
+
+
+def item_replaced_by_a_function_in_a_loop(c: Any, b: Any) -> Any:
+    items = {"l": [b], "r": 3}
+    first = items["l"]
+    for i in tf.range(3):
+        give(items, first[0] + i)
+    return items, first
+
+
+def item_changed_by_a_function_in_a_loop(c: Any, b: Any) -> Any:
+    items = {"l": [b], "r": 3}
+    first = items["l"]
+    for i in tf.range(3):
+        change(items, first[0] + i)
+    return items, first
+
+
+def item_replaced_by_one_function_and_changed_by_another(c: Any, b: Any) -> Any:
+    items = {"l": [b], "r": 3}
+    first = items["l"]
+    if c:
+        give(items, 5)
+        change(items, 6)
+    else:
+        change(items, 7)
+    return items, first
+
+
+def item_replaced_in_one_branch_and_the_whole_in_the_other(c: Any, b: Any) -> Any:
+    items = {"l": [b], "r": 3}
+    first = items["l"]
+    if c:
+        items["l"] = [b + 1]
+    else:
+        items = {"l": [6], "r": 1}
+    return items, first
+
+
 PROGRAMS = [
+    item_replaced_by_a_function,
+    item_replaced_by_a_function_in_a_loop,
+    item_changed_by_a_function_in_a_loop,
+    item_replaced_by_one_function_and_changed_by_another,
+    item_replaced_in_one_branch_and_the_whole_in_the_other,
     replaced_in_a_branch,
     replaced_mapping,
     replaced_in_one_branch_and_changed_in_the_other,
