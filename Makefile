@@ -103,8 +103,11 @@ test: test-rust test-python ## every test: Rust, Python, doctests
 test-rust: $(NVRTC_STAMP)
 	$(CARGO) test --no-fail-fast $(CARGO_FLAGS)
 
+# A process for each core; make test-python PYTEST_PROCESSES=0 runs them in one.
+PYTEST_PROCESSES ?= auto
+
 test-python: $(EXT_STAMP)
-	$(PY) -m pytest
+	$(PY) -m pytest -n $(PYTEST_PROCESSES) --dist worksteal
 
 test-onnx: $(EXT_STAMP) $(ONNX_STAMP) ## the cases of ONNX's backend tests, and exported models in onnxruntime
 	$(ONNX)/bin/python tools/peers/onnx_cases.py target/onnx_cases
