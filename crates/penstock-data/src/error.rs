@@ -33,6 +33,8 @@ pub enum Class {
     ResourceExhausted,
     /// The run was interrupted.
     Cancelled,
+    /// Another process cannot be reached.
+    Unavailable,
     /// Host code (a callback) failed; the payload holds its own error.
     Host,
     /// A defect of the engine.
@@ -103,6 +105,8 @@ impl Error {
         exhausted => ResourceExhausted,
         /// A [`Class::Cancelled`] error.
         cancelled => Cancelled,
+        /// A [`Class::Unavailable`] error.
+        unavailable => Unavailable,
         /// A [`Class::Internal`] error.
         internal => Internal,
     }

@@ -13,7 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use penstock_data::{Error, Result, memory};
-use penstock_ir::Env;
+use penstock_ir::{Env, Group};
 use penstock_kernels::pool;
 
 /// How long the caller waits before it asks its host.
@@ -123,5 +123,10 @@ impl<R: Send> Env for Waiting<R> {
 
     fn poll(&self) -> Result<()> {
         self.ask(|env| env.poll())
+    }
+
+    fn group(&self, name: &str) -> Result<Arc<dyn Group>> {
+        let name = name.to_owned();
+        self.ask(move |env| env.group(&name))
     }
 }

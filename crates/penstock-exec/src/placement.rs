@@ -8,7 +8,7 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{DType, Dims, INLINE_BYTES, Result, Shape, Tensor, num_elements, use_devices};
-use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, Env, OpDef, Profiler, Type};
+use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, Env, Group, OpDef, Profiler, Type};
 use penstock_kernels::broadcast_dims;
 use penstock_ops::control::CONST;
 use penstock_passes::evaluate::{Outputs, compute, infer};
@@ -139,6 +139,10 @@ impl Env for OnDevice<'_> {
 
     fn poll(&self) -> Result<()> {
         self.env.poll()
+    }
+
+    fn group(&self, name: &str) -> Result<Arc<dyn Group>> {
+        self.env.group(name)
     }
 
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {

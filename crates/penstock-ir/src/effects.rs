@@ -26,6 +26,10 @@ pub struct EffectSet {
     pub assert: bool,
     /// Whether it runs host code.
     pub host: bool,
+    /// Whether it starts something together with other processes.
+    pub collective: bool,
+    /// Whether it waits for other processes.
+    pub awaits: bool,
 }
 
 impl EffectSet {
@@ -36,19 +40,28 @@ impl EffectSet {
 
     /// Whether it does more than read: it may be neither dropped nor merged.
     pub fn acts(&self) -> bool {
+        self.acts_here() || self.collective || self.awaits
+    }
+
+    /// Whether it does more than read, other processes aside.
+    fn acts_here(&self) -> bool {
         !self.writes.is_empty() || self.print || self.random || self.assert || self.host
     }
 
     /// Whether the order of the two can be observed.
     pub fn conflicts(&self, other: &EffectSet) -> bool {
         let hits = |a: &[Value], b: &[Value]| a.iter().any(|v| b.contains(v));
-        // Host code may touch everything; an assertion comes before whatever acts after it.
-        let wide = |a: &EffectSet, b: &EffectSet| (a.host && !b.is_pure()) || (a.assert && b.acts());
+        // Host code may touch everything; an assertion comes before whatever acts after it, and so does a wait, but that collectives
+        // may be under way at the same time.
+        let wide = |a: &EffectSet, b: &EffectSet| {
+            (a.host && !b.is_pure()) || (a.assert && b.acts()) || (a.awaits && b.acts_here())
+        };
         hits(&self.writes, &other.writes)
             || hits(&self.writes, &other.reads)
             || hits(&self.reads, &other.writes)
             || (self.print && other.print)
             || (self.random && other.random)
+            || (self.collective && other.collective)
             || wide(self, other)
             || wide(other, self)
     }
@@ -66,6 +79,8 @@ impl EffectSet {
             Effect::Random => self.random = true,
             Effect::Assert => self.assert = true,
             Effect::Host => self.host = true,
+            Effect::Collective => self.collective = true,
+            Effect::Await => self.awaits = true,
         }
     }
 
@@ -81,6 +96,8 @@ impl EffectSet {
         self.random |= other.random;
         self.assert |= other.assert;
         self.host |= other.host;
+        self.collective |= other.collective;
+        self.awaits |= other.awaits;
     }
 }
 
@@ -145,10 +162,7 @@ fn own_effects_of(graph: &Graph, inst: Inst) -> EffectSet {
             set.merge(&EffectSet {
                 reads: here(&callee.reads),
                 writes: here(&callee.writes),
-                print: callee.set.print,
-                random: callee.set.random,
-                assert: callee.set.assert,
-                host: callee.set.host,
+                ..callee.set.clone()
             });
         }
     }
@@ -167,8 +181,8 @@ pub fn effects_of_region(graph: &Graph, region: Region) -> EffectSet {
 /// Whether a function does more than to compute its results from its inputs and variables, so that it may not be run twice.
 pub fn acts(function: &Function) -> bool {
     let effects = effects_of_function(function);
-    let EffectSet { print, random, host, .. } = effects.set;
-    !effects.writes.is_empty() || print || random || host
+    let EffectSet { print, random, host, collective, .. } = effects.set;
+    !effects.writes.is_empty() || print || random || host || collective
 }
 
 /// The effects of a function: variables by input position.

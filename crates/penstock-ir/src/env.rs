@@ -1,10 +1,11 @@
 //! What surrounds a run.
 
 use std::io::Write;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{Error, Result};
 
+use crate::collective::Group;
 use crate::profile::Profiler;
 use crate::whole::DeviceKernels;
 
@@ -60,6 +61,14 @@ pub trait Env: Sync {
     /// [`Cuda::Kernels`](crate::Cuda::Kernels).
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         None
+    }
+
+    /// The group of processes of a name, for the operators that compute together with others. By default there is none.
+    ///
+    /// # Errors
+    /// `FailedPrecondition` where this process belongs to none of that name.
+    fn group(&self, name: &str) -> Result<Arc<dyn Group>> {
+        Err(Error::precondition(format!("this process is in no group '{name}'")))
     }
 
     /// Runs `work`, which is long or calls back: a host with a global lock lets go of it meanwhile.

@@ -15,6 +15,10 @@ pub enum Effect {
     Assert,
     /// Runs host code, which may do any of the above.
     Host,
+    /// Starts something that other processes start too, in the same order.
+    Collective,
+    /// Waits for other processes, and fails where they fail: whatever acts, but for other collectives, stays behind it.
+    Await,
 }
 
 /// How the tangents of an operator's results come about. An operator that is not differentiable says so by its [`Vjp`].

@@ -6,6 +6,7 @@ pub mod binary;
 pub mod binomial;
 pub mod boxes;
 pub mod cast;
+pub mod collective;
 pub mod compare;
 pub mod control;
 pub mod conv;
@@ -140,6 +141,7 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("records", records::OPS),
     ("list", list::OPS),
     ("host", host::OPS),
+    ("collective", collective::OPS),
     ("control", control::OPS),
     ("fused", fused::OPS),
     ("state", state::OPS),

@@ -216,7 +216,7 @@ fn close_before(graph: &Graph, inst: Inst, groups: &mut [Group], assigned: &mut 
         return;
     }
     let effects = effects_of(graph, inst);
-    if effects.host || effects.assert {
+    if effects.host || effects.assert || effects.awaits {
         assigned.drain().for_each(|(_, group)| groups[group].closed = true);
     }
     for variable in effects.reads.iter().chain(&effects.writes) {

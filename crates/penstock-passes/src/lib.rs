@@ -21,6 +21,7 @@ mod known;
 mod layout;
 pub mod lists;
 mod native;
+mod overlap;
 mod part;
 mod prune_columns;
 mod recompute_producers;
@@ -75,6 +76,7 @@ pub static PASSES: &[Pass] = &[
     Pass { name: "part", run: part::run },
     Pass { name: "native", run: native::run },
     Pass { name: "fuse_in_loops", run: fuse::run_in_loops },
+    Pass { name: "overlap", run: overlap::run },
 ];
 
 /// What the executor does beyond the passes, by the names under which [`Options`] leaves it out.

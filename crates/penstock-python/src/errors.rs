@@ -33,6 +33,7 @@ fn key(class: Class) -> &'static str {
         Class::Unimplemented => "Unimplemented",
         Class::ResourceExhausted => "ResourceExhausted",
         Class::Cancelled => "Cancelled",
+        Class::Unavailable => "Unavailable",
         Class::Host => "Unknown",
         Class::Internal => "Internal",
     }

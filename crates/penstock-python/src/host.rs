@@ -2,10 +2,10 @@
 //! when it was interrupted.
 
 use std::cell::Cell;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{Frame, Loc, Result};
-use penstock_ir::{Env, Profiler};
+use penstock_ir::{Env, Group, Profiler};
 use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
 use crate::lines::line_of;
-use crate::{exit, layer, profile};
+use crate::{collectives, exit, layer, profile};
 
 /// The interpreter as the engine's host.
 pub(crate) struct Interpreter;
@@ -114,6 +114,10 @@ impl Env for Interpreter {
 
     fn profiler(&self) -> Option<&dyn Profiler> {
         profile::profiler()
+    }
+
+    fn group(&self, name: &str) -> Result<Arc<dyn Group>> {
+        collectives::group(name)
     }
 
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {

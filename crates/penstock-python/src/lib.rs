@@ -3,6 +3,7 @@
 mod array;
 mod callback;
 mod checkpoint;
+mod collectives;
 mod concrete;
 mod convert;
 mod depth;
@@ -227,6 +228,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<program::PyProgram>()?;
     m.add_class::<onnx::PyOnnxModel>()?;
     m.add_class::<checkpoint::PyBundleReader>()?;
+    m.add_class::<collectives::PyListener>()?;
     m.add_class::<program::PyProgramFunction>()?;
     m.add_class::<program::PyProgramBuilder>()?;
     m.add_class::<graph::PyGraph>()?;
@@ -281,6 +283,10 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(profile::_start_profile, m)?,
         wrap_pyfunction!(profile::_stop_profile, m)?,
         wrap_pyfunction!(_crc32c, m)?,
+        wrap_pyfunction!(collectives::_leave_group, m)?,
+        wrap_pyfunction!(collectives::_group_place, m)?,
+        wrap_pyfunction!(collectives::_abort_group, m)?,
+        wrap_pyfunction!(collectives::_group_failure, m)?,
         wrap_pyfunction!(checkpoint::_write_bundle, m)?,
         wrap_pyfunction!(_switches, m)?,
         wrap_pyfunction!(graph::_is_tracing, m)?,

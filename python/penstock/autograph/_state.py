@@ -534,17 +534,14 @@ class State:
         which holds it, change one variable. A container that one branch changes and another replaces by a
         new one is a variable beside that which holds it.
         """
-        torn = [
-            slot
-            for c in self.replaced.values()
-            if c in self._changed and (slot := Contents(c)).key not in self._keys
-        ]
+        torn = [c for c in self.replaced.values() if c in self._changed and (id(c), None) not in self._keys]
         if not (self.overlaps or torn) or self.has_created():
             return False
         self.restore()
         whole = {i for slot in self.slots for i in self._within(slot)}
         self.keep([i for i in range(len(self.slots)) if i not in whole])
-        for slot in torn:
+        # As they are now: what they hold when the statement begins.
+        for slot in map(Contents, torn):
             self.promoted.add(slot.key)
             self.slots.append(slot)
         self.overlaps = False

@@ -241,6 +241,36 @@ def item_replaced_in_one_branch_and_the_whole_in_the_other(c: Any, b: Any) -> An
     return items, first
 
 
+def changed_and_then_replaced_in_a_branch(c: Any, k: Any) -> Any:
+    deep, side = {"items": [k + 5]}, [k]
+    if c:
+        deep["items"] = side
+        deep = {"items": [k + 1]}
+    return side, deep["items"]
+
+
+def changed_and_replaced_in_a_branch_within(c: Any, k: Any) -> Any:
+    deep, side = {"items": [k + 5]}, [k]
+    if c:
+        deep["items"] = side
+        if k > 5:
+            pass
+        else:
+            deep = {"items": [k + 1]}
+    return side, deep["items"]
+
+
+def changed_and_replaced_until_a_break(c: Any, k: Any) -> Any:
+    deep = {"items": [k]}
+    side = deep["items"]
+    for _ in range(2):
+        deep["items"] = side
+        if c:
+            break
+        deep = {"items": [k + 1]}
+    return side, deep["items"]
+
+
 PROGRAMS = [
     item_replaced_by_a_function,
     item_replaced_by_a_function_in_a_loop,
@@ -264,6 +294,9 @@ PROGRAMS = [
     changed_within_by_a_function_and_by_a_method,
     changed_by_a_function_and_replaced_by_a_method,
     changed_by_both_in_a_loop,
+    changed_and_then_replaced_in_a_branch,
+    changed_and_replaced_in_a_branch_within,
+    changed_and_replaced_until_a_break,
 ]
 
 
