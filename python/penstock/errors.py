@@ -238,6 +238,7 @@ _BY_CLASS: dict[str, type[Exception]] = {
     "Unimplemented": UnimplementedError,
     "ResourceExhausted": ResourceExhaustedError,
     "Cancelled": CancelledError,
+    "Unavailable": UnavailableError,
     "Unknown": UnknownError,
     "Internal": InternalError,
 }

@@ -1,11 +1,15 @@
-"""Strategies of distribution, for programs that are written for several devices, on one.
+"""Several processes that train one model, on one machine or many.
 
-A strategy here has one replica: `Strategy` itself stands for the default one, `OneDeviceStrategy` and
-`MirroredStrategy` name their device. So a program that uses `strategy.scope`, `strategy.run`,
-`strategy.reduce` and `experimental_distribute_dataset` runs as it is, and gives the results of one device.
+`MultiWorkerMirroredStrategy` has a replica in each process, `launch` starts processes on a Ray cluster, `run_steps` goes on
+where one of them ends. Below that, a `ProcessGroup` combines tensors of its members, with derivatives.
+
+The other strategies have one replica in one process: `Strategy` itself stands for the default one, `OneDeviceStrategy` and
+`MirroredStrategy` name their device. Programs that use `strategy.scope`, `strategy.run`, `strategy.reduce` and
+`experimental_distribute_dataset` run with each of them.
 """
 
 from penstock._runtime.public_names import publish as _publish
+from penstock.distribute import cluster_resolver as cluster_resolver, experimental as experimental
 from penstock.distribute._context import (
     ReplicaContext as ReplicaContext,
     experimental_set_strategy as experimental_set_strategy,
@@ -14,6 +18,11 @@ from penstock.distribute._context import (
     has_strategy as has_strategy,
     in_cross_replica_context as in_cross_replica_context,
 )
+from penstock.distribute._gradients import (
+    DistributedGradientTape as DistributedGradientTape,
+    broadcast_variables as broadcast_variables,
+)
+from penstock.distribute._group import Listener as Listener, ProcessGroup as ProcessGroup
 from penstock.distribute._input import (
     DistributedDataset as DistributedDataset,
     DistributedIterator as DistributedIterator,
@@ -23,6 +32,9 @@ from penstock.distribute._input import (
     InputReplicationMode as InputReplicationMode,
     RunOptions as RunOptions,
 )
+from penstock.distribute._launch import launch as launch
+from penstock.distribute._launched import run_steps as run_steps
+from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from penstock.distribute._strategy import (
     MirroredStrategy as MirroredStrategy,
     OneDeviceStrategy as OneDeviceStrategy,
@@ -33,23 +45,32 @@ from penstock.distribute._strategy import (
 
 __all__ = [
     "DistributedDataset",
+    "DistributedGradientTape",
     "DistributedIterator",
     "DistributedValues",
     "InputContext",
     "InputOptions",
     "InputReplicationMode",
+    "Listener",
     "MirroredStrategy",
+    "MultiWorkerMirroredStrategy",
     "OneDeviceStrategy",
+    "ProcessGroup",
     "ReduceOp",
     "ReplicaContext",
     "RunOptions",
     "Strategy",
     "StrategyExtended",
+    "broadcast_variables",
+    "cluster_resolver",
+    "experimental",
     "experimental_set_strategy",
     "get_replica_context",
     "get_strategy",
     "has_strategy",
     "in_cross_replica_context",
+    "launch",
+    "run_steps",
 ]
 
 _publish(__name__)

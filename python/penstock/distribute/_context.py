@@ -8,6 +8,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import _core
+from penstock._runtime import replicas
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, Nested, TensorLike
@@ -41,9 +42,12 @@ _open: ContextVar[tuple[tuple[Any, bool], ...]] = ContextVar("penstock_strategie
 def entered(strategy: Strategy, cross_replica: bool) -> Iterator[None]:
     """A context of a strategy: between replicas, or within one."""
     token = _open.set((*_open.get(), (strategy, cross_replica)))
+    # Optimizers, which know no strategies, add gradients up by it.
+    summed = replicas.add_up.set(None if cross_replica else strategy._summed)
     try:
         yield
     finally:
+        replicas.add_up.reset(summed)
         _open.reset(token)
 
 
@@ -109,7 +113,10 @@ def get_replica_context() -> ReplicaContext | None:
     >>> tf.distribute.get_replica_context().replica_id_in_sync_group
     0
     """
-    return None if in_cross_replica_context() else ReplicaContext(get_strategy(), 0)
+    if in_cross_replica_context():
+        return None
+    strategy = get_strategy()
+    return ReplicaContext(strategy, strategy._rank())
 
 
 def experimental_set_strategy(strategy: Strategy | None) -> None:
@@ -172,7 +179,7 @@ class ReplicaContext:
         Args:
             reduce_op: `ReduceOp.SUM` or `ReduceOp.MEAN`, or their names.
             value: a nest of tensors.
-            options: accepted and ignored.
+            options: `CommunicationOptions`, of which `bytes_per_pack` is used.
 
         Returns:
             The nest: with one replica, its own values.
@@ -184,10 +191,7 @@ class ReplicaContext:
         >>> float(tf.distribute.get_replica_context().all_reduce("MEAN", 2.0))
         2.0
         """
-        from penstock import nest  # when replicas talk
-
-        _reduction(reduce_op)
-        return nest.map_structure(_tensor, value)
+        return self._strategy._combined(_reduction(reduce_op), value, options)
 
     def all_gather(self, value: Nested[TensorLike], axis: IntLike, options: object = None) -> Any:
         """Put the values of all replicas one behind the other, for all of them.
@@ -204,9 +208,7 @@ class ReplicaContext:
         >>> tf.distribute.get_replica_context().all_gather([1, 2], axis=0)[0].numpy()
         np.int32(1)
         """
-        from penstock import nest  # when replicas talk
-
-        return nest.map_structure(_tensor, value)
+        return self._strategy._gathered(value, axis)
 
     def merge_call(
         self, merge_fn: Callable[..., _R], args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None

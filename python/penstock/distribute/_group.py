@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import atexit
-import hashlib
 import itertools
 import os
 import sys
@@ -12,9 +11,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
-from penstock._ops.joining import concat, split
-from penstock._ops.shapes import reshape
-from penstock._runtime.messages import OWN_DIRECTORY
+from penstock._ops.shapes import concat, reshape, split
 from penstock._values.indexed_slices import IndexedSlices
 
 if TYPE_CHECKING:
@@ -27,6 +24,7 @@ __all__ = ["Listener", "ProcessGroup"]
 BYTES_PER_PACK = 4 << 20
 
 _numbers = itertools.count()
+_PACKAGE = __file__.removesuffix(os.path.join("distribute", "_group.py"))
 
 
 class Listener:
@@ -84,7 +82,7 @@ class ProcessGroup:
 
     >>> import penstock as tf
     >>> group = tf.distribute.ProcessGroup(["127.0.0.1:0"], rank=0)
-    >>> group.all_reduce([1.0, 2.0]).numpy()
+    >>> group.all_reduce(tf.constant([1.0, 2.0])).numpy()
     array([1., 2.], dtype=float32)
     >>> group.leave()
     """
@@ -110,6 +108,8 @@ class ProcessGroup:
         self._join(addresses, rank, generation)
 
     def _join(self, members: list[str], rank: int, generation: int) -> None:
+        import hashlib  # slow to load
+
         text = f"{generation}|{'|'.join(members)}"
         key = int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "little")
         self._listener._engine.join(self._name, key, rank, members, self._timeout)
@@ -200,9 +200,8 @@ class ProcessGroup:
 
     def _each(self, collective: str, value: Any, combine: str = "sum", root: int = 0) -> Any:
         """The collective of each tensor of a nest: all start before one is waited for."""
-        tensors = nest.map_structure(_core._to_tensor, value)
-        started = nest.map_structure(lambda x: (self._start(collective, x, combine, root),), tensors)
-        return nest.map_structure_up_to(tensors, lambda wait: wait[0](), started)
+        waits = [self._start(collective, _core._to_tensor(x), combine, root) for x in nest.flatten(value)]
+        return nest.pack_sequence_as(value, [wait() for wait in waits])
 
     def all_reduce(self, value: Nested[TensorLike], op: str = "sum", *, bytes_per_pack: int = 0) -> Any:
         """Combine the values of all members, for all of them.
@@ -423,6 +422,6 @@ def _divided(x: Any, size: int) -> Any:
 def user_line() -> str:
     """The file and the line of the program that called this package."""
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_code.co_filename.startswith(OWN_DIRECTORY):
+    while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
     return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"

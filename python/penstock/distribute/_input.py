@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import abc
 import enum
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from penstock import _core
+from penstock import _core, nest
+from penstock._ops.shapes import shape
 from penstock.data import Dataset, Iterator
+from penstock.data.experimental import AutoShardPolicy
 
 __all__ = [
     "DistributedDataset",
@@ -17,7 +19,44 @@ __all__ = [
     "InputOptions",
     "InputReplicationMode",
     "RunOptions",
+    "share",
 ]
+
+
+def share(dataset: Dataset[Any], rank: int, size: int) -> Dataset[Any]:
+    """The batches of a data set, of which each is the part for one of `size` processes.
+
+    As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get none.
+
+    Raises:
+        ValueError: for a policy that asks for files, and for elements that are no batches.
+    """
+    policy = dataset.options().experimental_distribute.auto_shard_policy
+    if policy == AutoShardPolicy.OFF:
+        return dataset
+    if policy in (AutoShardPolicy.FILE, AutoShardPolicy.HINT):
+        raise ValueError(
+            f"argument 'dataset': its policy is {policy.name}, and its files are not known here; use "
+            "distribute_datasets_from_function, whose function chooses the files of a worker"
+        )
+
+    def part(x: Any) -> Any:
+        if x.shape.rank == 0:
+            raise ValueError(
+                f"argument 'dataset' must have batches as elements, to be divided among {size} processes; "
+                "one has a scalar"
+            )
+        rows = x.shape[0] if x.shape.rank is not None else None
+        if rows is None:
+            rows = shape(x)[0]
+        each = -(-rows // size)
+        return x[rank * each : (rank + 1) * each]
+
+    def divided(*element: Any) -> Any:
+        parts = nest.map_structure(part, element)
+        return parts if len(element) > 1 or isinstance(dataset.element_spec, tuple) else parts[0]
+
+    return dataset.map(divided)
 
 
 class DistributedDataset(abc.ABC):  # noqa: B024

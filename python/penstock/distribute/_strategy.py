@@ -1,4 +1,4 @@
-"""Strategies with one replica."""
+"""Strategies: one replica in each process, alone or together with other processes."""
 
 from __future__ import annotations
 
@@ -9,17 +9,22 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import config, nest
+from penstock._ops.casts import cast
 from penstock._ops.reductions import reduce_mean, reduce_sum
+from penstock._ops.shapes import shape, transpose
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import device
 from penstock._values.variable import Variable, variable_creator_scope
 from penstock.distribute import _context
-from penstock.distribute._input import InputContext
+from penstock.distribute._gradients import broadcast_variables
+from penstock.distribute._input import InputContext, share
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, Nested, TensorLike
     from penstock.data import Dataset
+    from penstock.distribute._group import ProcessGroup
     from penstock.distribute._input import InputOptions, RunOptions
+    from penstock.distribute.cluster_resolver import ClusterResolver
 
 __all__ = ["MirroredStrategy", "OneDeviceStrategy", "ReduceOp", "Strategy", "StrategyExtended"]
 
@@ -126,8 +131,7 @@ class StrategyExtended:
         >>> float(tf.distribute.get_strategy().extended.reduce_to("SUM", tf.constant(2.0), None))
         2.0
         """
-        _context._reduction(reduce_op)
-        return value
+        return self._strategy._combined(_context._reduction(reduce_op), value, options)
 
     def batch_reduce_to(
         self,
@@ -149,11 +153,11 @@ class StrategyExtended:
             ValueError: for another `reduce_op`.
 
         >>> import penstock as tf
-        >>> tf.distribute.get_strategy().extended.batch_reduce_to("SUM", [(1, None)])
+        >>> [int(x) for x in tf.distribute.get_strategy().extended.batch_reduce_to("SUM", [(1, None)])]
         [1]
         """
-        _context._reduction(reduce_op)
-        return [value for value, _ in value_destination_pairs]
+        values = [value for value, _ in value_destination_pairs]
+        return list(self._strategy._combined(_context._reduction(reduce_op), values, options))
 
     def update(
         self,
@@ -195,8 +199,55 @@ class Strategy:
     6.0
     """
 
+    # The processes that have a replica each, where there are others.
+    _group: ProcessGroup | None = None
+
     def __init__(self, extended: StrategyExtended) -> None:
         self._extended = extended
+
+    def _begin_together(self) -> bool:
+        """Whether all processes make their variables at the same time."""
+        return True
+
+    def _rank(self) -> int:
+        return 0 if self._group is None else self._group.rank
+
+    def _combined(self, name: str, value: Any, options: Any = None) -> Any:
+        """A nest combined over the replicas."""
+        if self._group is None:
+            return nest.map_structure(_context._tensor, value)
+        return self._group.all_reduce(
+            value, name.lower(), bytes_per_pack=int(getattr(options, "bytes_per_pack", 0))
+        )
+
+    @property
+    def _summed(self) -> Callable[[list[Any]], list[Any]] | None:
+        """What adds up gradients of replicas, where there are several."""
+        if self._group is None:
+            return None
+        return lambda gradients: list(self._combined("SUM", gradients))
+
+    def _gathered(self, value: Any, axis: IntLike) -> Any:
+        """A nest whose tensors are joined over the replicas."""
+        if self._group is None:
+            return nest.map_structure(_context._tensor, value)
+        group, along = self._group, integer(axis, "axis")
+
+        def joined(x: Any) -> Any:
+            x = _context._tensor(x)
+            rank = x.shape.rank
+            if rank is None:
+                raise ValueError("argument 'value' must have a known number of dimensions")
+            if not -rank <= along < rank:
+                raise ValueError(f"argument 'axis' is out of range for a tensor of {rank} dimension(s): {along}")
+            at = along % rank
+            if at == 0:
+                return group.all_gather(x)
+            turned = [at, *range(at), *range(at + 1, rank)]
+            back = [*range(1, at + 1), 0, *range(at + 1, rank)]
+            return transpose(group.all_gather(transpose(x, turned)), back)
+
+        return nest.map_structure(joined, value)
 
     @property
     def extended(self) -> StrategyExtended:
@@ -205,12 +256,12 @@ class Strategy:
 
     @property
     def num_replicas_in_sync(self) -> int:
-        """How many replicas there are: 1."""
-        return 1
+        """How many replicas there are."""
+        return 1 if self._group is None else self._group.size
 
     @property
-    def cluster_resolver(self) -> None:
-        """None: there is no cluster."""
+    def cluster_resolver(self) -> ClusterResolver | None:
+        """What knows the addresses of the processes; None where there are no others."""
         return None
 
     def _devices(self) -> tuple[str, ...]:
@@ -239,6 +290,8 @@ class Strategy:
         def made(create: Callable[..., Variable], **kwargs: Any) -> Variable:
             variable = create(**kwargs)
             self._extended._made[id(variable)] = variable
+            if self._group is not None and self._begin_together():
+                broadcast_variables([variable], self._group)
             return variable
 
         default = self is _context._plain()
@@ -299,9 +352,21 @@ class Strategy:
         """
         name = _context._reduction(reduce_op)
         if axis is None:
-            return nest.map_structure(_context._tensor, value)
-        along = reduce_sum if name == "SUM" else reduce_mean
-        return nest.map_structure(lambda x: along(x, integer(axis, "axis")), value)
+            return self._combined(name, value)
+        along = integer(axis, "axis")
+        if self._group is None:
+            one = reduce_sum if name == "SUM" else reduce_mean
+            return nest.map_structure(lambda x: one(x, along), value)
+
+        # Replicas may have different numbers of elements: a mean is that of all of them.
+        def whole(x: Any) -> Any:
+            x = _context._tensor(x)
+            total = self._combined("SUM", reduce_sum(x, along))
+            if name == "SUM":
+                return total
+            return total / cast(self._combined("SUM", shape(x)[along]), total.dtype)
+
+        return nest.map_structure(whole, value)
 
     def gather(self, value: Nested[TensorLike], axis: IntLike) -> Any:
         """Put the values of all replicas one behind the other.
@@ -317,7 +382,7 @@ class Strategy:
         >>> tf.distribute.get_strategy().gather(tf.constant([1, 2]), axis=0).numpy().tolist()
         [1, 2]
         """
-        return nest.map_structure(_context._tensor, value)
+        return self._gathered(value, axis)
 
     def experimental_local_results(self, value: object) -> tuple[Any, ...]:
         """List the values of the replicas of this process.
@@ -337,21 +402,28 @@ class Strategy:
     def experimental_distribute_dataset(
         self, dataset: Dataset[Any], options: InputOptions | None = None
     ) -> Dataset[Any]:
-        """Divide the batches of a data set among the replicas.
+        """Divide the batches of a data set among the replicas: each process reads all, and takes its part of each batch.
+
+        So a training with several replicas is that with one and the same batches. A data set whose options have
+        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is; `FILE` and `HINT` are errors:
+        use `distribute_datasets_from_function`, whose function chooses the files.
 
         Args:
             dataset: a data set of batches.
-            options: accepted; with one replica nothing depends on it.
+            options: accepted; nothing depends on it.
 
         Returns:
             With one replica, the data set.
+
+        Raises:
+            ValueError: for another policy, and for elements that are no batches.
 
         >>> import penstock as tf
         >>> batches = tf.data.Dataset.range(4).batch(2)
         >>> [x.shape for x in tf.distribute.get_strategy().experimental_distribute_dataset(batches)]
         [TensorShape([2]), TensorShape([2])]
         """
-        return dataset
+        return dataset if self._group is None else share(dataset, self._group.rank, self._group.size)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[[InputContext], Dataset[Any]], options: InputOptions | None = None
@@ -371,7 +443,8 @@ class Strategy:
         >>> len(tf.distribute.get_strategy().distribute_datasets_from_function(make))
         2
         """
-        return dataset_fn(InputContext(1, 0, self.num_replicas_in_sync))
+        replicas = self.num_replicas_in_sync
+        return dataset_fn(InputContext(replicas, self._rank(), replicas))
 
     def experimental_distribute_values_from_function(self, value_fn: Callable[[Any], _R]) -> _R:
         """Make the value of each replica by a function.
@@ -387,7 +460,7 @@ class Strategy:
         >>> strategy.experimental_distribute_values_from_function(lambda c: c.replica_id_in_sync_group)
         0
         """
-        return value_fn(_context.ReplicaContext(self, 0))
+        return value_fn(_context.ReplicaContext(self, self._rank()))
 
 
 class OneDeviceStrategy(Strategy):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._ops.clipping import clip_by_global_norm, clip_by_norm
+from penstock._runtime import replicas
 from penstock._types.argument_names import expect
 from penstock._values.module import changed
 from penstock._values.variable import Variable
@@ -196,7 +197,7 @@ class Optimizer(abc.ABC):
         return self.apply_gradients(zip(grads, trainable_variables, strict=True))
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[_Gradient, Variable]]) -> Variable:
-        """Take a step.
+        """Take a step. Within a replica of a strategy that has several, the gradients of all replicas are added up first.
 
         Args:
             grads_and_vars: pairs of a gradient and its variable. A variable without gradient, None, stays as
@@ -229,7 +230,13 @@ class Optimizer(abc.ABC):
         if without:
             warnings.warn(f"there is no gradient for {without}", stacklevel=2)
         variables = [variable for _, variable in pairs]
-        gradients = self._clipped([_core._to_tensor_hinted(gradient, v.dtype) for gradient, v in pairs])
+        found = [gradient for gradient, _ in pairs]
+        add_up = replicas.add_up.get()
+        if add_up is not None:
+            found = add_up(found)
+        gradients = self._clipped(
+            [_core._to_tensor_hinted(gradient, v.dtype) for gradient, v in zip(found, variables, strict=True)]
+        )
         for gradient, variable in zip(gradients, variables, strict=True):
             if not variable.shape.is_compatible_with(gradient.shape):
                 raise ValueError(

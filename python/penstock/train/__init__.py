@@ -28,7 +28,7 @@ from penstock._saving.checkpoint_state import (
 )
 from penstock.train import experimental as experimental
 from penstock.train._averages import ExponentialMovingAverage as ExponentialMovingAverage
-from penstock.train._cluster import ClusterSpec as ClusterSpec
+from penstock._runtime.cluster import ClusterSpec as ClusterSpec
 from penstock.train._coordinator import Coordinator as Coordinator
 from penstock.train._views import CheckpointView as CheckpointView, TrackableView as TrackableView
 

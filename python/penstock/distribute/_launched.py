@@ -1,0 +1,229 @@
+"""What a process knows that `launch` has started, and steps that survive the end of other processes."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import penstock.errors as errors
+from penstock import _core
+from penstock._saving.checkpoint import Checkpoint
+from penstock.distribute._group import Listener, ProcessGroup
+from penstock.distribute.cluster_resolver import SimpleClusterResolver
+
+if TYPE_CHECKING:
+    from penstock._saving.checkpoint_manager import CheckpointManager
+    from penstock._values.variable import Variable
+
+__all__ = ["Membership", "Worker", "run_steps", "set_worker", "worker"]
+
+
+class Membership(NamedTuple):
+    """Who belongs to a group, and which member a process is.
+
+    Attributes:
+        members: the addresses of all.
+        rank: the number of this process.
+        generation: how many groups there were before.
+    """
+
+    members: list[str]
+    rank: int
+    generation: int
+
+
+class Worker:
+    """A process that `launch` has started.
+
+    Args:
+        address: where it listens, as `"host:port"`; port 0 stands for a free one.
+        timeout: for how many seconds another process may be silent.
+    """
+
+    def __init__(self, address: str, timeout: float) -> None:
+        self.listener = Listener(address)
+        self.timeout = timeout
+        self.state = "starting"
+        self._changed = threading.Condition()
+        self._next: Membership | None = None
+        self._membership: Membership | None = None
+        self._group: ProcessGroup | None = None
+
+    def assign(self, membership: Membership) -> None:
+        """Tells of a new group; another thread joins it when it needs one."""
+        with self._changed:
+            self._next = membership
+            self._changed.notify_all()
+
+    @property
+    def generation(self) -> int:
+        """The number of the group that it belongs to; -1 for none."""
+        return -1 if self._membership is None else self._membership.generation
+
+    @property
+    def group(self) -> ProcessGroup:
+        """Its group."""
+        return self._join() if self._group is None else self._group
+
+    @property
+    def is_late(self) -> bool:
+        """Whether it takes the place of a process that ended."""
+        assigned = self._membership or self._next
+        return assigned is not None and assigned.generation > 0
+
+    def _join(self) -> ProcessGroup:
+        """Waits for a group other than that of before, and joins it."""
+        before, self.state = self.generation, "waiting"
+        with self._changed:
+            self._changed.wait_for(lambda: self._next is not None and self._next.generation > before)
+            found = self._next
+        assert found is not None
+        if self._group is None:
+            self._group = ProcessGroup(
+                found.members,
+                found.rank,
+                timeout=self.timeout,
+                listener=self.listener,
+                generation=found.generation,
+            )
+        else:
+            self._group.rejoin(found.members, found.rank, found.generation)
+        self._membership, self.state = found, "running"
+        return self._group
+
+    def recover(self) -> None:
+        """Goes on in the next group."""
+        # Who waits for this process finds out at once.
+        self.group.abort("another process cannot be reached")
+        self._join()
+
+    def resolver(self) -> SimpleClusterResolver:
+        """The addresses of its group."""
+        group = self.group
+        return SimpleClusterResolver(
+            {"worker": list(group.members)}, task_type="worker", task_id=group.rank
+        )
+
+
+class _Current:
+    worker: Worker | None = None
+
+
+def worker() -> Worker | None:
+    """What this process knows of the others, where `launch` has started it."""
+    return _Current.worker
+
+
+def set_worker(found: Worker | None) -> None:
+    """Says that `launch` has started this process."""
+    _Current.worker = found
+
+
+def run_steps(
+    step: Callable[[], object],
+    counter: Variable,
+    until: int,
+    state: Mapping[str, Any],
+    manager: CheckpointManager | None = None,
+    save_every: int = 0,
+) -> None:
+    """Make steps until a counter has a value, and go on where another process ends.
+
+    Where a process of `tf.distribute.launch` ends or cannot be reached, the others keep their state. One takes the place of what
+    ended, and all begin with the state of the process that has made the most steps. A step is all or nothing where it
+    combines gradients before it changes a variable, as optimizers do. So the variables are in the end what they are in an
+    undisturbed run. Where no process is left, the steps go on from the last checkpoint.
+
+    Args:
+        step: makes a step, and adds 1 to the counter at its end.
+        counter: a scalar integer variable: how many steps have been made.
+        until: the value at which the steps end.
+        state: all that steps change, by names for a `tf.train.Checkpoint`: models, optimizers, iterators of data sets, generators
+            of random numbers. The counter needs not be among it.
+        manager: a `tf.train.CheckpointManager` of a checkpoint of the same state, with the counter as `counter`.
+        save_every: after how many steps the first process saves; 0 for never.
+
+    Raises:
+        RuntimeError: where a step does not add to the counter.
+        UnavailableError: where another process cannot be reached and `launch` has not started this one.
+
+    >>> import penstock as tf
+    >>> count, total = tf.Variable(0), tf.Variable(0)
+    >>> def step():
+    ...     total.assign_add(count + 1)
+    ...     count.assign_add(1)
+    >>> tf.distribute.run_steps(step, count, 4, {"total": total})
+    >>> int(total)
+    10
+    """
+    own = worker()
+    checkpoint = Checkpoint(counter=counter, **state)
+    if manager is not None and manager.latest_checkpoint and int(counter) == 0:
+        checkpoint.restore(manager.latest_checkpoint)
+    fresh = own is not None
+    while True:
+        try:
+            if own is not None and fresh:
+                _agree(own.group, checkpoint, counter)
+                fresh = False
+            if int(counter) >= until:
+                if own is not None:
+                    # Nobody leaves while others may have to begin with its state.
+                    own.group.barrier()
+                return
+            made = int(counter)
+            step()
+            if int(counter) <= made:
+                raise RuntimeError("argument 'step' must add to the counter at the end of each step")
+        except errors.UnavailableError:
+            if own is None:
+                raise
+            own.recover()
+            fresh = True
+            continue
+        first = own is None or own.group.rank == 0
+        if manager is not None and save_every and first and int(counter) % save_every == 0:
+            manager.save(checkpoint_number=int(counter))
+
+
+def _agree(group: ProcessGroup, checkpoint: Checkpoint, counter: Variable) -> None:
+    """Has all processes begin with the state of the one that has made the most steps."""
+    made = group.all_gather(_core._to_tensor([int(counter)])).numpy().tolist()
+    if min(made) == max(made) and max(made) == 0:
+        root = 0
+    else:
+        root = made.index(max(made))
+    content = _written(checkpoint) if group.rank == root else {}
+    names = _sent(group, "\n".join(sorted(content)).encode(), root).decode().split("\n")
+    files = {name: _sent(group, content.get(name, b""), root) for name in names if name}
+    if group.rank != root:
+        with tempfile.TemporaryDirectory() as folder:
+            for name, data in files.items():
+                with open(os.path.join(folder, name), "wb") as file:
+                    file.write(data)
+            checkpoint.read(os.path.join(folder, "state"))
+
+
+def _written(checkpoint: Checkpoint) -> dict[str, bytes]:
+    """The files of a checkpoint."""
+    with tempfile.TemporaryDirectory() as folder:
+        checkpoint.write(os.path.join(folder, "state"))
+        found = {}
+        for name in sorted(os.listdir(folder)):
+            with open(os.path.join(folder, name), "rb") as file:
+                found[name] = file.read()
+        return found
+
+
+def _sent(group: ProcessGroup, data: bytes, root: int) -> bytes:
+    """Bytes of one process, for all."""
+    import numpy as np  # not loaded with the package
+
+    size = int(group.broadcast(_core._to_tensor(len(data), _core.int64), root))
+    array = np.zeros(size, np.uint8)
+    if group.rank == root:
+        array[:] = np.frombuffer(data, np.uint8)
+    return group.broadcast(_core._to_tensor(array), root).numpy().tobytes()

@@ -1,0 +1,48 @@
+"""Options of communication, and names that TensorFlow has kept for strategies."""
+
+from __future__ import annotations
+
+import enum
+from typing import NamedTuple
+
+from penstock._runtime.public_names import publish as _publish
+from penstock.distribute._context import ReplicaContext
+from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+
+__all__ = [
+    "CollectiveCommunication",
+    "CommunicationImplementation",
+    "CommunicationOptions",
+    "MultiWorkerMirroredStrategy",
+    "ValueContext",
+]
+
+
+class CommunicationImplementation(enum.Enum):
+    """How values travel: always over TCP here."""
+
+    AUTO = "AUTO"
+    RING = "RING"
+    NCCL = "NCCL"
+
+
+CollectiveCommunication = CommunicationImplementation
+
+
+class CommunicationOptions(NamedTuple):
+    """How values of replicas are combined.
+
+    Attributes:
+        bytes_per_pack: tensors travel together in packs of about so many bytes; 0 for a default.
+        timeout_seconds: for how long another process may be silent; None for a default.
+        implementation: accepted and ignored.
+    """
+
+    bytes_per_pack: int = 0
+    timeout_seconds: float | None = None
+    implementation: CommunicationImplementation = CommunicationImplementation.AUTO
+
+
+ValueContext = ReplicaContext
+
+_publish(__name__)
