@@ -5,6 +5,7 @@ Batches of other sources are handed to the function as they are. With `steps_per
 several steps by a loop of the graph.
 """
 
+import contextlib
 import itertools
 import warnings
 
@@ -23,6 +24,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import penstock as tf
+from keras_penstock.src.replicas import Replicas
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
 
@@ -108,6 +110,8 @@ class Trainer(_Base):
         self.test_function = None
         self.predict_function = None
         self.unrolled_steps_per_execution = 1
+        # The processes that train the model, where it is made in the scope of a strategy of several.
+        self._replicas = Replicas.of_scope()
 
     # --- steps, which users may replace ---
 
@@ -159,8 +163,19 @@ class Trainer(_Base):
             )
             return logs
 
-        one = self._traced(step)
-        one_of_rows = self._traced(lambda arrays, index: step(_take(arrays, index)))
+        def of_rows(arrays, index):
+            return step(_take(arrays, index))
+
+        if self._replicas is not None:
+            whole, replicas = step, self._replicas
+
+            def step(batch):
+                return replicas.run(self, whole, batch)
+
+            def of_rows(arrays, index):
+                return replicas.run(self, lambda rows: whole(_take(arrays, rows)), index)
+
+        one, one_of_rows = self._traced(step), self._traced(of_rows)
         many = self._traced(lambda batches, count: loop(lambda i: _map(lambda x: x[i], batches), count))
         many_of_rows = self._traced(
             lambda arrays, index: loop(lambda i: _take(arrays, index[i]), tf.shape(index)[0])
@@ -181,7 +196,11 @@ class Trainer(_Base):
                 logs = one_of_rows(batch.arrays, batch.index) if isinstance(batch, _Rows) else one(batch)
             return logs
 
-        return function
+        def in_scope(batches):
+            with self._replicas.scope():
+                return function(batches)
+
+        return function if self._replicas is None else in_scope
 
     def make_train_function(self, force=False):
         if self.train_function is None or force:
@@ -215,6 +234,11 @@ class Trainer(_Base):
 
     # --- loops over epochs ---
 
+    def _get_metrics_result_or_logs(self, logs):
+        if self._replicas is not None:
+            self._replicas.add_up(self.metrics)
+        return super()._get_metrics_result_or_logs(logs)
+
     def _batches(
         self, x, y=None, sample_weight=None, batch_size=None, steps=None, shuffle=False, class_weight=None
     ):
@@ -234,7 +258,8 @@ class Trainer(_Base):
         data = batches.first_rows()
         if data is not None and not self.run_eagerly:
             try:
-                self._symbolic_build(data_batch=data)
+                with contextlib.nullcontext() if self._replicas is None else self._replicas.scope():
+                    self._symbolic_build(data_batch=data)
             except Exception:
                 # Such a model is built when its first step is traced, which says what is wrong.
                 return

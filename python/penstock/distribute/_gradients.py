@@ -68,18 +68,19 @@ class DistributedGradientTape(GradientTape):
     >>> group.leave()
     """
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         group: ProcessGroup,
         op: str = "mean",
         *,
         persistent: bool = False,
         watch_accessed_variables: bool = True,
-    ) -> None:
+    ) -> DistributedGradientTape:
         if op not in ("mean", "sum"):
             raise ValueError(f"argument 'op' must be mean or sum, got {op!r}")
-        super().__init__(persistent=persistent, watch_accessed_variables=watch_accessed_variables)
+        self = super().__new__(cls, persistent, watch_accessed_variables)
         self._group, self._op = group, op
+        return self
 
     def gradient(self, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Nested[Any]:
         """Compute the gradients of all processes.

@@ -166,10 +166,9 @@ def test_data_sets_that_cannot_be_divided_are_errors() -> None:
 
 
 def fitted() -> Any:
-    import keras
 
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
-    keras.utils.set_random_seed(3)
+    tf.keras.utils.set_random_seed(3)
     x = np.sin(np.arange(320.0, dtype="float32")).reshape(80, 4)
     y = x.sum(1, keepdims=True)
     with strategy.scope():
