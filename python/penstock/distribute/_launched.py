@@ -11,12 +11,16 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import penstock.errors as errors
 from penstock import _core
 from penstock._saving.checkpoint import Checkpoint
+from penstock._saving.object_graph import objects_of
+from penstock._saving.trackables import is_keras_optimizer
+from penstock._values.variable import Variable
+from penstock.data import Iterator
 from penstock.distribute._group import Listener, ProcessGroup
 from penstock.distribute.cluster_resolver import SimpleClusterResolver
+from penstock.optimizers import Optimizer
 
 if TYPE_CHECKING:
     from penstock._saving.checkpoint_manager import CheckpointManager
-    from penstock._values.variable import Variable
 
 __all__ = ["Membership", "Worker", "run_steps", "set_worker", "worker"]
 
@@ -57,6 +61,10 @@ class Worker:
         with self._changed:
             self._next = membership
             self._changed.notify_all()
+            stale = self._group if self.state == "running" else None
+        if stale is not None:
+            # Whoever waits in the group of before waits for processes that are no more.
+            stale.abort("another group takes its place")
 
     @property
     def generation(self) -> int:
@@ -91,7 +99,11 @@ class Worker:
             )
         else:
             self._group.rejoin(found.members, found.rank, found.generation)
-        self._membership, self.state = found, "running"
+        with self._changed:
+            self._membership, self.state = found, "running"
+            latest = self._next
+        if latest is not found:
+            self._group.abort("another group takes its place")
         return self._group
 
     def recover(self) -> None:
@@ -161,6 +173,7 @@ def run_steps(
     """
     own = worker()
     checkpoint = Checkpoint(counter=counter, **state)
+    undo = _Undo(checkpoint)
     if manager is not None and manager.latest_checkpoint and int(counter) == 0:
         checkpoint.restore(manager.latest_checkpoint)
     fresh = own is not None
@@ -175,18 +188,61 @@ def run_steps(
                     own.group.barrier()
                 return
             made = int(counter)
+            if own is not None:
+                undo.note()
             step()
             if int(counter) <= made:
                 raise RuntimeError("argument 'step' must add to the counter at the end of each step")
         except errors.UnavailableError:
             if own is None:
                 raise
+            undo.back()
             own.recover()
             fresh = True
             continue
         first = own is None or own.group.rank == 0
         if manager is not None and save_every and first and int(counter) % save_every == 0:
             manager.save(checkpoint_number=int(counter))
+
+
+class _Undo:
+    """What a step changes before it combines gradients, which is all that a step that fails has changed.
+
+    That is all but what is trained, and what belongs to optimizers: moving means, metrics, generators of random numbers, the
+    places of iterators.
+    """
+
+    def __init__(self, checkpoint: Checkpoint) -> None:
+        self._checkpoint = checkpoint
+        self._steps = 0
+        self._variables: list[Variable] = []
+        self._iterators: list[Any] = []
+        self._values: list[Any] = []
+        self._places: list[Any] = []
+
+    def note(self) -> None:
+        """Notes what there is before a step."""
+        if self._steps < 2:
+            # The first step may make some.
+            self._find()
+        self._steps += 1
+        self._values = [variable.value() for variable in self._variables]
+        self._places = [iterator._save_state()[0] for iterator in self._iterators]
+
+    def _find(self) -> None:
+        objects = objects_of(self._checkpoint)
+        owners = [x.path for x in objects if isinstance(x.value, Optimizer) or is_keras_optimizer(x.value)]
+        early = [x.value for x in objects if not any(x.path[: len(path)] == path for path in owners)]
+        self._variables = [x for x in early if isinstance(x, Variable) and not x.trainable]
+        self._iterators = [x for x in early if isinstance(x, Iterator)]
+
+    def back(self) -> None:
+        """Gives everything the value that it had before the step."""
+        for variable, value in zip(self._variables, self._values, strict=False):
+            variable.assign(value)
+        for iterator, place in zip(self._iterators, self._places, strict=False):
+            iterator._restore_state(place)
+        self._values, self._places = [], []
 
 
 def _agree(group: ProcessGroup, checkpoint: Checkpoint, counter: Variable) -> None:
