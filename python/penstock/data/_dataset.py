@@ -321,6 +321,91 @@ class Dataset(Node, Generic[_T]):
         )
 
     @staticmethod
+    def from_arrow(
+        source: Any, columns: Sequence[str] | None = None, name: str | None = None
+    ) -> Dataset[dict[str, _core.Tensor]]:
+        """Make a data set of the rows of an Arrow table, file or stream. Needs `pip install penstock-engine[arrow]`.
+
+        Numbers are not copied. Lists of a fixed size become vectors, dictionaries their values, dates and times integers; texts
+        and booleans are copied. A file is read a piece at a time.
+
+        Args:
+            source: a `Table`, a `RecordBatch` or a `RecordBatchReader` of pyarrow, which is read once, or the path of a file
+                that ends in `.parquet`, `.arrow`, `.feather` or `.ipc`.
+            columns: the names of the columns, by default all.
+            name: a name for the data set.
+
+        Returns:
+            A data set whose elements are dicts of scalars, by the names of the columns.
+
+        Raises:
+            ImportError: without pyarrow.
+            TypeError: for another source, and for columns whose type no tensor has.
+            ValueError: for columns that are not there, and for other files.
+            InvalidArgumentError: when it runs, for missing values.
+
+        >>> import penstock as tf
+        >>> import pyarrow as pa
+        >>> table = pa.table({"a": [1, 2, 3], "b": ["x", "y", "z"]})
+        >>> for row in tf.data.Dataset.from_arrow(table).batch(2):
+        ...     print(row["a"].numpy(), row["b"].numpy())
+        [1 2] [b'x' b'y']
+        [3] [b'z']
+        """
+        from penstock.data import _arrow  # an extra
+
+        schema, batches = _arrow.stream_of(source)
+        signature = _arrow.signature_of(schema, columns)
+        return Dataset._of_batches(lambda: _arrow.batches_of(batches(), signature), signature, name)
+
+    @staticmethod
+    def from_ray(
+        iterator: Any, columns: Sequence[str] | None = None, name: str | None = None
+    ) -> Dataset[dict[str, _core.Tensor]]:
+        """Make a data set of the rows of a Ray data set. Needs `pip install penstock-engine[ray]`.
+
+        The iterators of `ray_dataset.streaming_split(n)` share out the rows among `n` processes: each row comes once an epoch.
+
+        Args:
+            iterator: a `ray.data.Dataset`, or one of the iterators of `streaming_split`.
+            columns: the names of the columns, by default all.
+            name: a name for the data set.
+
+        Returns:
+            A data set whose elements are dicts of tensors, by the names of the columns. Each iteration is an epoch.
+
+        Raises:
+            TypeError: for something else, and for columns whose type no tensor has.
+            ValueError: for columns that are not there.
+            InvalidArgumentError: when it runs, for missing values.
+
+        >>> import penstock as tf
+        >>> import ray  # doctest: +SKIP
+        >>> rows = ray.data.from_items([{"a": 1}, {"a": 2}])  # doctest: +SKIP
+        >>> [int(row["a"]) for row in tf.data.Dataset.from_ray(rows)]  # doctest: +SKIP
+        [1, 2]
+        """
+        from penstock.data import _arrow  # an extra
+
+        if not callable(getattr(iterator, "iter_batches", None)) or not callable(getattr(iterator, "schema", None)):
+            raise TypeError(
+                f"argument 'iterator' must be a data set of Ray or an iterator of one, got {type(iterator).__name__}"
+            )
+        schema = iterator.schema()
+        signature = _arrow.signature_of(getattr(schema, "base_schema", schema), columns)
+        tables = lambda: iterator.iter_batches(batch_size=None, batch_format="pyarrow")  # noqa: E731
+        batches = lambda: (batch for table in tables() for batch in table.to_batches())  # noqa: E731
+        return Dataset._of_batches(lambda: _arrow.batches_of(batches(), signature), signature, name)
+
+    @staticmethod
+    def _of_batches(
+        batches: Callable[[], Iterable[Any]], rows: dict[str, TensorSpec], name: str | None
+    ) -> Dataset[dict[str, _core.Tensor]]:
+        """The rows of batches."""
+        signature = {key: TensorSpec([None, *spec.shape], spec.dtype) for key, spec in rows.items()}
+        return Dataset(*_making.from_generator(batches, None, None, None, signature)).unbatch(name=name)
+
+    @staticmethod
     def list_files(
         file_pattern: TensorLike,
         shuffle: bool | None = None,

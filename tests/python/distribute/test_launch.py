@@ -184,3 +184,24 @@ def test_steps_of_one_process_end_at_the_count() -> None:
     assert int(total) == 10
     with pytest.raises(RuntimeError, match="argument 'step'"):
         tf.distribute.run_steps(lambda: None, count, 6, {})
+
+
+def test_consumers_of_a_split_see_each_row_once_an_epoch() -> None:
+    import ray.data
+
+    splits = ray.data.range(1000, override_num_blocks=8).streaming_split(2)
+    seen: list[list[list[int]]] = [[], []]
+
+    def consume(which: int) -> None:
+        dataset = tf.data.Dataset.from_ray(splits[which])
+        for _ in range(2):
+            seen[which].append([int(row["id"]) for row in dataset])
+
+    threads = [threading.Thread(target=consume, args=(which,)) for which in range(2)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for epoch in range(2):
+        assert sorted(seen[0][epoch] + seen[1][epoch]) == list(range(1000))
+        assert all(seen[which][epoch] for which in range(2))
