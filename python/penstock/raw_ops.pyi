@@ -3868,6 +3868,53 @@ def timestamp(*, name: str | None = None) -> Tensor:
     It keeps its place among all that has effects.
     """
 
+# --- collective ---
+
+def collective_start(
+    value: _TensorLike,
+    *,
+    collective: str,
+    combine: str = "sum",
+    root: int = 0,
+    group: str = "",
+    label: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """A ticket for `collective_wait`: the collective of `value` with the other processes of `group` has
+    started.
+
+    `collective` is `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce` or `all_to_all`;
+    `combine` is `sum`, `product`, `min` or `max`; `root` is the rank that a value comes from or goes to;
+    `label` says in errors which collective it is. All processes start the same ones in the same order.
+
+    Dtypes:
+        value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
+def collective_wait(
+    ticket: _TensorLike,
+    value: _TensorLike,
+    *,
+    collective: str,
+    combine: str = "sum",
+    root: int = 0,
+    group: str = "",
+    label: str = "",
+    name: str | None = None,
+) -> Tensor:
+    """The result of the collective that gave `ticket` for `value`, when it is there; the attributes are those
+    of the start.
+
+    All but `reduce_scatter` and `all_gather` keep the shape. Raises Unavailable where another process cannot
+    be reached, and InvalidArgument where it started something else.
+
+    Dtypes:
+        ticket: int64.
+        value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128.
+    """
+
 # --- control ---
 
 def const(*, value: _TensorLike, name: str | None = None) -> Tensor:

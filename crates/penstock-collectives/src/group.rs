@@ -255,7 +255,9 @@ fn description(number: u64, job: &Job) -> String {
     let dims = job.value.dims();
     // How many rows each has to give is its own affair.
     let dims: Vec<String> = match job.collective {
-        Collective::AllGather => std::iter::once("?".to_owned()).chain(dims[1..].iter().map(usize::to_string)).collect(),
+        Collective::AllGather => {
+            std::iter::once("?".to_owned()).chain(dims[1..].iter().map(usize::to_string)).collect()
+        }
         _ => dims.iter().map(usize::to_string).collect(),
     };
     let name = if job.name.is_empty() { String::new() } else { format!(" '{}'", job.name) };

@@ -93,7 +93,13 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Connects, and says who it is.
-    pub(crate) fn connect(address: &str, key: u64, rank: usize, until: Instant, stop: &dyn Fn() -> Result<()>) -> Result<Outgoing> {
+    pub(crate) fn connect(
+        address: &str,
+        key: u64,
+        rank: usize,
+        until: Instant,
+        stop: &dyn Fn() -> Result<()>,
+    ) -> Result<Outgoing> {
         let mut pause = Duration::from_millis(2);
         let mut stream = loop {
             stop()?;
@@ -331,7 +337,11 @@ impl Incoming {
                 }
                 Some(Kind::Failed) if len <= TEXT => {
                     let text = self.text(len, patience)?;
-                    let class = if text.starts_with("the processes do not compute the same") { Error::invalid } else { Error::unavailable };
+                    let class = if text.starts_with("the processes do not compute the same") {
+                        Error::invalid
+                    } else {
+                        Error::unavailable
+                    };
                     return Err(class(text));
                 }
                 Some(Kind::Left) => {

@@ -130,7 +130,8 @@ fn accept(listener: &TcpListener, inbox: &Arc<Inbox>, closing: &AtomicBool) {
             Ok((stream, _)) => {
                 // A stranger that says nothing keeps nobody else waiting.
                 let inbox = inbox.clone();
-                let greeted = thread::Builder::new().name("penstock-greet".to_owned()).spawn(move || greet(stream, &inbox));
+                let greeted =
+                    thread::Builder::new().name("penstock-greet".to_owned()).spawn(move || greet(stream, &inbox));
                 drop(greeted);
             }
             // No descriptor is left, say.

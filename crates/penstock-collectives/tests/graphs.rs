@@ -74,7 +74,8 @@ fn program(seed: u64) -> Verified {
     let mut scope = Scope { vectors: vec![vector], common: vec![one], started: Vec::new() };
     let count = 6 + generator.random.below(14);
     generator.statements(&mut scope, count, 0);
-    let outputs = [generator.random.pick(&scope.vectors), *scope.vectors.last().unwrap(), *scope.common.last().unwrap()];
+    let outputs =
+        [generator.random.pick(&scope.vectors), *scope.vectors.last().unwrap(), *scope.common.last().unwrap()];
     generator.builder.finish(&outputs).unwrap()
 }
 
@@ -203,11 +204,14 @@ fn agree(graph: &Verified, member: &Member, seed: u64) {
         member.printed.lock().unwrap().clear();
         let vector = |start: f32| Tensor::vector(&(0..LEN).map(|i| start + i as f32 * 0.5).collect::<Vec<f32>>());
         let variables: Vec<Arc<Variable>> = (0..2)
-            .map(|k| Variable::new("v", DType::F32, Shape::known(&[LEN]), Some(vector(k as f32 - rank as f32))).unwrap())
+            .map(|k| {
+                Variable::new("v", DType::F32, Shape::known(&[LEN]), Some(vector(k as f32 - rank as f32))).unwrap()
+            })
             .collect();
         let mut args = vec![Arg::Tensor(vector(rank as f32 * 0.25 - 1.0))];
         args.extend(variables.iter().cloned().map(Arg::Variable));
-        let results = run(&args).unwrap_or_else(|e| panic!("rank {rank}: {e:?}\n{}", Function::new("f", graph.clone())));
+        let results =
+            run(&args).unwrap_or_else(|e| panic!("rank {rank}: {e:?}\n{}", Function::new("f", graph.clone())));
         let mut found: Vec<Vec<u32>> = results.iter().map(bits).collect();
         found.extend(variables.iter().map(|v| bits(&v.read().unwrap())));
         (found, member.printed.lock().unwrap().clone())

@@ -47,7 +47,10 @@ fn value(dtype: DType, dims: &[usize], rank: usize) -> Tensor {
         DType::Bf16 => out.as_mut_slice().iter_mut().zip(numbers).for_each(|(to, v)| *to = bf16::from_f32(v.into())),
         DType::C64 => out.as_mut_slice().iter_mut().zip(numbers).for_each(|(to, v)| *to = C64::new(v.into(), 1.0)),
         DType::C128 => {
-            out.as_mut_slice().iter_mut().zip(numbers).for_each(|(to, v)| *to = penstock_data::C128::new(v.into(), 1.0));
+            out.as_mut_slice()
+                .iter_mut()
+                .zip(numbers)
+                .for_each(|(to, v)| *to = penstock_data::C128::new(v.into(), 1.0));
         }
         _ => with_dtype!(real, dtype, T => {
             out.as_mut_slice::<T>().iter_mut().zip(numbers).for_each(|(to, v)| *to = num(v));
@@ -114,7 +117,8 @@ fn every_kind_and_dtype_is_as_computed_in_one_place() {
         // Fewer elements than members, some, and more than a segment has.
         for extents in [vec![0, 2], vec![1], vec![2 * n, 3], vec![60_000 * n]] {
             let many = extents[0] > 1000;
-            let dtypes = DTypeSet::PLAIN.iter().filter(|d| !many || matches!(d, DType::F32 | DType::C128 | DType::Bf16));
+            let dtypes =
+                DTypeSet::PLAIN.iter().filter(|d| !many || matches!(d, DType::F32 | DType::C128 | DType::Bf16));
             let dtypes: Vec<DType> = dtypes.collect();
             let per_member = members(n, LONG, |group| {
                 let mut found = Vec::new();
@@ -164,7 +168,8 @@ fn every_kind_and_dtype_is_as_computed_in_one_place() {
                     assert_eq!(numbers(found.next().unwrap()), gathered, "all_gather {label}");
                     if divided {
                         let mine = rank * per_part..(rank + 1) * per_part;
-                        let turned: Vec<(f64, f64)> = all.iter().flat_map(|t| numbers(t)[mine.clone()].to_vec()).collect();
+                        let turned: Vec<(f64, f64)> =
+                            all.iter().flat_map(|t| numbers(t)[mine.clone()].to_vec()).collect();
                         assert_eq!(numbers(found.next().unwrap()), turned, "all_to_all {label}");
                     }
                 }
@@ -317,7 +322,8 @@ fn a_silent_member_is_an_error_after_the_timeout() {
     let errors = members(2, Duration::from_millis(300), |group| {
         let own = Tensor::scalar(1f32);
         // Rank 1 is there, and does not take part.
-        let error = (group.rank() == 0).then(|| together(group, Collective::AllReduce(Combine::Sum), &own).unwrap_err());
+        let error =
+            (group.rank() == 0).then(|| together(group, Collective::AllReduce(Combine::Sum), &own).unwrap_err());
         failed.wait();
         error
     });
@@ -344,9 +350,7 @@ fn survivors_meet_in_a_new_group() {
     let (first, second) = (key(), key());
     let survivors = [addresses[0].clone(), addresses[2].clone()];
     let run = |rank: usize, listener: &Listener| {
-        let group = listener
-            .join(Membership { key: first, rank, members: addresses.clone(), timeout: LONG })
-            .unwrap();
+        let group = listener.join(Membership { key: first, rank, members: addresses.clone(), timeout: LONG }).unwrap();
         together(&group, Collective::AllReduce(Combine::Sum), &Tensor::scalar(1f32)).unwrap();
         if rank == 1 {
             return None;
@@ -386,7 +390,8 @@ fn strangers_and_nonsense_do_no_harm() {
 #[test]
 fn a_rank_beyond_the_members_is_an_error() {
     let listener = Listener::bind("127.0.0.1:0").unwrap();
-    let error = listener.join(Membership { key: key(), rank: 1, members: vec!["x".into()], timeout: LONG }).unwrap_err();
+    let error =
+        listener.join(Membership { key: key(), rank: 1, members: vec!["x".into()], timeout: LONG }).unwrap_err();
     assert_eq!((error.class(), error.argument_name()), (Class::InvalidArgument, Some("rank")));
     assert_eq!(Listener::bind("no such host:1").unwrap_err().class(), Class::Unavailable);
 }
@@ -394,7 +399,9 @@ fn a_rank_beyond_the_members_is_an_error() {
 #[test]
 fn a_group_of_32_meets_soon() {
     let sums = members(32, LONG, |group| {
-        together(group, Collective::AllReduce(Combine::Sum), &Tensor::scalar(group.rank() as i64)).unwrap().item::<i64>()
+        together(group, Collective::AllReduce(Combine::Sum), &Tensor::scalar(group.rank() as i64))
+            .unwrap()
+            .item::<i64>()
     });
     assert_eq!(sums, [Some(31 * 16); 32]);
 }

@@ -159,11 +159,7 @@ fn own_effects_of(graph: &Graph, inst: Inst) -> EffectSet {
             };
             let callee = effects_of_function(&callee);
             let here = |values: &[usize]| values.iter().filter_map(|&i| data.operands.get(i).copied()).collect();
-            set.merge(&EffectSet {
-                reads: here(&callee.reads),
-                writes: here(&callee.writes),
-                ..callee.set.clone()
-            });
+            set.merge(&EffectSet { reads: here(&callee.reads), writes: here(&callee.writes), ..callee.set.clone() });
         }
     }
     set

@@ -24,7 +24,7 @@ const ATTRS: &[AttrDef] = &[
     AttrDef::new("combine", AttrKind::Str, AttrDefault::Str("sum")),
     AttrDef::new("root", AttrKind::Int, AttrDefault::Int(0)),
     AttrDef::new("group", AttrKind::Str, AttrDefault::Str("")),
-    AttrDef::new("name", AttrKind::Str, AttrDefault::Str("")),
+    AttrDef::new("label", AttrKind::Str, AttrDefault::Str("")),
 ];
 
 fn collective_of(attrs: &Attrs) -> Result<Collective> {
@@ -35,7 +35,7 @@ fn group_of(attrs: &Attrs) -> &str {
     attrs.str(3)
 }
 
-fn name_of(attrs: &Attrs) -> &str {
+fn label_of(attrs: &Attrs) -> &str {
     attrs.str(4)
 }
 
@@ -55,7 +55,7 @@ pub static COLLECTIVE_START: OpDef = OpDef {
     tf_name: "CollectiveStart",
     doc: "A ticket for `collective_wait`: the collective of `value` with the other processes of `group` has started.\n\n\
           `collective` is `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce` or `all_to_all`; `combine` is `sum`, \
-          `product`, `min` or `max`; `root` is the rank that a value comes from or goes to; `name` says in errors which collective it \
+          `product`, `min` or `max`; `root` is the rank that a value comes from or goes to; `label` says in errors which collective it \
           is. All processes start the same ones in the same order.",
     dtypes: &[],
     operands: &[arg_of("value", ArgType::In(DTypeSet::PLAIN))],
@@ -67,7 +67,7 @@ pub static COLLECTIVE_START: OpDef = OpDef {
     },
     cpu: Cpu::Kernel(|call| {
         let group = call.env.group(group_of(call.attrs))?;
-        let ticket = group.start(collective_of(call.attrs)?, name_of(call.attrs), call.inputs[0])?;
+        let ticket = group.start(collective_of(call.attrs)?, label_of(call.attrs), call.inputs[0])?;
         call.set(0, Tensor::scalar(ticket));
         Ok(())
     }),
@@ -119,7 +119,9 @@ pub static COLLECTIVE_WAIT: OpDef = OpDef {
         let result = result?;
         // A group is the host's: what it gives is checked.
         let kept = usize::from(matches!(collective, Collective::ReduceScatter(_) | Collective::AllGather));
-        if result.dtype() != value.dtype() || result.rank() != value.rank() || result.dims()[kept..] != value.dims()[kept..]
+        if result.dtype() != value.dtype()
+            || result.rank() != value.rank()
+            || result.dims()[kept..] != value.dims()[kept..]
         {
             return Err(Error::internal(format!(
                 "{collective} gave {}{:?} for {}{:?}",
@@ -163,7 +165,7 @@ fn wait_vjp(cx: &mut VjpCx<'_>) -> Result<Cotangents> {
         ("collective", name.into()),
         ("root", i64::try_from(root).unwrap_or(i64::MAX).into()),
         ("group", group_of(cx.attrs).into()),
-        ("name", format!("the gradient of {}", name_of(cx.attrs)).as_str().into()),
+        ("label", format!("the gradient of {}", label_of(cx.attrs)).as_str().into()),
     ];
     let ticket = cx.emit.emit(&COLLECTIVE_START, &[cotangent], &attrs)?;
     let result = cx.emit.emit(&COLLECTIVE_WAIT, &[ticket, cotangent], &attrs)?;

@@ -23,7 +23,9 @@ fn with_group<T>(name: &str, work: impl FnOnce(&Arc<TcpGroup>) -> T) -> Result<T
     let groups = GROUPS.read().unwrap_or_else(PoisonError::into_inner);
     match groups.as_ref().and_then(|groups| groups.get(name)) {
         Some(joined) if joined.process == std::process::id() => Ok(work(&joined.group)),
-        Some(_) => Err(Error::precondition(format!("group '{name}' was joined by the process that this one was forked of"))),
+        Some(_) => {
+            Err(Error::precondition(format!("group '{name}' was joined by the process that this one was forked of")))
+        }
         None => Err(Error::precondition(format!("this process is in no group '{name}'"))),
     }
 }
@@ -59,7 +61,15 @@ impl PyListener {
     }
 
     /// Joins a group, which has a name in this process from then on: in place of one that it left.
-    fn join(&self, py: Python<'_>, name: String, key: u64, rank: usize, members: Vec<String>, timeout: f64) -> PyResult<()> {
+    fn join(
+        &self,
+        py: Python<'_>,
+        name: String,
+        key: u64,
+        rank: usize,
+        members: Vec<String>,
+        timeout: f64,
+    ) -> PyResult<()> {
         let timeout = Duration::try_from_secs_f64(timeout)
             .map_err(|_| Error::invalid(format!("expected seconds, got {timeout}")).argument("timeout"))
             .or_py(py)?;

@@ -4385,6 +4385,48 @@ pub trait Operators {
         exactly(&results).map(|[result]| result)
     }
 
+    /// A ticket for `collective_wait`: the collective of `value` with the other processes of `group` has started.
+    ///
+    /// `collective` is `all_reduce`, `reduce_scatter`, `all_gather`, `broadcast`, `reduce` or `all_to_all`; `combine` is
+    /// `sum`, `product`, `min` or `max`; `root` is the rank that a value comes from or goes to; `label` says in errors
+    /// which collective it is. All processes start the same ones in the same order.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn collective_start(&mut self, value: Value, collective: &str) -> Result<Value> {
+        self.collective_start_with(value, collective, attributes::CollectiveStart::new())
+    }
+
+    /// As [`Operators::collective_start`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn collective_start_with(&mut self, value: Value, collective: &str, attrs: attributes::CollectiveStart) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::collective::COLLECTIVE_START, &[value], Attrs(SmallVec::from_vec(vec![Attr::from(collective), attrs.combine, attrs.root, attrs.group, attrs.label])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The result of the collective that gave `ticket` for `value`, when it is there; the attributes are those of the
+    /// start.
+    ///
+    /// All but `reduce_scatter` and `all_gather` keep the shape. Raises Unavailable where another process cannot be
+    /// reached, and InvalidArgument where it started something else.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn collective_wait(&mut self, ticket: Value, value: Value, collective: &str) -> Result<Value> {
+        self.collective_wait_with(ticket, value, collective, attributes::CollectiveWait::new())
+    }
+
+    /// As [`Operators::collective_wait`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn collective_wait_with(&mut self, ticket: Value, value: Value, collective: &str, attrs: attributes::CollectiveWait) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::collective::COLLECTIVE_WAIT, &[ticket, value], Attrs(SmallVec::from_vec(vec![Attr::from(collective), attrs.combine, attrs.root, attrs.group, attrs.label])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
     /// Its first `outputs` operands, with a gradient that the function `func` computes.
     ///
     /// The next operands, as many as `places` has entries, get the cotangents: entry `i` is the output of `func` for
@@ -7985,6 +8027,98 @@ pub mod attributes {
     impl Default for HostCall {
         fn default() -> HostCall {
             HostCall::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::collective_start_with`].
+    #[derive(Clone, Debug)]
+    pub struct CollectiveStart {
+        pub(super) combine: Attr,
+        pub(super) root: Attr,
+        pub(super) group: Attr,
+        pub(super) label: Attr,
+    }
+
+    impl CollectiveStart {
+        /// The defaults.
+        pub fn new() -> CollectiveStart {
+            CollectiveStart { combine: Attr::from("sum"), root: Attr::from(0i64), group: Attr::from(""), label: Attr::from("") }
+        }
+
+        /// Gives `combine`, by default `'sum'`.
+        #[must_use]
+        pub fn combine(self, combine: &str) -> CollectiveStart {
+            CollectiveStart { combine: Attr::from(combine), ..self }
+        }
+
+        /// Gives `root`, by default `0`.
+        #[must_use]
+        pub fn root(self, root: i64) -> CollectiveStart {
+            CollectiveStart { root: Attr::from(root), ..self }
+        }
+
+        /// Gives `group`, by default `''`.
+        #[must_use]
+        pub fn group(self, group: &str) -> CollectiveStart {
+            CollectiveStart { group: Attr::from(group), ..self }
+        }
+
+        /// Gives `label`, by default `''`.
+        #[must_use]
+        pub fn label(self, label: &str) -> CollectiveStart {
+            CollectiveStart { label: Attr::from(label), ..self }
+        }
+    }
+
+    impl Default for CollectiveStart {
+        fn default() -> CollectiveStart {
+            CollectiveStart::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::collective_wait_with`].
+    #[derive(Clone, Debug)]
+    pub struct CollectiveWait {
+        pub(super) combine: Attr,
+        pub(super) root: Attr,
+        pub(super) group: Attr,
+        pub(super) label: Attr,
+    }
+
+    impl CollectiveWait {
+        /// The defaults.
+        pub fn new() -> CollectiveWait {
+            CollectiveWait { combine: Attr::from("sum"), root: Attr::from(0i64), group: Attr::from(""), label: Attr::from("") }
+        }
+
+        /// Gives `combine`, by default `'sum'`.
+        #[must_use]
+        pub fn combine(self, combine: &str) -> CollectiveWait {
+            CollectiveWait { combine: Attr::from(combine), ..self }
+        }
+
+        /// Gives `root`, by default `0`.
+        #[must_use]
+        pub fn root(self, root: i64) -> CollectiveWait {
+            CollectiveWait { root: Attr::from(root), ..self }
+        }
+
+        /// Gives `group`, by default `''`.
+        #[must_use]
+        pub fn group(self, group: &str) -> CollectiveWait {
+            CollectiveWait { group: Attr::from(group), ..self }
+        }
+
+        /// Gives `label`, by default `''`.
+        #[must_use]
+        pub fn label(self, label: &str) -> CollectiveWait {
+            CollectiveWait { label: Attr::from(label), ..self }
+        }
+    }
+
+    impl Default for CollectiveWait {
+        fn default() -> CollectiveWait {
+            CollectiveWait::new()
         }
     }
 

@@ -10,9 +10,9 @@ import penstock as tf
 class Replicas:
     """The processes that train a model, as one of them sees it.
 
-    A step sees the rows of its process. Where an optimizer applies gradients, also in a step of the user's, they are those
-    of the whole batch: the sum of those of all processes, each weighted by its share of the rows. Floating point weights that
-    are not trained, such as moving means, become the mean of those of all.
+    A step sees the rows of its process. Where an optimizer applies gradients, also in a step of the user's,
+    they are those of the whole batch: the sum of those of all processes, each weighted by its share of the
+    rows. Floating point weights that are not trained, such as moving means, become the mean of those of all.
     """
 
     def __init__(self, strategy):
@@ -32,7 +32,8 @@ class Replicas:
     def _part(self, count):
         """The rows of this process, of `count` ones, and its share in them.
 
-        Where there are fewer rows than processes, one without rows takes the last row, and it counts for nothing.
+        Where there are fewer rows than processes, one without rows takes the last row, and it counts for
+        nothing.
         """
         size, rank = self._group.size, self._group.rank
         count = tf.convert_to_tensor(count)

@@ -1,4 +1,4 @@
-"""What optimizers need to know of strategies of distribution, which are made of what optimizers are made of."""
+"""What optimizers need to know of strategies of distribution, which know optimizers."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def stream_of(source: Any) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
+def stream_of(source: object) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
     """The schema of a table, a file or a stream, and what gives its batches anew.
 
     Raises:
@@ -48,25 +48,28 @@ def stream_of(source: Any) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]
 
         def once() -> Iterator[pa.RecordBatch]:
             if not rest:
-                raise ValueError("a stream of Arrow can be read once: give the table or the file, or use cache()")
+                raise ValueError(
+                    "a stream of Arrow can be read once: give the table or the file, or use cache()"
+                )
             yield from rest.pop()
 
         return schema, once
     raise TypeError(
-        f"argument 'source' must be a table, a batch or a reader of pyarrow, or a path, got {type(source).__name__}"
+        "argument 'source' must be a table, a batch or a reader of pyarrow, or a path, "
+        f"got {type(source).__name__}"
     )
 
 
 def _file(path: str) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
     """The same of a file, which is read a piece at a time."""
-    end = os.path.splitext(path)[1]
+    end = path[path.rfind(".") :]
     if end == ".parquet":
-        import pyarrow.parquet as parquet
+        import pyarrow.parquet as parquet  # a module of its own
 
         return parquet.read_schema(path), lambda: parquet.ParquetFile(path).iter_batches()
     if end not in (".arrow", ".feather", ".ipc"):
         raise ValueError(f"argument 'source' must end in .parquet, .arrow, .feather or .ipc, got {path!r}")
-    import pyarrow as arrow
+    import pyarrow as arrow  # an extra
 
     def mapped() -> Iterator[pa.RecordBatch]:
         reader = arrow.ipc.open_file(arrow.memory_map(path))
@@ -96,7 +99,12 @@ def _spec(kind: Any, name: str) -> TensorSpec:
     if types.is_fixed_size_list(kind):
         inner = _spec(kind.value_type, name)
         return TensorSpec([kind.list_size, *inner.shape], inner.dtype)
-    if types.is_string(kind) or types.is_binary(kind) or types.is_large_string(kind) or types.is_large_binary(kind):
+    if (
+        types.is_string(kind)
+        or types.is_binary(kind)
+        or types.is_large_string(kind)
+        or types.is_large_binary(kind)
+    ):
         return TensorSpec([], _core.string)
     if types.is_boolean(kind):
         return TensorSpec([], _core.bool)
@@ -113,7 +121,9 @@ def batches_of(
     """The columns of each batch as tensors."""
     for batch in batches:
         if batch.num_rows:
-            yield {name: _column(batch.column(batch.schema.get_field_index(name)), name) for name in signature}
+            yield {
+                name: _column(batch.column(batch.schema.get_field_index(name)), name) for name in signature
+            }
 
 
 def _column(array: Any, name: str) -> _core.Tensor:

@@ -17,6 +17,9 @@ from penstock.data._rows import Reader
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+    import ray
+
     from penstock._types.aliases import BoolLike, DTypeLike, IntLike, Nested, PathLike, ShapeLike, TensorLike
     from penstock._types.specs import TypeSpec
     from penstock._values.sparse import SparseTensor
@@ -322,16 +325,19 @@ class Dataset(Node, Generic[_T]):
 
     @staticmethod
     def from_arrow(
-        source: Any, columns: Sequence[str] | None = None, name: str | None = None
+        source: pa.Table | pa.RecordBatch | pa.RecordBatchReader | PathLike,
+        columns: Sequence[str] | None = None,
+        name: str | None = None,
     ) -> Dataset[dict[str, _core.Tensor]]:
-        """Make a data set of the rows of an Arrow table, file or stream. Needs `pip install penstock-engine[arrow]`.
+        """Make a data set of the rows of an Arrow table, file or stream.
 
-        Numbers are not copied. Lists of a fixed size become vectors, dictionaries their values, dates and times integers; texts
-        and booleans are copied. A file is read a piece at a time.
+        It needs `pip install penstock-engine[arrow]`. Numbers are not copied. Lists of a fixed size become
+        vectors, dictionaries their values, dates and times integers; texts and booleans are copied. A file
+        is read a piece at a time.
 
         Args:
-            source: a `Table`, a `RecordBatch` or a `RecordBatchReader` of pyarrow, which is read once, or the path of a file
-                that ends in `.parquet`, `.arrow`, `.feather` or `.ipc`.
+            source: a `Table`, a `RecordBatch` or a `RecordBatchReader` of pyarrow, which is read once, or
+                the path of a file that ends in `.parquet`, `.arrow`, `.feather` or `.ipc`.
             columns: the names of the columns, by default all.
             name: a name for the data set.
 
@@ -360,11 +366,14 @@ class Dataset(Node, Generic[_T]):
 
     @staticmethod
     def from_ray(
-        iterator: Any, columns: Sequence[str] | None = None, name: str | None = None
+        iterator: ray.data.Dataset | ray.data.DataIterator,
+        columns: Sequence[str] | None = None,
+        name: str | None = None,
     ) -> Dataset[dict[str, _core.Tensor]]:
         """Make a data set of the rows of a Ray data set. Needs `pip install penstock-engine[ray]`.
 
-        The iterators of `ray_dataset.streaming_split(n)` share out the rows among `n` processes: each row comes once an epoch.
+        The iterators of `ray_dataset.streaming_split(n)` share out the rows among `n` processes: each row
+        comes once an epoch.
 
         Args:
             iterator: a `ray.data.Dataset`, or one of the iterators of `streaming_split`.
@@ -372,7 +381,8 @@ class Dataset(Node, Generic[_T]):
             name: a name for the data set.
 
         Returns:
-            A data set whose elements are dicts of tensors, by the names of the columns. Each iteration is an epoch.
+            A data set whose elements are dicts of tensors, by the names of the columns. Each iteration is an
+            epoch.
 
         Raises:
             TypeError: for something else, and for columns whose type no tensor has.
@@ -387,15 +397,23 @@ class Dataset(Node, Generic[_T]):
         """
         from penstock.data import _arrow  # an extra
 
-        if not callable(getattr(iterator, "iter_batches", None)) or not callable(getattr(iterator, "schema", None)):
+        if not callable(getattr(iterator, "iter_batches", None)) or not callable(
+            getattr(iterator, "schema", None)
+        ):
             raise TypeError(
-                f"argument 'iterator' must be a data set of Ray or an iterator of one, got {type(iterator).__name__}"
+                "argument 'iterator' must be a data set of Ray or an iterator of one, "
+                f"got {type(iterator).__name__}"
             )
         schema = iterator.schema()
         signature = _arrow.signature_of(getattr(schema, "base_schema", schema), columns)
-        tables = lambda: iterator.iter_batches(batch_size=None, batch_format="pyarrow")  # noqa: E731
-        batches = lambda: (batch for table in tables() for batch in table.to_batches())  # noqa: E731
-        return Dataset._of_batches(lambda: _arrow.batches_of(batches(), signature), signature, name)
+
+        rows: Any = iterator
+
+        def batches() -> Iterable[Any]:
+            for table in rows.iter_batches(batch_size=None, batch_format="pyarrow"):
+                yield from _arrow.batches_of(iter(table.to_batches()), signature)
+
+        return Dataset._of_batches(batches, signature, name)
 
     @staticmethod
     def _of_batches(

@@ -1,11 +1,12 @@
 """Several processes that train one model, on one machine or many.
 
-`MultiWorkerMirroredStrategy` has a replica in each process, `launch` starts processes on a Ray cluster, `run_steps` goes on
-where one of them ends. Below that, a `ProcessGroup` combines tensors of its members, with derivatives.
+`MultiWorkerMirroredStrategy` has a replica in each process, `launch` starts processes on a Ray cluster,
+`run_steps` goes on where one of them ends. Below that, a `ProcessGroup` combines tensors of its members,
+with derivatives.
 
-The other strategies have one replica in one process: `Strategy` itself stands for the default one, `OneDeviceStrategy` and
-`MirroredStrategy` name their device. Programs that use `strategy.scope`, `strategy.run`, `strategy.reduce` and
-`experimental_distribute_dataset` run with each of them.
+The other strategies have one replica in one process: `Strategy` itself stands for the default one,
+`OneDeviceStrategy` and `MirroredStrategy` name their device. Programs that use `strategy.scope`,
+`strategy.run`, `strategy.reduce` and `experimental_distribute_dataset` run with each of them.
 """
 
 from penstock._runtime.public_names import publish as _publish

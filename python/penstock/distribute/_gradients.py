@@ -1,4 +1,4 @@
-"""Training in several processes without a strategy: a tape whose gradients are those of all, and variables that start alike."""
+"""Training in several processes without a strategy."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
+from penstock._autodiff.tape import GradientTape, UnconnectedGradients
 from penstock._values.variable import Variable
-from penstock._autodiff.tape import GradientTape
 
 if TYPE_CHECKING:
-    from penstock._types.aliases import Nested
+    from penstock._types.aliases import Nested, TensorLike, TensorOrVariable
     from penstock.distribute._group import ProcessGroup
 
 __all__ = ["DistributedGradientTape", "broadcast_variables"]
@@ -47,7 +47,8 @@ def broadcast_variables(variables: Iterable[Variable], group: ProcessGroup, root
 class DistributedGradientTape(GradientTape):
     """A `tf.GradientTape` whose gradients are combined over the processes of a group.
 
-    Each process computes the loss of its part of a batch. With `op="mean"` the gradients are those of the mean of the losses.
+    Each process computes the loss of its part of a batch. With `op="mean"` the gradients are those of the
+    mean of the losses.
 
     Args:
         group: the processes.
@@ -68,6 +69,9 @@ class DistributedGradientTape(GradientTape):
     >>> group.leave()
     """
 
+    _group: ProcessGroup
+    _op: str
+
     def __new__(
         cls,
         group: ProcessGroup,
@@ -82,14 +86,20 @@ class DistributedGradientTape(GradientTape):
         self._group, self._op = group, op
         return self
 
-    def gradient(self, target: Any, sources: Any, *args: Any, **kwargs: Any) -> Nested[Any]:
+    def gradient(
+        self,
+        target: Nested[TensorOrVariable],
+        sources: Nested[TensorOrVariable],
+        output_gradients: Nested[TensorLike | None] | None = None,
+        unconnected_gradients: UnconnectedGradients | str = UnconnectedGradients.NONE,
+    ) -> Any:
         """Compute the gradients of all processes.
 
         Args:
-            target: as for `tf.GradientTape.gradient`.
-            sources: as for `tf.GradientTape.gradient`; all processes have a gradient for the same ones.
-            args: as for `tf.GradientTape.gradient`.
-            kwargs: as for `tf.GradientTape.gradient`.
+            target: a tensor or a nest of them.
+            sources: a tensor or variable, or a nest of them; all processes have a gradient for the same ones.
+            output_gradients: a cotangent for each target; ones by default.
+            unconnected_gradients: what stands where a source has none, as for `tf.GradientTape.gradient`.
 
         Returns:
             The gradients, combined; None where there is none.
@@ -107,7 +117,7 @@ class DistributedGradientTape(GradientTape):
         np.float32(4.0)
         >>> group.leave()
         """
-        found = super().gradient(target, sources, *args, **kwargs)
+        found = super().gradient(target, sources, output_gradients, unconnected_gradients)
         flat = nest.flatten(found)
         there = [g for g in flat if g is not None]
         combined = iter(self._group.all_reduce(there, self._op))

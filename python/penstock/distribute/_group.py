@@ -15,7 +15,6 @@ from penstock._ops.shapes import concat, reshape, split
 from penstock._values.indexed_slices import IndexedSlices
 
 if TYPE_CHECKING:
-    from penstock import Tensor
     from penstock._types.aliases import Nested, TensorLike
 
 __all__ = ["Listener", "ProcessGroup"]
@@ -24,7 +23,7 @@ __all__ = ["Listener", "ProcessGroup"]
 BYTES_PER_PACK = 4 << 20
 
 _numbers = itertools.count()
-_PACKAGE = __file__.removesuffix(os.path.join("distribute", "_group.py"))
+_PACKAGE = __file__.rpartition("distribute")[0]
 
 
 class Listener:
@@ -61,11 +60,12 @@ class Listener:
 
 
 class ProcessGroup:
-    """Processes that compute together, as one of them sees it. All of them call the same methods in the same order.
+    """Processes that compute together, as one of them sees it.
 
-    Each method works eagerly and in a `tf.function`, where a result that is not needed at once travels while the graph
-    goes on. Sums have derivatives: that of `all_reduce` is `all_reduce`, that of `all_gather` `reduce_scatter`, that of
-    `broadcast` `reduce`. Values are combined in a fixed order, so that all members get the same bits.
+    All of them call the same methods in the same order. Each method works eagerly and in a `tf.function`,
+    where a result that is not needed at once travels while the graph goes on. Sums have derivatives: that of
+    `all_reduce` is `all_reduce`, that of `all_gather` `reduce_scatter`, that of `broadcast` `reduce`. Values
+    are combined in a fixed order, so that all members get the same bits.
 
     Args:
         members: the addresses of all members, by rank, as `"host:port"`.
@@ -76,8 +76,8 @@ class ProcessGroup:
 
     Raises:
         ValueError: for a rank that is not among the members.
-        UnavailableError: for an address that cannot be had. Methods raise it where another process ended, left the group
-            or was silent for too long; the group stays failed then.
+        UnavailableError: for an address that cannot be had. Methods raise it where another process ended,
+            left the group or was silent for too long; the group stays failed then.
         InvalidArgumentError: by methods, where another process calls another one, or with other shapes.
 
     >>> import penstock as tf
@@ -188,12 +188,12 @@ class ProcessGroup:
         _core._abort_group(self._name, reason)
 
     def _start(self, collective: str, value: Any, combine: str = "sum", root: int = 0) -> Any:
-        attributes = {
+        attributes: dict[str, Any] = {
             "collective": collective,
             "combine": combine,
             "root": root,
             "group": self._name,
-            "name": user_line(),
+            "label": user_line(),
         }
         ticket = raw_ops.collective_start(value, **attributes)
         return lambda: raw_ops.collective_wait(ticket, value, **attributes)
@@ -210,8 +210,8 @@ class ProcessGroup:
             value: a nest of tensors, of the same structure, shapes and dtypes for all members. Of
                 `tf.IndexedSlices` the slices are joined.
             op: `"sum"`, `"mean"`, `"min"`, `"max"` or `"product"`.
-            bytes_per_pack: tensors travel together, in packs of about so many bytes, those at the end first, as gradients
-                are computed; 0 for a default.
+            bytes_per_pack: tensors travel together, in packs of about so many bytes, those at the end first,
+                as gradients are computed; 0 for a default.
 
         Returns:
             The nest.
@@ -246,7 +246,9 @@ class ProcessGroup:
             x = dense[pack[0]]
             if isinstance(x, IndexedSlices):
                 if combine != "sum":
-                    raise ValueError(f"argument 'op': IndexedSlices are added up; there is no {combine} of them")
+                    raise ValueError(
+                        f"argument 'op': IndexedSlices are added up; there is no {combine} of them"
+                    )
                 rows, indices = self._start("all_gather", x.values), self._start("all_gather", x.indices)
                 waits[pack[0]] = lambda: IndexedSlices(rows(), indices(), x.dense_shape)
             else:
@@ -365,8 +367,8 @@ class ProcessGroup:
         """
         return self._each("all_to_all", value)
 
-    def barrier(self) -> Tensor | None:
-        """Wait until all members are here.
+    def barrier(self) -> None:
+        """Wait until all members are here. In a `tf.function` what has effects, and comes behind it, waits.
 
         >>> import penstock as tf
         >>> group = tf.distribute.ProcessGroup(["127.0.0.1:0"], rank=0)
@@ -374,7 +376,6 @@ class ProcessGroup:
         >>> group.leave()
         """
         self._each("all_reduce", 0)
-        return None
 
     def __repr__(self) -> str:
         place = _core._group_place(self._name)
@@ -424,4 +425,4 @@ def user_line() -> str:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(_PACKAGE):
         frame = frame.f_back
-    return "" if frame is None else f"{os.path.basename(frame.f_code.co_filename)}:{frame.f_lineno}"
+    return "" if frame is None else f"{frame.f_code.co_filename.rpartition(os.sep)[2]}:{frame.f_lineno}"

@@ -26,12 +26,14 @@ __all__ = [
 def share(dataset: Dataset[Any], rank: int, size: int) -> Dataset[Any]:
     """The batches of a data set, of which each is the part for one of `size` processes.
 
-    As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get none.
+    As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get
+    none.
 
     Raises:
         ValueError: for a policy that asks for files, and for elements that are no batches.
     """
-    policy = dataset.options().experimental_distribute.auto_shard_policy
+    options: Any = dataset.options()
+    policy = options.experimental_distribute.auto_shard_policy
     if policy == AutoShardPolicy.OFF:
         return dataset
     if policy in (AutoShardPolicy.FILE, AutoShardPolicy.HINT):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -15,6 +17,18 @@ __all__ = ["launch"]
 _TICK = 0.1
 
 
+def _ray() -> Any:
+    """Ray's package.
+
+    Raises:
+        ImportError: where it is not installed.
+    """
+    try:
+        return importlib.import_module("ray")
+    except ImportError as error:
+        raise ImportError("tf.distribute.launch needs Ray: pip install penstock-engine[ray]") from error
+
+
 class _Actor:
     """What runs in each process. Ray calls methods from several threads: one of them runs the program."""
 
@@ -23,8 +37,7 @@ class _Actor:
 
         if threads:
             config.threading.set_intra_op_parallelism_threads(threads)
-        import ray
-
+        ray = _ray()
         self._worker = Worker(f"{ray.util.get_node_ip_address()}:0", timeout)
         _launched.set_worker(self._worker)
 
@@ -32,8 +45,6 @@ class _Actor:
         return self._worker.listener.address
 
     def process(self) -> int:
-        import os
-
         return os.getpid()
 
     def assign(self, membership: Membership) -> None:
@@ -159,8 +170,8 @@ def launch(
         num_workers: how many processes there are.
         args: its arguments.
         kwargs: its keyword arguments.
-        resources: what each process needs: `{"CPU": 2, "GPU": 1}`; by default one CPU. The engine uses as many threads as
-            there are CPUs.
+        resources: what each process needs: `{"CPU": 2, "GPU": 1}`; by default one CPU. The engine uses as
+            many threads as there are CPUs.
         address: of the Ray cluster, where Ray was not started; by default one of this machine is.
         timeout: for how many seconds a process may be silent while others wait for it.
         max_restarts: how many processes may be replaced.
@@ -183,10 +194,7 @@ def launch(
     """
     if num_workers < 1:
         raise ValueError(f"argument 'num_workers' must be at least 1, got {num_workers}")
-    try:
-        import ray  # an extra
-    except ImportError as error:
-        raise ImportError("tf.distribute.launch needs Ray: pip install penstock-engine[ray]") from error
+    ray = _ray()
     needs = dict(resources or {})
     cpus, gpus = needs.pop("CPU", 1), needs.pop("GPU", 0)
     if not ray.is_initialized():

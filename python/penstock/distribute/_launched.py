@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -115,9 +113,7 @@ class Worker:
     def resolver(self) -> SimpleClusterResolver:
         """The addresses of its group."""
         group = self.group
-        return SimpleClusterResolver(
-            {"worker": list(group.members)}, task_type="worker", task_id=group.rank
-        )
+        return SimpleClusterResolver({"worker": list(group.members)}, task_type="worker", task_id=group.rank)
 
 
 class _Current:
@@ -144,18 +140,20 @@ def run_steps(
 ) -> None:
     """Make steps until a counter has a value, and go on where another process ends.
 
-    Where a process of `tf.distribute.launch` ends or cannot be reached, the others keep their state. One takes the place of what
-    ended, and all begin with the state of the process that has made the most steps. A step is all or nothing where it
-    combines gradients before it changes a variable, as optimizers do. So the variables are in the end what they are in an
-    undisturbed run. Where no process is left, the steps go on from the last checkpoint.
+    Where a process of `tf.distribute.launch` ends or cannot be reached, the others keep their state. One
+    takes the place of what ended, and all begin with the state of the process that has made the most steps.
+    A step is all or nothing where it combines gradients before it changes a variable, as optimizers do. So
+    the variables are in the end what they are in an undisturbed run. Where no process is left, the steps go
+    on from the last checkpoint.
 
     Args:
         step: makes a step, and adds 1 to the counter at its end.
         counter: a scalar integer variable: how many steps have been made.
         until: the value at which the steps end.
-        state: all that steps change, by names for a `tf.train.Checkpoint`: models, optimizers, iterators of data sets, generators
-            of random numbers. The counter needs not be among it.
-        manager: a `tf.train.CheckpointManager` of a checkpoint of the same state, with the counter as `counter`.
+        state: all that steps change, by names for a `tf.train.Checkpoint`: models, optimizers, iterators of
+            data sets, generators of random numbers. The counter needs not be among it.
+        manager: a `tf.train.CheckpointManager` of a checkpoint of the same state, with the counter as
+            `counter`.
         save_every: after how many steps the first process saves; 0 for never.
 
     Raises:
@@ -208,8 +206,8 @@ def run_steps(
 class _Undo:
     """What a step changes before it combines gradients, which is all that a step that fails has changed.
 
-    That is all but what is trained, and what belongs to optimizers: moving means, metrics, generators of random numbers, the
-    places of iterators.
+    That is all but what is trained, and what belongs to optimizers: moving means, metrics, generators of
+    random numbers, the places of iterators.
     """
 
     def __init__(self, checkpoint: Checkpoint) -> None:
@@ -256,22 +254,23 @@ def _agree(group: ProcessGroup, checkpoint: Checkpoint, counter: Variable) -> No
     names = _sent(group, "\n".join(sorted(content)).encode(), root).decode().split("\n")
     files = {name: _sent(group, content.get(name, b""), root) for name in names if name}
     if group.rank != root:
+        import tempfile  # slow to load, as is the next
+        from pathlib import Path  # see above
+
         with tempfile.TemporaryDirectory() as folder:
             for name, data in files.items():
-                with open(os.path.join(folder, name), "wb") as file:
-                    file.write(data)
-            checkpoint.read(os.path.join(folder, "state"))
+                (Path(folder) / name).write_bytes(data)
+            checkpoint.read(str(Path(folder) / "state"))
 
 
 def _written(checkpoint: Checkpoint) -> dict[str, bytes]:
     """The files of a checkpoint."""
+    import tempfile  # slow to load, as is the next
+    from pathlib import Path  # see above
+
     with tempfile.TemporaryDirectory() as folder:
-        checkpoint.write(os.path.join(folder, "state"))
-        found = {}
-        for name in sorted(os.listdir(folder)):
-            with open(os.path.join(folder, name), "rb") as file:
-                found[name] = file.read()
-        return found
+        checkpoint.write(str(Path(folder) / "state"))
+        return {file.name: file.read_bytes() for file in Path(folder).iterdir()}
 
 
 def _sent(group: ProcessGroup, data: bytes, root: int) -> bytes:
@@ -282,4 +281,5 @@ def _sent(group: ProcessGroup, data: bytes, root: int) -> bytes:
     array = np.zeros(size, np.uint8)
     if group.rank == root:
         array[:] = np.frombuffer(data, np.uint8)
-    return group.broadcast(_core._to_tensor(array), root).numpy().tobytes()
+    found: bytes = group.broadcast(_core._to_tensor(array), root).numpy().tobytes()
+    return found

@@ -26,22 +26,23 @@ _JOBS = ("chief", "master", "worker")
 class MultiWorkerMirroredStrategy(Strategy):
     """A strategy whose replicas are processes that run the same program, on one machine or several.
 
-    Each process has a replica, with variables of its own. Variables that are made in the scope start with the values of the
-    first process, and stay equal where all apply the same updates: within `run`, optimizers add the gradients of all replicas
-    up, and `ReplicaContext.all_reduce` combines what it is given. Data sets are divided by
-    `experimental_distribute_dataset`.
+    Each process has a replica, with variables of its own. Variables that are made in the scope start with
+    the values of the first process, and stay equal where all apply the same updates: within `run`,
+    optimizers add the gradients of all replicas up, and `ReplicaContext.all_reduce` combines what it is
+    given. Data sets are divided by `experimental_distribute_dataset`.
 
-    The processes find each other by the variable `TF_CONFIG`, by what `tf.distribute.launch` knows, or by `cluster_resolver`:
-    its jobs `chief` and `worker` are the replicas. Without any there is one replica.
+    The processes find each other by the variable `TF_CONFIG`, by what `tf.distribute.launch` knows, or by
+    `cluster_resolver`: its jobs `chief` and `worker` are the replicas. Without any there is one replica.
 
     Args:
         cluster_resolver: what knows the addresses, and which one is this process.
-        communication_options: `CommunicationOptions`, of which `timeout_seconds` is used: for how long another process may
-            be silent while this one waits for it, by default 60.
+        communication_options: `CommunicationOptions`, of which `timeout_seconds` is used: for how long
+            another process may be silent while this one waits for it, by default 60.
 
     Raises:
         ValueError: where this process is not in the cluster.
-        UnavailableError: for an address that cannot be had; later, where another process ended or was silent for too long.
+        UnavailableError: for an address that cannot be had; later, where another process ended or was silent
+            for too long.
 
     >>> import penstock as tf
     >>> strategy = tf.distribute.MultiWorkerMirroredStrategy()
@@ -71,7 +72,8 @@ class MultiWorkerMirroredStrategy(Strategy):
         own = (self._resolver.task_type, self._resolver.task_id)
         if own not in members:
             raise ValueError(
-                f"argument 'cluster_resolver': task {own[1]} of job {own[0]!r} is none of the cluster {spec.as_dict()}"
+                f"argument 'cluster_resolver': task {own[1]} of job {own[0]!r} is none of the cluster "
+                f"{spec.as_dict()}"
             )
         addresses = [spec.task_address(job, i) for job, i in members]
         rank = members.index(own)

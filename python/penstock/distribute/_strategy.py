@@ -239,7 +239,9 @@ class Strategy:
             if rank is None:
                 raise ValueError("argument 'value' must have a known number of dimensions")
             if not -rank <= along < rank:
-                raise ValueError(f"argument 'axis' is out of range for a tensor of {rank} dimension(s): {along}")
+                raise ValueError(
+                    f"argument 'axis' is out of range for a tensor of {rank} dimension(s): {along}"
+                )
             at = along % rank
             if at == 0:
                 return group.all_gather(x)
@@ -402,11 +404,12 @@ class Strategy:
     def experimental_distribute_dataset(
         self, dataset: Dataset[Any], options: InputOptions | None = None
     ) -> Dataset[Any]:
-        """Divide the batches of a data set among the replicas: each process reads all, and takes its part of each batch.
+        """Divide the batches of a data set among the replicas.
 
-        So a training with several replicas is that with one and the same batches. A data set whose options have
-        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is; `FILE` and `HINT` are errors:
-        use `distribute_datasets_from_function`, whose function chooses the files.
+        Each process reads all, and takes its part of each batch. So a training with several replicas is that
+        with one and the same batches. A data set whose options have
+        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is; `FILE` and
+        `HINT` are errors: use `distribute_datasets_from_function`, whose function chooses the files.
 
         Args:
             dataset: a data set of batches.

@@ -197,7 +197,9 @@ class Optimizer(abc.ABC):
         return self.apply_gradients(zip(grads, trainable_variables, strict=True))
 
     def apply_gradients(self, grads_and_vars: Iterable[tuple[_Gradient, Variable]]) -> Variable:
-        """Take a step. Within a replica of a strategy that has several, the gradients of all replicas are added up first.
+        """Take a step.
+
+        Within a replica of a strategy that has several, the gradients of all replicas are added up first.
 
         Args:
             grads_and_vars: pairs of a gradient and its variable. A variable without gradient, None, stays as

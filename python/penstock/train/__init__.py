@@ -1,5 +1,6 @@
 """Checkpoints, which hold the values of objects; means of variables; messages that hold rows of data sets."""
 
+from penstock._runtime.cluster import ClusterSpec as ClusterSpec
 from penstock._runtime.protos import (
     BytesList as BytesList,
     Example as Example,
@@ -28,7 +29,6 @@ from penstock._saving.checkpoint_state import (
 )
 from penstock.train import experimental as experimental
 from penstock.train._averages import ExponentialMovingAverage as ExponentialMovingAverage
-from penstock._runtime.cluster import ClusterSpec as ClusterSpec
 from penstock.train._coordinator import Coordinator as Coordinator
 from penstock.train._views import CheckpointView as CheckpointView, TrackableView as TrackableView
 

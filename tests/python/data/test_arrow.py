@@ -20,7 +20,19 @@ def rows(dataset: Any) -> list[dict[str, Any]]:
     return [{name: np.asarray(x).tolist() for name, x in row.items()} for row in dataset]
 
 
-NUMBERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64", "float16", "float32", "float64"]
+NUMBERS = [
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "float16",
+    "float32",
+    "float64",
+]
 
 
 @pytest.mark.parametrize("dtype", NUMBERS)
@@ -71,7 +83,9 @@ def test_numbers_are_not_copied() -> None:
 
 
 def test_parts_of_tables_have_their_rows() -> None:
-    table = pa.concat_tables([pa.table({"x": [1, 2, 3]}), pa.table({"x": [4]}), pa.table({"x": pa.array([], pa.int64())})])
+    table = pa.concat_tables(
+        [pa.table({"x": [1, 2, 3]}), pa.table({"x": [4]}), pa.table({"x": pa.array([], pa.int64())})]
+    )
     assert rows(tf.data.Dataset.from_arrow(table.slice(1, 3))) == [{"x": 2}, {"x": 3}, {"x": 4}]
     assert rows(tf.data.Dataset.from_arrow(table.slice(4))) == []
     assert rows(tf.data.Dataset.from_arrow(table.to_batches()[0])) == [{"x": 1}, {"x": 2}, {"x": 3}]
@@ -120,7 +134,7 @@ def test_what_no_tensor_has_is_named() -> None:
         tf.data.Dataset.from_arrow([1])
     with pytest.raises(ValueError, match="argument 'source' must end in"):
         tf.data.Dataset.from_arrow("a.csv")
-    with pytest.raises(ValueError, match="'z'.* not among"):
+    with pytest.raises(ValueError, match=r"'z'.* not among"):
         tf.data.Dataset.from_arrow(pa.table({"a": [1]}), ["z"])
     with pytest.raises(TypeError, match="column 'a' has type list"):
         tf.data.Dataset.from_arrow(pa.table({"a": [[1], [2, 3]]}))

@@ -35,7 +35,12 @@ def ranks() -> Any:
 
         strategy = tf.distribute.MultiWorkerMirroredStrategy()
         all_of_them = strategy.gather(tf.constant([strategy.group.rank]), axis=0)
-        return [strategy.group.rank, all_of_them.numpy().tolist(), first + second, strategy.cluster_resolver.task_id]
+        return [
+            strategy.group.rank,
+            all_of_them.numpy().tolist(),
+            first + second,
+            strategy.cluster_resolver.task_id,
+        ]
 
     return program
 
@@ -63,6 +68,7 @@ def trainer() -> Any:
 
     def program(folder: str, steps: int, saved: str | None, random_numbers: bool) -> Any:
         import os
+        from pathlib import Path
 
         import penstock as tf
 
@@ -72,7 +78,9 @@ def trainer() -> Any:
             count = tf.Variable(0)
         optimizer = tf.optimizers.Adam(0.01)
         generator = tf.random.Generator.from_seed(5)
-        data = tf.data.Dataset.range(4000).map(lambda i: tf.sin(tf.cast(tf.range(8) + tf.cast(i, tf.int32) * 8, tf.float32)))
+        data = tf.data.Dataset.range(4000).map(
+            lambda i: tf.sin(tf.cast(tf.range(8) + tf.cast(i, tf.int32) * 8, tf.float32))
+        )
         batches = iter(strategy.experimental_distribute_dataset(data.batch(8).repeat()))
 
         @tf.function
@@ -88,8 +96,7 @@ def trainer() -> Any:
         def step() -> None:
             strategy.run(one, args=(next(batches),))
             count.assign_add(1)
-            with open(os.path.join(folder, f"{strategy.group.rank}"), "w") as file:
-                file.write(f"{os.getpid()} {int(count)}")
+            (Path(folder) / f"{strategy.group.rank}").write_text(f"{os.getpid()} {int(count)}")
 
         state = {"w": w, "mean": mean, "optimizer": optimizer, "batches": batches, "generator": generator}
         manager = None

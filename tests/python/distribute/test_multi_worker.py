@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.members import joined, together
 
 import penstock as tf
-from support.members import joined, started, together
 
 
 def trained(optimizer: str, batch: int) -> Any:
@@ -18,7 +18,11 @@ def trained(optimizer: str, batch: int) -> Any:
     # Other first values in each process: those of the first one count.
     generator = np.random.default_rng(strategy._rank())
     with strategy.scope():
-        w = tf.Variable(generator.normal(size=[3, 5]).astype("float32") if strategy._rank() else np.eye(3, 5, dtype="float32"))
+        w = tf.Variable(
+            generator.normal(size=[3, 5]).astype("float32")
+            if strategy._rank()
+            else np.eye(3, 5, dtype="float32")
+        )
         b = tf.Variable(tf.fill([5], float(strategy._rank())))
         v = tf.Variable(tf.ones([5, 1]) * (1.0 + strategy._rank()))
     steps = tf.optimizers.SGD(0.1, momentum=0.9) if optimizer == "sgd" else tf.optimizers.Adam(0.05)
@@ -70,7 +74,11 @@ def what_replicas_know() -> Any:
 
     number, mean, gathered, merged = strategy.run(tf.function(inside), args=(tf.constant([1.0, 3.0]) * rank,))
     data = strategy.distribute_datasets_from_function(
-        lambda c: tf.data.Dataset.range(6).shard(c.num_input_pipelines, c.input_pipeline_id).batch(c.get_per_replica_batch_size(4))
+        lambda c: (
+            tf.data.Dataset.range(6)
+            .shard(c.num_input_pipelines, c.input_pipeline_id)
+            .batch(c.get_per_replica_batch_size(4))
+        )
     )
     values = strategy.experimental_distribute_values_from_function(lambda c: c.replica_id_in_sync_group * 10)
     return {
@@ -79,7 +87,7 @@ def what_replicas_know() -> Any:
         "mean": mean.numpy().tolist(),
         "gathered": gathered.numpy().tolist(),
         "merged": merged.numpy().tolist(),
-        "kept": kept.numpy().tolist() + [text.numpy().decode()],
+        "kept": [*kept.numpy().tolist(), text.numpy().decode()],
         "mean of rows": float(strategy.reduce("MEAN", tf.range(1.0, 2.0 + 2.0 * rank), axis=0)),
         "sum of rows": float(strategy.reduce("SUM", tf.range(1.0, 2.0 + 2.0 * rank), axis=0)),
         "joined": strategy.gather(tf.fill([rank + 1], rank), axis=0).numpy().tolist(),
@@ -177,7 +185,12 @@ def fitted() -> Any:
     history = model.fit(x, y, batch_size=20, epochs=5, shuffle=False, verbose=0).history
     data = tf.data.Dataset.from_tensor_slices((x, y)).batch(20)
     history2 = model.fit(data, epochs=2, verbose=0, steps_per_epoch=None).history
-    return [w.ravel().tolist() for w in model.get_weights()], history, history2, model.evaluate(data, verbose=0)
+    return (
+        [w.ravel().tolist() for w in model.get_weights()],
+        history,
+        history2,
+        model.evaluate(data, verbose=0),
+    )
 
 
 def test_keras_fits_with_two_workers_as_with_one() -> None:

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.members import free_addresses, joined, started, together
 
 import penstock as tf
-from support.members import free_addresses, joined, started, together
 
 # Of what runs in other processes the text is sent there.
 
@@ -78,7 +78,7 @@ def derivatives() -> Any:
     found = []
     for function in functions:
         for way in (both, tf.function(both)):
-            found.append([x.numpy().ravel().tolist() for x in way(function)])
+            found += [[x.numpy().ravel().tolist() for x in way(function)]]
     return found
 
 
@@ -116,7 +116,9 @@ def packs_of_many() -> Any:
     group = joined()
     parts = {f"k{i}": tf.fill([i % 5, 3], float(i + group.rank)) for i in range(30)}
     parts["whole"] = tf.range(7) * group.rank
-    parts["rows"] = tf.IndexedSlices(tf.fill([2, 3], 1.0 + group.rank), tf.constant([group.rank, 1]), tf.constant([4, 3]))
+    parts["rows"] = tf.IndexedSlices(
+        tf.fill([2, 3], 1.0 + group.rank), tf.constant([group.rank, 1]), tf.constant([4, 3])
+    )
     step = tf.function(lambda nest: group.all_reduce(nest, "sum", bytes_per_pack=100))
     alike = []
     for found in (group.all_reduce(parts), step(parts)):
@@ -158,7 +160,8 @@ def other_programs(case: str) -> Any:
 def test_programs_that_disagree_are_told_what_both_do(case: str) -> None:
     for name, message in together(other_programs, 2, case):
         assert name == "InvalidArgumentError"
-        assert message.count(" of float32[") == 2 and message.count(".py:") >= 2, message
+        assert message.count(" of float32[") == 2
+        assert message.count(".py:") >= 2
 
 
 def test_the_end_of_a_process_is_an_error_in_the_others() -> None:
@@ -185,11 +188,13 @@ def test_a_killed_process_is_an_error_that_names_the_line() -> None:
     first, second = processes = started(waits_for_ever, 2)
     try:
         for process in processes:
-            assert process.stdout is not None and process.stdout.readline() == "here\n"
+            assert process.stdout is not None
+            assert process.stdout.readline() == "here\n"
         second.kill()
         out, err = first.communicate(timeout=60)
         assert first.returncode == 0, err
-        assert "rank 1" in out and "collective_wait" in out
+        assert "rank 1" in out
+        assert "collective_wait" in out
     finally:
         for process in processes:
             process.kill()

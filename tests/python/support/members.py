@@ -51,7 +51,7 @@ def free_addresses(count: int) -> list[str]:
 def started(
     program: Callable[..., Any], count: int, arguments: Sequence[Any] = (), **environment: str
 ) -> list[subprocess.Popen[str]]:
-    """A function, of which the text alone counts, in so many processes, each of which finds the others by `TF_CONFIG`."""
+    """A function, by its text, in so many processes, which `TF_CONFIG` tells of each other."""
     source = _START + textwrap.dedent(inspect.getsource(program)) + _END.format(name=program.__name__)
     # A file, for code that is converted.
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
