@@ -258,6 +258,7 @@ class _Listener:
     def join(self, name: str, key: int, rank: int, members: list[str], timeout: float) -> None: ...
     def close(self) -> None: ...
 
+@final
 class _HostFunction:
     """A Python function for the `func` of a `host_call`, with the types of its results."""
 

@@ -40,6 +40,7 @@ class MultiWorkerMirroredStrategy(Strategy):
             another process may be silent while this one waits for it, by default 60.
 
     Raises:
+        TypeError: for another `cluster_resolver`.
         ValueError: where this process is not in the cluster.
         UnavailableError: for an address that cannot be had; later, where another process ended or was silent
             for too long.
@@ -64,6 +65,10 @@ class MultiWorkerMirroredStrategy(Strategy):
             self._resolver: ClusterResolver = worker.resolver()
             self._group = worker.group
             return
+        if cluster_resolver is not None and not isinstance(cluster_resolver, ClusterResolver):
+            raise TypeError(
+                f"argument 'cluster_resolver' must be a ClusterResolver, got {cluster_resolver!r}"
+            )
         self._resolver = TFConfigClusterResolver() if cluster_resolver is None else cluster_resolver
         spec = self._resolver.cluster_spec()
         members = [(job, i) for job in _JOBS if job in spec.jobs for i in spec.task_indices(job)]
