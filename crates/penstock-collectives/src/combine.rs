@@ -54,22 +54,22 @@ macro_rules! complex_numbers {
 }
 complex_numbers!(C64 C128);
 
-/// Makes each element of `values` that of `first` combined with its own: `f(first, own)`.
-fn each<T: Element>(first: &[u8], values: &mut [u8], f: impl Fn(T, T) -> T) {
+/// Makes each element of `first` that combined with the one of `second`.
+fn each<T: Element>(first: &mut [u8], second: &[u8], f: impl Fn(T, T) -> T) {
     let size = size_of::<T>();
-    for (value, first) in values.chunks_exact_mut(size).zip(first.chunks_exact(size)) {
-        let combined = f(pod_read_unaligned(first), pod_read_unaligned(value));
-        value.copy_from_slice(bytes_of(&combined));
+    for (first, second) in first.chunks_exact_mut(size).zip(second.chunks_exact(size)) {
+        let combined = f(pod_read_unaligned(first), pod_read_unaligned(second));
+        first.copy_from_slice(bytes_of(&combined));
     }
 }
 
-/// Makes `values` the combination of `first` and `values`, in this order: elements of a dtype that `combine` is defined for. The
+/// Makes `first` the combination of `first` and `second`, in this order: elements of a dtype that `how` is defined for. The
 /// same bytes in the same order give the same bytes.
-pub(crate) fn combine(how: Combine, dtype: DType, first: &[u8], values: &mut [u8]) {
+pub(crate) fn combine(how: Combine, dtype: DType, first: &mut [u8], second: &[u8]) {
     match how {
-        Combine::Sum => with_dtype!(numeric, dtype, T => each::<T>(first, values, T::plus), else ()),
-        Combine::Product => with_dtype!(numeric, dtype, T => each::<T>(first, values, T::times), else ()),
-        Combine::Min => with_dtype!(real, dtype, T => each::<T>(first, values, T::less), else ()),
-        Combine::Max => with_dtype!(real, dtype, T => each::<T>(first, values, T::greater), else ()),
+        Combine::Sum => with_dtype!(numeric, dtype, T => each::<T>(first, second, T::plus), else ()),
+        Combine::Product => with_dtype!(numeric, dtype, T => each::<T>(first, second, T::times), else ()),
+        Combine::Min => with_dtype!(real, dtype, T => each::<T>(first, second, T::less), else ()),
+        Combine::Max => with_dtype!(real, dtype, T => each::<T>(first, second, T::greater), else ()),
     }
 }

@@ -78,7 +78,8 @@ fn doubling(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tenso
     }
     if rank < 2 * behind {
         links.receive(rank - 1, &mut theirs)?;
-        combine(how, dtype, &theirs, &mut own);
+        combine(how, dtype, &mut theirs, &own);
+        std::mem::swap(&mut own, &mut theirs);
     }
     let place = if rank < 2 * behind { rank / 2 } else { rank - behind };
     let member = |place: usize| if place < behind { 2 * place + 1 } else { place + behind };
@@ -89,10 +90,10 @@ fn doubling(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tenso
         links.receive(member(other), &mut theirs)?;
         // The lower one comes first on both sides, so both have the same bits.
         if other < place {
-            combine(how, dtype, &theirs, &mut own);
-        } else {
-            combine(how, dtype, &own, &mut theirs);
+            combine(how, dtype, &mut theirs, &own);
             std::mem::swap(&mut own, &mut theirs);
+        } else {
+            combine(how, dtype, &mut own, &theirs);
         }
         distance *= 2;
     }
@@ -122,6 +123,10 @@ fn ring(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tensor> {
     for step in 0..2 * (n - 1) {
         let index = (rank + 2 * n - step - 1) % n;
         for segment in segments(part(index, n, len, size), size) {
+            if step + 1 == 2 * (n - 1) {
+                links.receive(left, &mut out.bytes_mut()[segment])?;
+                continue;
+            }
             let mut bytes = buffer(segment.len())?;
             links.receive(left, &mut bytes)?;
             if step < n - 1 {
@@ -130,9 +135,7 @@ fn ring(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tensor> {
             if step + 2 >= n {
                 out.bytes_mut()[segment].copy_from_slice(&bytes);
             }
-            if step + 1 < 2 * (n - 1) {
-                links.send(right, Payload::Bytes(bytes))?;
-            }
+            links.send(right, Payload::Bytes(bytes))?;
         }
     }
     Ok(out)
@@ -140,10 +143,7 @@ fn ring(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tensor> {
 
 /// Makes what came from the members before `came` combined with this member's own.
 fn add_own(how: Combine, value: &Tensor, segment: Range<usize>, came: &mut [u8]) {
-    // In this order: those before, then this one.
-    let mut own = value.bytes()[segment].to_vec();
-    combine(how, value.dtype(), came, &mut own);
-    came.copy_from_slice(&own);
+    combine(how, value.dtype(), came, &value.bytes()[segment]);
 }
 
 /// The number of rows of each member's part.
