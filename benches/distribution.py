@@ -1,9 +1,10 @@
 """Measures what several processes compute together: `python benches/distribution.py`.
 
-Each number is the least of many, in milliseconds: of an `all_reduce` by its bytes, and of a step of training of an MLP by
-each process, alone and together with others. With `--torch PYTHON` the same is measured with the `gloo` backend of torch, run
-by that interpreter, in turns. A row for the paper model follows: `2 (n - 1) (latency + bytes / n / rate)` seconds, with the
-latency of the smallest message and the rate of the largest.
+Each number is the least of many, in milliseconds: of an `all_reduce` by its bytes, and of a step of training
+of an MLP by each process, alone and together with others. With `--torch PYTHON` the same is measured with the
+`gloo` backend of torch, run by that interpreter, in turns. Beside them stands the paper model:
+`2 (n - 1) (latency + bytes / n / rate)` seconds, with the latency of the smallest message and the rate of the
+largest.
 """
 
 from __future__ import annotations

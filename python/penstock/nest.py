@@ -71,18 +71,19 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
     [1, 2, 3]
     """
     out: list[Any] = []
-
-    def walk(node: Any) -> None:
-        if is_nested(node):
-            for child in _children(node):
-                walk(child)
-        elif expand_composites and (spec := _specification(node)) is not None:
-            out.extend(spec.to_tensors(node))
-        else:
-            out.append(node)
-
-    walk(structure)
+    _flatten_into(out, structure, expand_composites)
     return out
+
+
+# A function within `flatten` that calls itself would keep the leaves until garbage is collected.
+def _flatten_into(out: list[Any], node: Any, expand_composites: bool) -> None:
+    if is_nested(node):
+        for child in _children(node):
+            _flatten_into(out, child, expand_composites)
+    elif expand_composites and (spec := _specification(node)) is not None:
+        out.extend(spec.to_tensors(node))
+    else:
+        out.append(node)
 
 
 def _rebuild(structure: Any, items: list[Any]) -> Any:
@@ -126,14 +127,15 @@ def pack_sequence_as(structure: Any, flat_sequence: Iterable[Any], expand_compos
             f"but flat_sequence had {len(flat)} items."
         )
 
-    def build(node: Any) -> Any:
-        if is_nested(node):
-            return _rebuild(node, [build(child) for child in _children(node)])
-        if expand_composites and (spec := _specification(node)) is not None:
-            return spec.from_tensors(source)
-        return next(source)
+    return _packed(structure, source, expand_composites)
 
-    return build(structure)
+
+def _packed(node: Any, source: Iterator[Any], expand_composites: bool) -> Any:
+    if is_nested(node):
+        return _rebuild(node, [_packed(child, source, expand_composites) for child in _children(node)])
+    if expand_composites and (spec := _specification(node)) is not None:
+        return spec.from_tensors(source)
+    return next(source)
 
 
 def assert_same_structure(

@@ -23,6 +23,8 @@ pub(crate) trait Links {
     fn size(&self) -> usize;
     /// Sends to a member, and does not wait.
     fn send(&mut self, to: usize, payload: Payload) -> Result<()>;
+    /// Memory for so many bytes.
+    fn buffer(&self, bytes: usize) -> Result<Vec<u8>>;
     /// Reads the next frame of a member, which has as many bytes as `bytes`.
     fn receive(&mut self, from: usize, bytes: &mut [u8]) -> Result<()>;
 }
@@ -58,10 +60,6 @@ fn part(index: usize, n: usize, len: usize, size: usize) -> Range<usize> {
     at(index)..at(index + 1)
 }
 
-fn buffer(bytes: usize) -> Result<Vec<u8>> {
-    penstock_data::memory::filled(0, bytes)
-}
-
 /// Members in pairs: at each step the sums of twice as many meet. What is left of a power of two stands behind a member of it.
 fn doubling(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tensor> {
     let (rank, n) = (links.rank(), links.size());
@@ -69,7 +67,7 @@ fn doubling(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tenso
     let behind = n - power;
     let (dtype, bytes) = (value.dtype(), value.byte_len());
     let mut own = value.bytes().to_vec();
-    let mut theirs = buffer(bytes)?;
+    let mut theirs = links.buffer(bytes)?;
     // Of the first members, each even one stands behind the odd one next to it.
     if rank < 2 * behind && rank % 2 == 0 {
         links.send(rank + 1, Payload::Bytes(own))?;
@@ -127,7 +125,7 @@ fn ring(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result<Tensor> {
                 links.receive(left, &mut out.bytes_mut()[segment])?;
                 continue;
             }
-            let mut bytes = buffer(segment.len())?;
+            let mut bytes = links.buffer(segment.len())?;
             links.receive(left, &mut bytes)?;
             if step < n - 1 {
                 add_own(how, value, segment.clone(), &mut bytes);
@@ -172,7 +170,7 @@ fn reduce_scatter(links: &mut dyn Links, how: Combine, value: &Tensor) -> Result
     for step in 0..n - 1 {
         let whole = part((rank + 2 * n - step - 2) % n, n, len, size);
         for segment in segments(whole.clone(), size) {
-            let mut bytes = buffer(segment.len())?;
+            let mut bytes = links.buffer(segment.len())?;
             links.receive(left, &mut bytes)?;
             add_own(how, value, segment.clone(), &mut bytes);
             if step + 2 == n {
@@ -208,7 +206,7 @@ fn all_gather(links: &mut dyn Links, value: &Tensor) -> Result<Tensor> {
         let rows = usize::try_from(u64::from_le_bytes(rows)).unwrap_or(usize::MAX);
         let mut part = Tensor::empty(value.dtype(), &with_rows(value, rows))?;
         for segment in segments(0..part.byte_len(), size) {
-            let mut bytes = buffer(segment.len())?;
+            let mut bytes = links.buffer(segment.len())?;
             links.receive(left, &mut bytes)?;
             part.bytes_mut()[segment].copy_from_slice(&bytes);
             if passes_on {
@@ -250,7 +248,7 @@ fn broadcast(links: &mut dyn Links, root: usize, value: &Tensor) -> Result<Tenso
     let mut out = Tensor::empty(value.dtype(), value.dims())?;
     for segment in all {
         let segment = segment.start..segment.end.min(out.byte_len());
-        let mut bytes = buffer(segment.len())?;
+        let mut bytes = links.buffer(segment.len())?;
         links.receive(left, &mut bytes)?;
         out.bytes_mut()[segment].copy_from_slice(&bytes);
         if right != root {
@@ -272,7 +270,7 @@ fn reduce(links: &mut dyn Links, how: Combine, root: usize, value: &Tensor) -> R
             links.send(right, Payload::Part(value.clone(), segment))?;
             continue;
         }
-        let mut bytes = buffer(segment.len())?;
+        let mut bytes = links.buffer(segment.len())?;
         links.receive(left, &mut bytes)?;
         add_own(how, value, segment.clone(), &mut bytes);
         if rank == root {

@@ -11,7 +11,7 @@ use penstock_data::{Error, Result, Tensor};
 use penstock_ir::{Collective, Group};
 
 use crate::exchange::{self, Links};
-use crate::link::{Incoming, Outgoing, Patience, Payload};
+use crate::link::{Buffers, Incoming, Outgoing, Patience, Payload};
 use crate::listener::Inbox;
 
 /// How long a wait lasts before its host is asked whether to go on.
@@ -191,7 +191,8 @@ impl Group for TcpGroup {
 
 /// What the thread of a group does: one collective after the other. The first that fails is the last.
 fn do_all(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
-    let mut connections = Connections { shared, outgoing: HashMap::new(), incoming: HashMap::new() };
+    let mut connections =
+        Connections { shared, buffers: Arc::default(), outgoing: HashMap::new(), incoming: HashMap::new() };
     let mut number = 0u64;
     while let Ok(job) = jobs.recv() {
         let result = shared.check().and_then(|()| connections.run(number, &job));
@@ -214,6 +215,7 @@ fn do_all(shared: &Arc<Shared>, jobs: &Receiver<Job>) {
 /// The links of a member.
 struct Connections<'a> {
     shared: &'a Shared,
+    buffers: Arc<Buffers>,
     outgoing: HashMap<usize, Outgoing>,
     incoming: HashMap<usize, Incoming>,
 }
@@ -280,18 +282,22 @@ impl Links for Session<'_, '_> {
     }
 
     fn send(&mut self, to: usize, payload: Payload) -> Result<()> {
-        let Connections { shared, outgoing, .. } = &mut *self.connections;
+        let Connections { shared, buffers, outgoing, .. } = &mut *self.connections;
         let Membership { key, rank, members, timeout } = &shared.membership;
         let link = match outgoing.entry(to) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
                 let until = Instant::now() + *timeout;
-                let mut link = Outgoing::connect(&members[to], *key, *rank, until, &|| shared.check())?;
+                let mut link = Outgoing::connect(buffers, &members[to], *key, *rank, until, &|| shared.check())?;
                 link.begin(self.text);
                 entry.insert(link)
             }
         };
         link.send(payload).map_err(|e| Error::unavailable(format!("rank {to}: {}", e.message())))
+    }
+
+    fn buffer(&self, bytes: usize) -> Result<Vec<u8>> {
+        self.connections.buffers.take(bytes)
     }
 
     fn receive(&mut self, from: usize, bytes: &mut [u8]) -> Result<()> {

@@ -44,6 +44,34 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Memory for what is passed on: what has been sent is used again, since memory that is returned to the system has to be cleared
+/// anew.
+#[derive(Default)]
+pub(crate) struct Buffers(Mutex<Vec<Vec<u8>>>);
+
+impl Buffers {
+    /// The most that are kept.
+    const KEPT: usize = 64;
+
+    /// A buffer of so many bytes.
+    pub(crate) fn take(&self, bytes: usize) -> Result<Vec<u8>> {
+        let Some(mut buffer) = lock(&self.0).pop().filter(|b| b.capacity() >= bytes) else {
+            return penstock_data::memory::filled(0, bytes);
+        };
+        buffer.resize(bytes, 0);
+        Ok(buffer)
+    }
+
+    fn give(&self, payload: Payload) {
+        if let Payload::Bytes(bytes) = payload {
+            let mut kept = lock(&self.0);
+            if kept.len() < Self::KEPT {
+                kept.push(bytes);
+            }
+        }
+    }
+}
+
 /// Bytes on their way.
 pub(crate) enum Payload {
     Bytes(Vec<u8>),
@@ -85,6 +113,7 @@ struct Shared {
 /// The way to another member.
 pub(crate) struct Outgoing {
     stream: TcpStream,
+    buffers: Arc<Buffers>,
     shared: Arc<Shared>,
     writer: Option<thread::JoinHandle<()>>,
     /// The frame that goes in front of the next one.
@@ -94,6 +123,7 @@ pub(crate) struct Outgoing {
 impl Outgoing {
     /// Connects, and says who it is.
     pub(crate) fn connect(
+        buffers: &Arc<Buffers>,
         address: &str,
         key: u64,
         rank: usize,
@@ -119,12 +149,12 @@ impl Outgoing {
         let copy = copy.map_err(|e| Error::unavailable(format!("cannot talk to {address}: {e}")))?;
         let queue = Queue { waiting: VecDeque::new(), writing: false, closed: false, failed: None };
         let shared = Arc::new(Shared { queue: Mutex::new(queue), changed: Condvar::new() });
-        let theirs = shared.clone();
+        let (theirs, used) = (shared.clone(), buffers.clone());
         let writer = thread::Builder::new()
             .name("penstock-send".to_owned())
-            .spawn(move || write_all(copy, &theirs))
+            .spawn(move || write_all(copy, &theirs, &used))
             .map_err(|e| Error::exhausted(format!("no thread can be had to send from: {e}")))?;
-        Ok(Outgoing { stream, shared, writer: Some(writer), begin: Vec::new() })
+        Ok(Outgoing { stream, buffers: buffers.clone(), shared, writer: Some(writer), begin: Vec::new() })
     }
 
     /// Has the next frame say that a collective begins.
@@ -147,6 +177,7 @@ impl Outgoing {
         if len + front.len() <= DIRECT && queue.waiting.is_empty() && !queue.writing {
             drop(queue);
             front.extend_from_slice(payload.bytes());
+            self.buffers.give(payload);
             return self.stream.write_all(&front).map_err(|e| Error::unavailable(format!("cannot send: {e}")));
         }
         queue.waiting.push_back((front, Some(payload)));
@@ -205,7 +236,7 @@ fn connect_once(address: &str, timeout: Duration) -> std::io::Result<TcpStream> 
 }
 
 /// What a link's thread does: it writes what waits, in order.
-fn write_all(mut stream: TcpStream, shared: &Shared) {
+fn write_all(mut stream: TcpStream, shared: &Shared, buffers: &Buffers) {
     loop {
         let (front, payload) = {
             let mut queue = lock(&shared.queue);
@@ -225,6 +256,7 @@ fn write_all(mut stream: TcpStream, shared: &Shared) {
             Some(payload) => stream.write_all(payload.bytes()),
             None => Ok(()),
         });
+        payload.into_iter().for_each(|payload| buffers.give(payload));
         if let Err(error) = written {
             let mut queue = lock(&shared.queue);
             queue.failed = Some(format!("cannot send: {error}"));

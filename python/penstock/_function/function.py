@@ -454,12 +454,16 @@ def function(
     def decorate(target: Callable[..., Any]) -> Any:
         if isinstance(target, Function):
             target = target.python_function
+        kind = type(target) if isinstance(target, staticmethod | classmethod) else None
         if isinstance(target, staticmethod | classmethod):
-            return type(target)(decorate(target.__func__))
+            target = target.__func__
+            if isinstance(target, Function):
+                target = target.python_function
         if not callable(target):
             raise TypeError(f"argument 'func' must be callable, got {target!r}")
         name = getattr(target, "__name__", None)
         name = (name if isinstance(name, str) else type(target).__name__).replace("<lambda>", "lambda")
-        return Function(target, name, input_signature, autograph, relax, guard, max_traces)
+        made: Any = Function(target, name, input_signature, autograph, relax, guard, max_traces)
+        return made if kind is None else kind(made)
 
     return decorate if func is None else decorate(func)

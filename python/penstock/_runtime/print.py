@@ -90,26 +90,9 @@ class _Hole:
 
 def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
     """The template of a value; its tensors are appended. A string is quoted unless it stands alone."""
-    records = _composite.Records()
-
-    def leaf(x: Any) -> Any:
-        if isinstance(x, _core._Variable):
-            x = x.read_value()
-        if records.has(x):
-            return _composite.map_record(leaf, x) if _is_symbolic(x) else x
-        if _composite.is_composite(x):
-            show = functools.partial(_show_composite, summarize=summarize)
-            if _is_symbolic(x):
-                # A callback, since how a composite value looks is its own class's affair.
-                tensors.append(py_function(show, [x], TensorSpec([], _core.string)))
-            else:
-                tensors.append(_core._to_tensor(show(x)))
-            return _Hole()
-        if isinstance(x, _core.Tensor):
-            tensors.append(x)
-            return _Hole(quoted=x.dtype == _core.string and x.shape.rank == 0 and not alone)
-        return x
-
+    leaf = functools.partial(
+        _leaf, tensors=tensors, summarize=summarize, alone=alone, records=_composite.Records()
+    )
     nested = nest.is_nested(value)
     shown = nest.map_structure(leaf, value) if nested else leaf(value)
     # Dictionaries are shown in the order of their keys.
@@ -118,6 +101,27 @@ def _part(value: Any, tensors: list[Any], summarize: int, alone: bool) -> str:
 
         return _literal(pprint.saferepr(shown)).replace("\0", "{}")
     return _literal(repr(shown)).replace("\0", "{}")
+
+
+def _leaf(x: Any, tensors: list[Any], summarize: int, alone: bool, records: _composite.Records) -> Any:
+    """What stands for a leaf in the template; its tensors are appended."""
+    if isinstance(x, _core._Variable):
+        x = x.read_value()
+    if records.has(x):
+        inner = functools.partial(_leaf, tensors=tensors, summarize=summarize, alone=alone, records=records)
+        return _composite.map_record(inner, x) if _is_symbolic(x) else x
+    if _composite.is_composite(x):
+        show = functools.partial(_show_composite, summarize=summarize)
+        if _is_symbolic(x):
+            # A callback, since how a composite value looks is its own class's affair.
+            tensors.append(py_function(show, [x], TensorSpec([], _core.string)))
+        else:
+            tensors.append(_core._to_tensor(show(x)))
+        return _Hole()
+    if isinstance(x, _core.Tensor):
+        tensors.append(x)
+        return _Hole(quoted=x.dtype == _core.string and x.shape.rank == 0 and not alone)
+    return x
 
 
 def _is_symbolic(composite: Any) -> bool:
@@ -130,15 +134,16 @@ def _show_composite(value: Any, summarize: int) -> str:
     if not isinstance(value, RaggedTensor):
         return repr(value)
 
-    def show(x: Any) -> str:
-        if isinstance(x, list):
-            rows = x if summarize < 0 or len(x) <= 2 * summarize else [*x[:summarize], ..., *x[-summarize:]]
-            return "[" + ", ".join(map(show, rows)) + "]"
-        if x is ...:
-            return "..."
-        return repr(x.decode(errors="replace")) if isinstance(x, bytes) else str(x)
+    return _show_rows(value.to_list(), summarize)
 
-    return show(value.to_list())
+
+def _show_rows(x: Any, summarize: int) -> str:
+    if isinstance(x, list):
+        rows = x if summarize < 0 or len(x) <= 2 * summarize else [*x[:summarize], ..., *x[-summarize:]]
+        return "[" + ", ".join(_show_rows(row, summarize) for row in rows) + "]"
+    if x is ...:
+        return "..."
+    return repr(x.decode(errors="replace")) if isinstance(x, bytes) else str(x)
 
 
 def _stream(stream: Any) -> str:

@@ -116,17 +116,17 @@ def _has_fields(value: Any) -> bool:
 def _leaves_and_inner(record: Any) -> tuple[list[Any], Iterator[Any]]:
     """The leaves in the fields of an object, and those among them that have fields in turn."""
     leaves: list[Any] = []
-
-    def walk(node: Any) -> None:
-        if nest.is_nested(node) and not _has_fields(node):
-            for child in nest._children(node):
-                walk(child)
-        else:
-            leaves.append(node)
-
     for value in fields(record).values():
-        walk(value)
+        _leaves_into(leaves, value)
     return leaves, iter([leaf for leaf in leaves if _has_fields(leaf)])
+
+
+def _leaves_into(leaves: list[Any], node: Any) -> None:
+    if nest.is_nested(node) and not _has_fields(node):
+        for child in nest._children(node):
+            _leaves_into(leaves, child)
+    else:
+        leaves.append(node)
 
 
 def _refers_to_itself(value: Any) -> bool:

@@ -142,18 +142,20 @@ def _of_values(obj: Any, dtype: DType | None) -> Tensor:
             if isinstance(v, int) and not low <= v < low + 2**bits:
                 raise OverflowError(f"asarray: {v} is out of range for {dtype.name}")
 
-    def conform(value: Any) -> Any:
-        if isinstance(value, list | tuple | range):
-            return [conform(v) for v in value]
-        if not is_scalar(value):
-            return cast(_core._to_tensor(value), dtype)
-        if dtype == _core.bool:
-            return bool(value)
-        if dtype.is_integer and isinstance(value, float):
-            return int(value)
-        return value + 0 if isinstance(value, bool) else value
+    return _core._to_tensor(_conformed(obj, dtype), dtype)
 
-    return _core._to_tensor(conform(obj), dtype)
+
+def _conformed(value: Any, dtype: _core.DType) -> Any:
+    """Scalars, or lists of them, as ones that become elements of a dtype."""
+    if isinstance(value, list | tuple | range):
+        return [_conformed(v, dtype) for v in value]
+    if not is_scalar(value):
+        return cast(_core._to_tensor(value), dtype)
+    if dtype == _core.bool:
+        return bool(value)
+    if dtype.is_integer and isinstance(value, float):
+        return int(value)
+    return value + 0 if isinstance(value, bool) else value
 
 
 def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = None) -> Tensor:

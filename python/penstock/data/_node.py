@@ -223,19 +223,18 @@ def _symbolic_in(value: Any) -> list[Any]:
 def _leaves(dataset: Node) -> list[Any]:
     """The symbolic tensors that a data set is made of."""
     found: dict[int, Any] = {}
-    seen: set[int] = set()
-
-    def walk(node: Node) -> None:
-        if id(node) in seen:
-            return
-        seen.add(id(node))
-        for source in node._inputs:
-            walk(source)
-        for arg in node._args:
-            found.update((leaf._id, leaf) for leaf in _symbolic_in(arg))
-
-    walk(dataset)
+    _leaves_into(found, dataset, set())
     return list(found.values())
+
+
+def _leaves_into(found: dict[int, Any], node: Node, seen: set[int]) -> None:
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    for source in node._inputs:
+        _leaves_into(found, source, seen)
+    for arg in node._args:
+        found.update((leaf._id, leaf) for leaf in _symbolic_in(arg))
 
 
 def _rebuilt(node: Node, tensors: dict[int, Any], made: dict[int, Node]) -> Node:
