@@ -238,14 +238,15 @@ impl Connections<'_> {
 
     /// Says goodbye.
     fn close(self) {
-        let Membership { key, .. } = self.shared.membership;
+        let Membership { key, timeout, .. } = self.shared.membership;
         let failed = self.shared.lock().failed.as_ref().map(|error| error.message().to_owned());
         drop(self.incoming);
+        let patience = if failed.is_some() { timeout.min(Duration::from_secs(1)) } else { timeout };
         // At the same time: who does not listen keeps nobody.
         thread::scope(|threads| {
             for link in self.outgoing.into_values() {
                 let failed = failed.as_deref();
-                threads.spawn(move || link.close(failed));
+                threads.spawn(move || link.close(failed, patience));
             }
         });
         self.shared.inbox.forget(key);

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpStream, ToSocketAddrs};
+use std::net::{Shutdown, TcpStream, ToSocketAddrs};
 use std::ops::Range;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
@@ -185,8 +185,9 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Says why this member is no more, and closes: what waits to be written is dropped where it has failed.
-    pub(crate) fn close(mut self, failed: Option<&str>) {
+    /// Says why this member is no more, and closes: what waits to be written is dropped where it has failed. Another side that does
+    /// not read is waited for so long.
+    pub(crate) fn close(mut self, failed: Option<&str>, patience: Duration) {
         let frame = match failed {
             Some(text) => {
                 let text = cut(text);
@@ -205,15 +206,17 @@ impl Outgoing {
                 let last = queue.waiting.pop_back();
                 queue.waiting.clear();
                 queue.waiting.extend(last);
-                // Who does not read must not keep this thread.
-                drop(self.stream.set_write_timeout(Some(Duration::from_secs(1))));
             }
             self.shared.changed.notify_one();
         }
-        if let Some(writer) = self.writer.take() {
-            drop(writer.join());
+        let Some(writer) = self.writer.take() else { return };
+        let until = Instant::now() + patience;
+        while !writer.is_finished() && Instant::now() < until {
+            thread::sleep(Duration::from_millis(1));
         }
-        drop(self.stream.shutdown(std::net::Shutdown::Write));
+        // It ends a write that goes on.
+        drop(self.stream.shutdown(if writer.is_finished() { Shutdown::Write } else { Shutdown::Both }));
+        drop(writer.join());
     }
 }
 

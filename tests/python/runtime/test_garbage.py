@@ -1,4 +1,4 @@
-"""Tensors go when nobody has them any more: no call leaves a cycle that keeps them until garbage is collected."""
+"""Tensors go when nobody has them: no call leaves a cycle that keeps them until garbage is collected."""
 
 from __future__ import annotations
 
