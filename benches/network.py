@@ -2,7 +2,8 @@
 
 Two network namespaces, with `tc tbf` between them, stand for hosts. The figures are the share of the line
 rate that an `all_reduce` of 25 MB reaches, and the time of a step of 200 ms that computes four gradients of
-6 MB one after the other: alone, with one `all_reduce` at the end, and with one for each gradient when it is there.
+6 MB one after the other: alone, with one `all_reduce` at the end, and with one for each gradient when it is
+there.
 """
 
 from __future__ import annotations

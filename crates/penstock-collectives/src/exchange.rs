@@ -147,7 +147,7 @@ fn add_own(how: Combine, value: &Tensor, segment: Range<usize>, came: &mut [u8])
 /// The number of rows of each member's part.
 fn rows_of_part(value: &Tensor, n: usize, collective: Collective) -> Result<usize> {
     let rows = value.dims()[0];
-    if rows % n != 0 {
+    if !rows.is_multiple_of(n) {
         return Err(Error::invalid(format!("{collective} divides {rows} rows among {n} processes")).argument("value"));
     }
     Ok(rows / n)
