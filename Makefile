@@ -172,8 +172,9 @@ lint-python: $(EXT_STAMP)
 	$(PY) tools/check_signatures.py
 	$(PY) tools/check_licences.py
 
-types: $(TYPES_STAMP) ## pyright in strict mode over tests/typing (installs it first)
+types: $(TYPES_STAMP) ## pyright in strict mode over tests/typing, and how many public types it knows (installs it first)
 	$(PY) -m pyright --pythonpath $(PY)
+	$(PY) tools/check_types.py
 
 $(DENY):
 	$(CARGO) install --quiet --locked cargo-deny --version $(DENY_VERSION) --root $(dir $(@D)) --target-dir target/tools/build

@@ -189,6 +189,7 @@ def run_steps(
             if own is not None:
                 undo.note()
             step()
+            undo.forget()
             if int(counter) <= made:
                 raise RuntimeError("argument 'step' must add to the counter at the end of each step")
         except errors.UnavailableError:
@@ -231,7 +232,8 @@ class _Undo:
         objects = objects_of(self._checkpoint)
         owners = [x.path for x in objects if isinstance(x.value, Optimizer) or is_keras_optimizer(x.value)]
         early = [x.value for x in objects if not any(x.path[: len(path)] == path for path in owners)]
-        self._variables = [x for x in early if isinstance(x, Variable) and not x.trainable]
+        variables = [x for x in early if isinstance(x, Variable)]
+        self._variables = [x for x in variables if not (x.trainable and x.dtype.is_floating)]
         self._iterators = [x for x in early if isinstance(x, Iterator)]
 
     def back(self) -> None:
@@ -240,16 +242,17 @@ class _Undo:
             variable.assign(value)
         for iterator, place in zip(self._iterators, self._places, strict=False):
             iterator._restore_state(place)
+        self.forget()
+
+    def forget(self) -> None:
+        """Forgets what was noted: the step is made."""
         self._values, self._places = [], []
 
 
 def _agree(group: ProcessGroup, checkpoint: Checkpoint, counter: Variable) -> None:
     """Has all processes begin with the state of the one that has made the most steps."""
     made = group.all_gather(_core._to_tensor([int(counter)])).numpy().tolist()
-    if min(made) == max(made) and max(made) == 0:
-        root = 0
-    else:
-        root = made.index(max(made))
+    root = made.index(max(made))
     content = _written(checkpoint) if group.rank == root else {}
     names = _sent(group, "\n".join(sorted(content)).encode(), root).decode().split("\n")
     files = {name: _sent(group, content.get(name, b""), root) for name in names if name}

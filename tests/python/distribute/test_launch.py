@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 import penstock as tf
+from penstock.distribute import _launched
 
 ray = pytest.importorskip("ray")
 
@@ -191,6 +192,42 @@ def test_steps_of_one_process_end_at_the_count() -> None:
     assert int(total) == 10
     with pytest.raises(RuntimeError, match="argument 'step'"):
         tf.distribute.run_steps(lambda: None, count, 6, {})
+
+
+class Failing(tf.distribute.ProcessGroup):
+    """A group of one process, whose first barriers fail."""
+
+    failures = 0
+
+    def barrier(self) -> None:
+        if self.failures:
+            self.failures -= 1
+            raise tf.errors.UnavailableError(None, None, "another process ended")
+        super().barrier()
+
+
+def test_a_step_that_was_made_stays_made_where_another_process_ends_behind_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Worker:
+        group = Failing(["127.0.0.1:0"], 0)
+
+        def recover(self) -> None:
+            """The group goes on by itself."""
+
+    Worker.group.failures = 2
+    monkeypatch.setattr(_launched, "worker", Worker)
+    count, total, mean = tf.Variable(0), tf.Variable(0), tf.Variable(0, trainable=False)
+
+    def step() -> None:
+        mean.assign_add(1)
+        total.assign_add(1)
+        count.assign_add(1)
+
+    tf.distribute.run_steps(step, count, 3, {"total": total, "mean": mean})
+    assert (int(count), int(total), int(mean)) == (3, 3, 3)
+    assert Worker.group.failures == 0
+    Worker.group.leave()
 
 
 def test_consumers_of_a_split_see_each_row_once_an_epoch() -> None:
