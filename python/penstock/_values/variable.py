@@ -129,7 +129,8 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         import_scope: accepted and ignored.
         constraint: a function that optimisers apply to the value after an update.
         synchronization: accepted and ignored.
-        aggregation: accepted and ignored.
+        aggregation: how replicas of a strategy of several processes combine what they assign; by default each
+            assigns its own value.
         shape: the shape that values must have, `None` where any size may stand; by default that of the value.
 
     Raises:

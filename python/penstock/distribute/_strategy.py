@@ -18,6 +18,7 @@ from penstock._values.variable import Variable, variable_creator_scope
 from penstock.distribute import _context
 from penstock.distribute._gradients import broadcast_variables
 from penstock.distribute._input import InputContext, share
+from penstock.distribute._variables import aggregated
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, Nested, TensorLike
@@ -292,8 +293,10 @@ class Strategy:
         def made(create: Callable[..., Variable], **kwargs: Any) -> Variable:
             variable = create(**kwargs)
             self._extended._made[id(variable)] = variable
-            if self._group is not None and self._begin_together():
-                broadcast_variables([variable], self._group)
+            if self._group is not None:
+                aggregated(variable, self)
+                if self._begin_together():
+                    broadcast_variables([variable], self._group)
             return variable
 
         default = self is _context._plain()

@@ -118,6 +118,36 @@ def test_replicas_know_their_place_and_talk() -> None:
         }
 
 
+def aggregated() -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        kinds = ("SUM", "MEAN", "ONLY_FIRST_REPLICA", "NONE")
+        made = [tf.Variable(1.0, aggregation=getattr(tf.VariableAggregation, kind)) for kind in kinds]
+
+    def inside() -> None:
+        own = float(strategy._rank() + 1)
+        for v in made:
+            v.assign(own)
+            v.assign_add(own * 2)
+            v.assign_sub(own)
+
+    found = []
+    for way in (inside, tf.function(inside)):
+        strategy.run(way)
+        found.append([float(v) for v in made])
+    # Between replicas a value is assigned as it is.
+    made[0].assign(7.0)
+    return found, float(made[0]), [isinstance(v, tf.Variable) for v in made]
+
+
+def test_variables_combine_what_replicas_assign() -> None:
+    for rank, (found, between, kinds) in enumerate(together(aggregated, 2)):
+        # Of 1 and 2.
+        assert found == [[6.0, 3.0, 2.0, 2.0 * (rank + 1)]] * 2
+        assert between == 7.0
+        assert all(kinds)
+
+
 def with_a_tape() -> Any:
     group = joined()
     v, unused = tf.Variable([1.0, 2.0]), tf.Variable(0.0)
