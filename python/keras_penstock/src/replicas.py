@@ -7,6 +7,10 @@ from keras.src import tree
 import penstock as tf
 
 
+def _states(metrics):
+    return [variable.value for metric in metrics for variable in metric.variables]
+
+
 class Replicas:
     """The processes that train a model, as one of them sees it.
 
@@ -44,10 +48,23 @@ class Replicas:
 
     def run(self, model, step, batch):
         """Call a step with the part of a batch that is this process's."""
-        count = tf.shape(next(leaf for leaf in tree.flatten(batch) if leaf is not None))[0]
-        rows, share = self._part(count)
+        first = next(leaf for leaf in tree.flatten(batch) if leaf is not None)
+        rows, share = self._part(tf.shape(first)[0])
+        own = tree.map_structure(lambda x: None if x is None else x[rows], batch)
         with self._applying(model, share):
-            return step(tree.map_structure(lambda x: None if x is None else x[rows], batch))
+            if (tf.get_static_value(tf.shape(first)[0]) or 0) >= self._group.size:
+                return step(own)
+            return self._uncounted(model, share, lambda: step(own))
+
+    def _uncounted(self, model, share, step):
+        """Make a step whose rows count in no metric where this process has none."""
+        before = {id(state): state.value() for state in _states(model.metrics)}
+        result = step()
+        for state in _states(model.metrics):
+            # What the step has made began with zeros.
+            old = before.get(id(state), tf.zeros_like(state))
+            state.assign(tf.where(share > 0, state, old))
+        return result
 
     @contextlib.contextmanager
     def _applying(self, model, share):
@@ -78,7 +95,7 @@ class Replicas:
 
     def add_up(self, metrics):
         """Have each process know what the metrics of all have seen: totals and counts add up."""
-        states = [variable.value for metric in metrics for variable in metric.variables]
+        states = _states(metrics)
         totals = self._group.all_reduce([state.value() for state in states])
         for state, total in zip(states, totals, strict=True):
             state.assign(total)

@@ -233,3 +233,49 @@ def test_keras_fits_with_two_workers_as_with_one() -> None:
         for name in ("loss", "mae"):
             np.testing.assert_allclose(found[0][k][name], alone[k][name], rtol=1e-4)
     np.testing.assert_allclose(found[0][3], alone[3], rtol=1e-4)
+
+
+def fitted_otherwise(case: str) -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    tf.keras.utils.set_random_seed(5)
+    x = np.cos(np.arange(132.0, dtype="float32")).reshape(33, 4)
+    y = x.sum(1, keepdims=True)
+    layers = tf.keras.layers
+
+    class OwnSteps(tf.keras.Sequential):  # type: ignore[misc]
+        def train_step(self, data: Any) -> Any:
+            x, y = data
+            with tf.GradientTape() as tape:
+                loss = self.compute_loss(x=x, y=y, y_pred=self(x, training=True))
+            weights = self.trainable_weights
+            self.optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+            return {"loss": loss}
+
+    with strategy.scope():
+        parts = [layers.Dense(5, activation="relu"), layers.Dense(1, kernel_regularizer="l2")]
+        if case == "moving means":
+            parts.insert(0, layers.BatchNormalization(momentum=0.5))
+        model = (OwnSteps if case == "own steps" else tf.keras.Sequential)(parts)
+        optimizer = tf.keras.optimizers.SGD(0.05, clipnorm=1.0)
+        together = 3 if case == "several steps at once" else 1
+        model.compile(optimizer=optimizer, loss="mse", metrics=["mae"], steps_per_execution=together)
+    # The last batch has one row: fewer than there are processes.
+    validation = {"validation_data": (x[:9], y[:9])} if case == "validation" else {}
+    history = model.fit(x, y, batch_size=8, epochs=3, shuffle=False, verbose=0, **validation).history
+    return [w.ravel().tolist() for w in model.get_weights()], history
+
+
+@pytest.mark.parametrize("case", ["plain", "several steps at once", "validation", "own steps"])
+def test_keras_fits_in_other_ways_with_two_workers_as_with_one(case: str) -> None:
+    (alone,) = together(fitted_otherwise, 1, case)
+    found = together(fitted_otherwise, 2, case)
+    assert found[0][0] == found[1][0]
+    for got, due in zip(found[0][0], alone[0], strict=True):
+        np.testing.assert_allclose(got, due, atol=1e-5)
+    if case == "validation":
+        np.testing.assert_allclose(found[0][1]["val_loss"], alone[1]["val_loss"], rtol=1e-3)
+
+
+def test_moving_means_are_those_of_all_workers() -> None:
+    first, second = together(fitted_otherwise, 2, "moving means")
+    assert first[0] == second[0]
