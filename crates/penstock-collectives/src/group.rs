@@ -93,7 +93,9 @@ impl fmt::Debug for TcpGroup {
 }
 
 impl TcpGroup {
-    pub(crate) fn new(membership: Membership, inbox: Arc<Inbox>) -> Result<TcpGroup> {
+    pub(crate) fn new(mut membership: Membership, inbox: Arc<Inbox>) -> Result<TcpGroup> {
+        // What clocks and sockets take.
+        membership.timeout = membership.timeout.clamp(Duration::from_millis(1), Duration::from_secs(1 << 30));
         let (rank, size) = (membership.rank, membership.members.len());
         if rank >= size {
             return Err(Error::invalid(format!("rank {rank} is not among {size} members")).argument("rank"));
@@ -288,8 +290,8 @@ impl Links for Session<'_, '_> {
         let link = match outgoing.entry(to) {
             std::collections::hash_map::Entry::Occupied(entry) => entry.into_mut(),
             std::collections::hash_map::Entry::Vacant(entry) => {
-                let until = Instant::now() + *timeout;
-                let mut link = Outgoing::connect(buffers, &members[to], *key, *rank, until, &|| shared.check())?;
+                let patience = Patience { timeout: *timeout, stop: &|| shared.check() };
+                let mut link = Outgoing::connect(buffers, &members[to], *key, *rank, &patience)?;
                 link.begin(self.text);
                 entry.insert(link)
             }

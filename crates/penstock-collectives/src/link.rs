@@ -127,12 +127,12 @@ impl Outgoing {
         address: &str,
         key: u64,
         rank: usize,
-        until: Instant,
-        stop: &dyn Fn() -> Result<()>,
+        patience: &Patience<'_>,
     ) -> Result<Outgoing> {
+        let until = Instant::now() + patience.timeout;
         let mut pause = Duration::from_millis(2);
         let mut stream = loop {
-            stop()?;
+            (patience.stop)()?;
             let left = until.saturating_duration_since(Instant::now());
             match connect_once(address, left.min(Duration::from_secs(1)).max(TICK)) {
                 Ok(stream) => break stream,
@@ -144,7 +144,9 @@ impl Outgoing {
             }
             pause = (pause * 2).min(Duration::from_millis(100));
         };
-        let greeted = stream.set_nodelay(true).and_then(|()| stream.write_all(&greeting(key, rank)));
+        // Who does not read for so long is taken for gone.
+        let ready = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(patience.timeout)));
+        let greeted = ready.and_then(|()| stream.write_all(&greeting(key, rank)));
         let copy = greeted.and_then(|()| stream.try_clone());
         let copy = copy.map_err(|e| Error::unavailable(format!("cannot talk to {address}: {e}")))?;
         let queue = Queue { waiting: VecDeque::new(), writing: false, closed: false, failed: None };
@@ -178,7 +180,7 @@ impl Outgoing {
             drop(queue);
             front.extend_from_slice(payload.bytes());
             self.buffers.give(payload);
-            return self.stream.write_all(&front).map_err(|e| Error::unavailable(format!("cannot send: {e}")));
+            return self.stream.write_all(&front).map_err(|e| Error::unavailable(cannot_send(&e)));
         }
         queue.waiting.push_back((front, Some(payload)));
         self.shared.changed.notify_one();
@@ -217,6 +219,13 @@ impl Outgoing {
         // It ends a write that goes on.
         drop(self.stream.shutdown(if writer.is_finished() { Shutdown::Write } else { Shutdown::Both }));
         drop(writer.join());
+    }
+}
+
+fn cannot_send(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::WouldBlock | ErrorKind::TimedOut => "it does not take what is sent to it".to_owned(),
+        _ => format!("cannot send: {error}"),
     }
 }
 
@@ -262,7 +271,7 @@ fn write_all(mut stream: TcpStream, shared: &Shared, buffers: &Buffers) {
         payload.into_iter().for_each(|payload| buffers.give(payload));
         if let Err(error) = written {
             let mut queue = lock(&shared.queue);
-            queue.failed = Some(format!("cannot send: {error}"));
+            queue.failed = Some(cannot_send(&error));
             queue.waiting.clear();
             return;
         }

@@ -331,6 +331,23 @@ fn a_silent_member_is_an_error_after_the_timeout() {
 }
 
 #[test]
+fn a_member_that_takes_nothing_is_an_error_after_the_timeout() {
+    let failed = Barrier::new(2);
+    let errors = members(2, Duration::from_millis(300), |group| {
+        // Rank 1 never reads: what rank 0 sends fills the buffers between them.
+        let own = Tensor::zeros(DType::F32, &[3000]).unwrap();
+        let error = (group.rank() == 0).then(|| {
+            let mut results = (0..5000).map(|_| together(group, Collective::Broadcast(0), &own));
+            results.find_map(Result::err)
+        });
+        failed.wait();
+        error
+    });
+    let error = errors.into_iter().flatten().next().unwrap().expect("buffers are finite");
+    assert_eq!(error.class(), Class::Unavailable, "{error}");
+}
+
+#[test]
 fn the_host_can_end_a_wait() {
     let ended = Barrier::new(2);
     members(2, LONG, |group| {
@@ -394,6 +411,17 @@ fn a_rank_beyond_the_members_is_an_error() {
         listener.join(Membership { key: key(), rank: 1, members: vec!["x".into()], timeout: LONG }).unwrap_err();
     assert_eq!((error.class(), error.argument_name()), (Class::InvalidArgument, Some("rank")));
     assert_eq!(Listener::bind("no such host:1").unwrap_err().class(), Class::Unavailable);
+}
+
+#[test]
+fn timeouts_of_any_length_are_taken() {
+    let own = Tensor::vector(&[1i32; 10_000]);
+    let sums = members(2, Duration::MAX, |group| together(group, Collective::AllReduce(Combine::Sum), &own).unwrap());
+    assert!(sums.iter().all(|sum| sum.as_slice::<i32>() == [2; 10_000]));
+    let alone = members(2, Duration::ZERO, |group| {
+        (group.rank() == 0).then(|| together(group, Collective::Broadcast(1), &own).unwrap_err().class())
+    });
+    assert_eq!(alone[0], Some(Class::Unavailable));
 }
 
 #[test]
