@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import math
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -148,6 +149,16 @@ class _Supervisor:
             self._ray.kill(actor)
 
 
+def _check_room(there: Mapping[str, float], needs: Mapping[str, float], count: int) -> None:
+    """Raises ValueError where a cluster has too little for so many processes, which Ray would wait for."""
+    for name, amount in needs.items():
+        if amount * count > there.get(name, 0):
+            raise ValueError(
+                f"argument 'resources': {count} processes need {amount * count:g} {name}, "
+                f"and the cluster has {there.get(name, 0):g}"
+            )
+
+
 def launch(
     fn: Callable[..., Any],
     num_workers: int,
@@ -162,8 +173,8 @@ def launch(
     """Run a function in several processes, on the machines of a Ray cluster.
 
     Within the function `tf.distribute.MultiWorkerMirroredStrategy()` has a replica in each process, and
-    `tf.distribute.run_steps` goes on where a process ends: another one takes its place. Needs Ray:
-    `pip install penstock-engine[ray]`. It is used as it is, where it was started by `ray.init`.
+    `tf.distribute.run_steps` goes on where a process ends: another one takes its place. It needs Ray:
+    `pip install penstock-engine[ray]`. Where Ray was started by `ray.init`, that cluster is used.
 
     Args:
         fn: the function. What it refers to has to be on all machines, or to be pickled by `cloudpickle`.
@@ -172,7 +183,7 @@ def launch(
         kwargs: its keyword arguments.
         resources: what each process needs: `{"CPU": 2, "GPU": 1}`; by default one CPU. The engine uses as
             many threads as there are CPUs.
-        address: of the Ray cluster, where Ray was not started; by default one of this machine is.
+        address: of the Ray cluster, where Ray was not started; by default one is started on this machine.
         timeout: for how many seconds a process may be silent while others wait for it.
         max_restarts: how many processes may be replaced.
 
@@ -181,7 +192,7 @@ def launch(
 
     Raises:
         ImportError: without Ray.
-        ValueError: for fewer than one process.
+        ValueError: for fewer than one process, and where the cluster has too little for all.
         UnavailableError: where more processes ended than may be replaced, or one after others had returned.
         Exception: what the function raises in a process.
 
@@ -195,12 +206,19 @@ def launch(
     if num_workers < 1:
         raise ValueError(f"argument 'num_workers' must be at least 1, got {num_workers}")
     ray = _ray()
-    needs = dict(resources or {})
-    cpus, gpus = needs.pop("CPU", 1), needs.pop("GPU", 0)
+    needs = {"CPU": 1.0, **(resources or {})}
     if not ray.is_initialized():
-        ray.init(address=address, include_dashboard=False, log_to_driver=False)
-    remote = ray.remote(num_cpus=cpus, num_gpus=gpus, resources=needs or None, max_concurrency=4)(_Actor)
-    supervisor = _Supervisor(ray, lambda: remote.remote(int(cpus), timeout), num_workers, max_restarts)
+        # Processes on this machine may be more than its processors.
+        own = None if address else max(os.cpu_count() or 1, math.ceil(needs["CPU"] * num_workers))
+        ray.init(address=address, num_cpus=own, include_dashboard=False, log_to_driver=False)
+    _check_room(ray.cluster_resources(), needs, num_workers)
+    others = {name: count for name, count in needs.items() if name not in ("CPU", "GPU")}
+    remote = ray.remote(
+        num_cpus=needs["CPU"], num_gpus=needs.get("GPU", 0), resources=others or None, max_concurrency=4
+    )(_Actor)
+    supervisor = _Supervisor(
+        ray, lambda: remote.remote(int(needs["CPU"]), timeout), num_workers, max_restarts
+    )
     try:
         return supervisor.work(fn, tuple(args), dict(kwargs or {}))
     finally:

@@ -64,6 +64,13 @@ def test_a_number_of_processes_below_one_is_an_error() -> None:
         tf.distribute.launch(ranks(), 0)
 
 
+def test_more_than_the_cluster_has_is_an_error() -> None:
+    with pytest.raises(ValueError, match="5 processes need 5 CPU, and the cluster has 4"):
+        tf.distribute.launch(ranks(), 5)
+    with pytest.raises(ValueError, match="2 processes need 2 unicorn"):
+        tf.distribute.launch(ranks(), 2, resources={"unicorn": 1})
+
+
 def trainer() -> Any:
     """A program that notes its process and its steps in files, and gives what it has trained."""
 
