@@ -20,7 +20,7 @@ fn main() {
                     let best = (0..(32 << 20) / bytes.max(64 << 10) + 8).map(|_| {
                         let began = Instant::now();
                         let ticket = group.start(Collective::AllReduce(Combine::Sum), "", &value).expect("a start");
-                        group.wait(ticket, &|| Ok(())).expect("a result");
+                        group.wait(ticket, &value, &|| Ok(())).expect("a result");
                         began.elapsed()
                     });
                     let best = best.min().unwrap_or_default();

@@ -166,7 +166,7 @@ impl Group for TcpGroup {
         }
     }
 
-    fn wait(&self, ticket: i64, poll: &dyn Fn() -> Result<()>) -> Result<Tensor> {
+    fn wait(&self, ticket: i64, _: &Tensor, poll: &dyn Fn() -> Result<()>) -> Result<Tensor> {
         let mut results = self.shared.lock();
         loop {
             match results.entries.get(&ticket) {

@@ -19,7 +19,7 @@
 //!             let group = listener.join(membership).unwrap();
 //!             let value = Tensor::vector(&[rank as f32, 1.0]);
 //!             let ticket = group.start(Collective::AllReduce(Combine::Sum), "example", &value).unwrap();
-//!             assert_eq!(group.wait(ticket, &|| Ok(())).unwrap().as_slice::<f32>(), [1.0, 2.0]);
+//!             assert_eq!(group.wait(ticket, &value, &|| Ok(())).unwrap().as_slice::<f32>(), [1.0, 2.0]);
 //!         });
 //!     }
 //! });

@@ -33,7 +33,7 @@ fn members<T: Send>(n: usize, timeout: Duration, work: impl Fn(&TcpGroup) -> T +
 const LONG: Duration = Duration::from_secs(60);
 
 fn together(group: &TcpGroup, collective: Collective, value: &Tensor) -> Result<Tensor> {
-    group.wait(group.start(collective, "test", value)?, &|| Ok(()))
+    group.wait(group.start(collective, "test", value)?, value, &|| Ok(()))
 }
 
 /// Small integers of a dtype, which all combinations keep exact; other ones for each rank.
@@ -227,7 +227,10 @@ fn several_are_under_way_at_once_and_are_awaited_in_any_order() {
     let found = members(2, LONG, |group| {
         let start = |i: i64| group.start(Collective::AllReduce(Combine::Sum), "", &Tensor::scalar(i)).unwrap();
         let tickets: Vec<i64> = (0..50).map(start).collect();
-        let sums = tickets.iter().rev().map(|&t| group.wait(t, &|| Ok(())).unwrap().item::<i64>().unwrap());
+        let sums = tickets
+            .iter()
+            .rev()
+            .map(|&t| group.wait(t, &Tensor::scalar(0i64), &|| Ok(())).unwrap().item::<i64>().unwrap());
         sums.collect::<Vec<_>>()
     });
     assert_eq!(found[0], (0..50).rev().map(|i| 2 * i).collect::<Vec<_>>());
@@ -237,10 +240,11 @@ fn several_are_under_way_at_once_and_are_awaited_in_any_order() {
 #[test]
 fn a_result_is_given_once() {
     members(1, LONG, |group| {
-        let ticket = group.start(Collective::AllGather, "", &Tensor::vector(&[1i32])).unwrap();
-        group.wait(ticket, &|| Ok(())).unwrap();
+        let own = Tensor::vector(&[1i32]);
+        let ticket = group.start(Collective::AllGather, "", &own).unwrap();
+        group.wait(ticket, &own, &|| Ok(())).unwrap();
         for ticket in [ticket, 77, -1] {
-            let error = group.wait(ticket, &|| Ok(())).unwrap_err();
+            let error = group.wait(ticket, &own, &|| Ok(())).unwrap_err();
             assert_eq!((error.class(), error.argument_name()), (Class::InvalidArgument, Some("ticket")));
         }
     });
@@ -277,7 +281,7 @@ fn other_shapes_dtypes_and_names_are_disagreements() {
         let classes = members(2, LONG, |group| {
             let (name, own) = case(group.rank());
             let ticket = group.start(Collective::AllReduce(Combine::Sum), &name, &own).unwrap();
-            group.wait(ticket, &|| Ok(())).unwrap_err().class()
+            group.wait(ticket, &own, &|| Ok(())).unwrap_err().class()
         });
         assert_eq!(classes, [Class::InvalidArgument; 2]);
     }
@@ -352,9 +356,10 @@ fn the_host_can_end_a_wait() {
     let ended = Barrier::new(2);
     members(2, LONG, |group| {
         if group.rank() == 0 {
-            let ticket = group.start(Collective::AllGather, "", &Tensor::vector(&[1i32])).unwrap();
+            let own = Tensor::vector(&[1i32]);
+            let ticket = group.start(Collective::AllGather, "", &own).unwrap();
             let stop = || Err(penstock_data::Error::cancelled("enough"));
-            assert_eq!(group.wait(ticket, &stop).unwrap_err().class(), Class::Cancelled);
+            assert_eq!(group.wait(ticket, &own, &stop).unwrap_err().class(), Class::Cancelled);
         }
         ended.wait();
     });

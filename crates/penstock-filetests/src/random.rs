@@ -178,9 +178,10 @@ pub(crate) struct Generator<'r> {
 }
 
 fn generate(rng: &mut Rng, size: usize, options: RandomOptions, depth: usize) -> (Verified, Vec<Tensor>) {
+    let seen =
+        |e: &Effect| matches!(e, Effect::Print | Effect::Random | Effect::Assert | Effect::Collective | Effect::Await);
     let usable = |op: &&OpDef| {
-        op.effects.iter().all(|e| options.effects && matches!(e, Effect::Print | Effect::Random | Effect::Assert))
-            && !matches!(op.cpu, Cpu::Executor(_) | Cpu::Variable(_))
+        op.effects.iter().all(|e| options.effects && seen(e)) && !matches!(op.cpu, Cpu::Executor(_) | Cpu::Variable(_))
     };
     let (elementwise, sampled): (Vec<_>, Vec<_>) =
         penstock_ops::all().filter(usable).partition(|op| matches!(op.cpu, Cpu::Elementwise(_)));

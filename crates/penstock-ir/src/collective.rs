@@ -155,10 +155,37 @@ pub trait Group: fmt::Debug + Send + Sync {
     /// `Unavailable` where the group has failed; `InvalidArgument` or `DType` for a value that cannot take part.
     fn start(&self, collective: Collective, name: &str, value: &Tensor) -> Result<i64>;
 
-    /// Waits for the result of a collective. `poll` is called every few milliseconds; its error ends the wait.
+    /// Waits for the result of a collective of `value`. `poll` is called every few milliseconds; its error ends the wait.
     ///
     /// # Errors
     /// What `poll` reports; `Unavailable` where a member cannot be reached; `InvalidArgument` where another member started something
     /// else, and for a ticket that was redeemed before.
-    fn wait(&self, ticket: i64, poll: &dyn Fn() -> Result<()>) -> Result<Tensor>;
+    fn wait(&self, ticket: i64, value: &Tensor, poll: &dyn Fn() -> Result<()>) -> Result<Tensor>;
+}
+
+/// The group of one process: each result is the value itself.
+#[derive(Debug)]
+pub struct Alone;
+
+impl Group for Alone {
+    fn rank(&self) -> usize {
+        0
+    }
+
+    fn size(&self) -> usize {
+        1
+    }
+
+    fn start(&self, collective: Collective, _: &str, value: &Tensor) -> Result<i64> {
+        if let Collective::Broadcast(root) | Collective::Reduce(_, root) = collective
+            && root > 0
+        {
+            return Err(Error::invalid(format!("there is no rank {root} in a group of 1")).argument("root"));
+        }
+        collective.check_dtype(value.dtype()).map(|()| 0)
+    }
+
+    fn wait(&self, _: i64, value: &Tensor, _: &dyn Fn() -> Result<()>) -> Result<Tensor> {
+        Ok(value.clone())
+    }
 }

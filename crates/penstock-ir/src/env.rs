@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{Error, Result};
 
-use crate::collective::Group;
+use crate::collective::{Alone, Group};
 use crate::profile::Profiler;
 use crate::whole::DeviceKernels;
 
@@ -63,11 +63,15 @@ pub trait Env: Sync {
         None
     }
 
-    /// The group of processes of a name, for the operators that compute together with others. By default there is none.
+    /// The group of processes of a name, for the operators that compute together with others. By default there is that of the empty
+    /// name, in which this process is alone.
     ///
     /// # Errors
     /// `FailedPrecondition` where this process belongs to none of that name.
     fn group(&self, name: &str) -> Result<Arc<dyn Group>> {
+        if name.is_empty() {
+            return Ok(Arc::new(Alone));
+        }
         Err(Error::precondition(format!("this process is in no group '{name}'")))
     }
 

@@ -35,7 +35,7 @@ pub use penstock_kernels::stack;
 pub use attr::{Attr, AttrDef, AttrDefault, AttrKind, Attrs, FuncRef, HostFn, HostRef};
 pub use batch::{Batch, BatchCx, BatchResults, BatchRule, Example, Examples, GraphEmitter, with_lead};
 pub use builder::{Builder, MAX_NESTING, compact};
-pub use collective::{Collective, Combine, Group};
+pub use collective::{Alone, Collective, Combine, Group};
 pub use dead::drop_dead;
 pub use derived::{Census, Kept};
 pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_region, order};

@@ -6,11 +6,13 @@
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Collective, Combine, Cost, Cotangents, Cpu, Cuda, Effect,
-    Elements, Fails, Fold, InferCx, Jvp, OpDef, Rows, Type, Vjp, VjpCx, arg_of,
+    Elements, Fails, Fold, InferCx, Jvp, OpDef, Rows, Sample, Type, Vjp, VjpCx, arg_of,
 };
 use smallvec::smallvec;
 
 use crate::operands::like;
+use crate::sample_arrays::{f64s, i32s};
+use crate::samples::tensor;
 use crate::util::{PROMISE, one};
 
 /// The operators of this family.
@@ -49,6 +51,18 @@ fn check_value(cx: &InferCx<'_>, index: usize) -> Result<Collective> {
     Ok(collective)
 }
 
+/// Operands of each kind in front of a value, for the group in which a process is alone.
+fn samples(front: &[Tensor]) -> Vec<Sample> {
+    let with = |value: Tensor, collective: &'static str| {
+        Sample::new(front.iter().cloned().chain([value]).collect()).with("collective", collective)
+    };
+    let mut out: Vec<Sample> = Collective::NAMES.iter().map(|name| with(f64s(&[2, 3]), name)).collect();
+    out.extend(DTypeSet::NUMERIC.iter().map(|d| with(tensor(d, &[3], &[1.0, 2.0, 3.0]), "all_reduce")));
+    out.extend([&[][..], &[0]].map(|dims| with(f64s(dims), "all_reduce")));
+    out.push(with(i32s(&[1, 2]), "all_reduce").with("combine", "max"));
+    out
+}
+
 /// The start of a collective.
 pub static COLLECTIVE_START: OpDef = OpDef {
     name: "collective_start",
@@ -82,7 +96,7 @@ pub static COLLECTIVE_START: OpDef = OpDef {
     fails: Fails::OnValues,
     fold: Fold::Never("other processes take part"),
     promise: PROMISE,
-    samples: Vec::new,
+    samples: || samples(&[]),
 };
 
 /// The end of a collective.
@@ -115,7 +129,7 @@ pub static COLLECTIVE_WAIT: OpDef = OpDef {
         let ticket = call.inputs[0].item::<i64>().ok_or_else(wrong)?;
         let mut result = Err(Error::internal("the wait did not take place"));
         let env = call.env;
-        env.run_long(&mut || result = group.wait(ticket, &|| env.poll()));
+        env.run_long(&mut || result = group.wait(ticket, value, &|| env.poll()));
         let result = result?;
         // A group is the host's: what it gives is checked.
         let kept = usize::from(matches!(collective, Collective::ReduceScatter(_) | Collective::AllGather));
@@ -145,7 +159,7 @@ pub static COLLECTIVE_WAIT: OpDef = OpDef {
     fails: Fails::OnValues,
     fold: Fold::Never("other processes take part"),
     promise: PROMISE,
-    samples: Vec::new,
+    samples: || samples(&[Tensor::scalar(0i64)]),
 };
 
 /// A collective is linear in the values of all members, so its derivative is the transposed one, of their cotangents.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use penstock_collectives::{Listener, Membership, TcpGroup};
 use penstock_data::{Error, Result};
-use penstock_ir::Group;
+use penstock_ir::{Alone, Group};
 use pyo3::prelude::*;
 
 use crate::errors::OrPy;
@@ -32,6 +32,9 @@ fn with_group<T>(name: &str, work: impl FnOnce(&Arc<TcpGroup>) -> T) -> Result<T
 
 /// The group of a name, for operators.
 pub(crate) fn group(name: &str) -> Result<Arc<dyn Group>> {
+    if name.is_empty() {
+        return Ok(Arc::new(Alone));
+    }
     with_group(name, |group| group.clone() as Arc<dyn Group>)
 }
 

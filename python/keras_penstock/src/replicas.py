@@ -39,7 +39,7 @@ class Replicas:
         Where there are fewer rows than processes, one without rows takes the last row, and it counts for
         nothing.
         """
-        size, rank = self._group.size, self._group.rank
+        rank, size = self._group._now
         count = tf.convert_to_tensor(count)
         start, end = rank * count // size, (rank + 1) * count // size
         share = tf.cast(end - start, tf.float32) / tf.cast(count, tf.float32)
@@ -52,7 +52,9 @@ class Replicas:
         rows, share = self._part(tf.shape(first)[0])
         own = tree.map_structure(lambda x: None if x is None else x[rows], batch)
         with self._applying(model, share):
-            if (tf.get_static_value(tf.shape(first)[0]) or 0) >= self._group.size:
+            # There may be more processes later.
+            fixed = isinstance(self._group._now[1], int)
+            if fixed and (tf.get_static_value(tf.shape(first)[0]) or 0) >= self._group.size:
                 return step(own)
             return self._uncounted(model, share, lambda: step(own))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, nest, raw_ops
 from penstock._ops.shapes import concat, reshape, split
 from penstock._values.indexed_slices import IndexedSlices
+from penstock._values.variable import Variable
 
 if TYPE_CHECKING:
     from penstock._types.aliases import Nested, TensorLike
@@ -103,6 +104,7 @@ class ProcessGroup:
             raise ValueError(f"argument 'rank' must be at least 0 and less than {len(addresses)}, got {rank}")
         self._name = f"group {next(_numbers)}"
         self._timeout = float(timeout)
+        self._varying: list[Variable] = []
         self._own_listener = listener is None
         self._listener = Listener(addresses[rank]) if listener is None else listener
         self._join(addresses, rank, generation)
@@ -115,6 +117,8 @@ class ProcessGroup:
         self._listener._engine.join(self._name, key, rank, members, self._timeout)
         self._members = members
         _joined[self._name] = None
+        for variable, value in zip(self._varying, (rank, len(members)), strict=False):
+            variable.assign(value)
 
     def rejoin(self, members: Sequence[str], rank: int, generation: int) -> None:
         """Go on as a member of another group, where this one has failed: functions that were traced use it.
@@ -160,6 +164,19 @@ class ProcessGroup:
         if place is None:
             raise RuntimeError("this process has left the group")
         return place
+
+    def _vary(self) -> None:
+        """Has traced functions ask for rank and size when they run: groups that follow have other ones."""
+        with _core._Outside():
+            self._varying = [Variable(number, trainable=False) for number in self._place()]
+
+    @property
+    def _now(self) -> tuple[Any, Any]:
+        """Rank and size, for what is traced: variables where groups that follow may have other ones."""
+        if not self._varying:
+            return self._place()
+        rank, size = self._varying
+        return rank.value(), size.value()
 
     def leave(self) -> None:
         """Leave the group: calls that are under way in other processes fail where they need this one.
@@ -237,7 +254,7 @@ class ProcessGroup:
             self._start_pack(pack, dense, waits, combine)
         found = [wait() for wait in waits]
         if op == "mean":
-            size = self.size
+            size = self._now[1]
             found = [_divided(x, size) for x in found]
         return nest.pack_sequence_as(value, found)
 
@@ -414,10 +431,10 @@ def packs(tensors: Sequence[Any], limit: int) -> list[list[int]]:
     return found
 
 
-def _divided(x: Any, size: int) -> Any:
+def _divided(x: Any, size: Any) -> Any:
     if isinstance(x, IndexedSlices):
-        return IndexedSlices(x.values / size, x.indices, x.dense_shape)
-    return x / size
+        return IndexedSlices(_divided(x.values, size), x.indices, x.dense_shape)
+    return x / (size if isinstance(size, int) else raw_ops.cast(size, dtype=x.dtype))
 
 
 def user_line() -> str:

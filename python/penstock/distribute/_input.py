@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import abc
 import enum
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, nest
 from penstock._ops.shapes import shape
 from penstock.data import Dataset, Iterator
 from penstock.data.experimental import AutoShardPolicy
+
+if TYPE_CHECKING:
+    from penstock.distribute._group import ProcessGroup
 
 __all__ = [
     "DistributedDataset",
@@ -23,8 +26,8 @@ __all__ = [
 ]
 
 
-def share(dataset: Dataset[Any], rank: int, size: int) -> Dataset[Any]:
-    """The batches of a data set, of which each is the part for one of `size` processes.
+def share(dataset: Dataset[Any], group: ProcessGroup) -> Dataset[Any]:
+    """The batches of a data set, of which each is the part for this one of the processes of a group.
 
     As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get
     none.
@@ -45,13 +48,14 @@ def share(dataset: Dataset[Any], rank: int, size: int) -> Dataset[Any]:
     def part(x: Any) -> Any:
         if x.shape.rank == 0:
             raise ValueError(
-                f"argument 'dataset' must have batches as elements, to be divided among {size} processes; "
+                "argument 'dataset' must have batches as elements, to be divided among processes; "
                 "one has a scalar"
             )
         rows = x.shape[0] if x.shape.rank is not None else None
         if rows is None:
             rows = shape(x)[0]
-        each = -(-rows // size)
+        rank, size = group._now
+        each = (rows + size - 1) // size
         return x[rank * each : (rank + 1) * each]
 
     def divided(*element: Any) -> Any:

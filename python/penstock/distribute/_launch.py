@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import math
 import os
+import time
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -16,6 +17,8 @@ __all__ = ["launch"]
 
 # How often the processes are asked how they are, in seconds.
 _TICK = 0.1
+# For how many seconds a group with fewer processes waits for those that are to come.
+_PATIENCE = 10.0
 
 
 def _ray() -> Any:
@@ -33,13 +36,13 @@ def _ray() -> Any:
 class _Actor:
     """What runs in each process. Ray calls methods from several threads: one of them runs the program."""
 
-    def __init__(self, threads: int, timeout: float) -> None:
+    def __init__(self, threads: int, timeout: float, varies: bool) -> None:
         from penstock import config  # in the new process
 
         if threads:
             config.threading.set_intra_op_parallelism_threads(threads)
         ray = _ray()
-        self._worker = Worker(f"{ray.util.get_node_ip_address()}:0", timeout)
+        self._worker = Worker(f"{ray.util.get_node_ip_address()}:0", timeout, varies)
         _launched.set_worker(self._worker)
 
     def address(self) -> str:
@@ -60,65 +63,107 @@ class _Actor:
         return fn(*args, **kwargs)
 
 
-class _Supervisor:
-    """Keeps a number of processes at work."""
+class _Process:
+    """A process: its actor, its address when it is known, and the program that it runs."""
 
-    def __init__(self, ray: Any, make: Callable[[], Any], count: int, most_restarts: int) -> None:
+    def __init__(self, actor: Any) -> None:
+        self.actor = actor
+        self.asked = actor.address.remote()
+        self.address: str | None = None
+        self.run: Any = None
+        self.returned = False
+        self.result: Any = None
+
+
+class _Supervisor:
+    """Keeps at least so many processes at work, and at most so many."""
+
+    def __init__(self, ray: Any, make: Callable[[], Any], least: int, most: int, most_restarts: int) -> None:
         self._ray, self._make = ray, make
-        self._actors = [make() for _ in range(count)]
-        self._runs: list[Any] = [None] * count
-        self._generation = -1
+        self._least, self._most = least, most
         self._restarts_left = most_restarts
+        # The members of the group, by rank, and processes that are on their way. What takes the place of a
+        # member gets its rank, which traces may have.
+        self._ranks: list[_Process | None] = []
+        self._coming = [_Process(make()) for _ in range(most)]
+        self._generation = -1
+        # Since when a group is due.
+        self._due: float | None = time.monotonic()
+
+    @property
+    def _members(self) -> list[_Process]:
+        return [process for process in self._ranks if process is not None]
 
     def work(self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The results of a function in all processes, by rank."""
-        self._regroup()
-        self._runs = [actor.run.remote(fn, args, kwargs) for actor in self._actors]
-        results: dict[int, Any] = {}
-        while len(results) < len(self._actors):
-            pending = [run for i, run in enumerate(self._runs) if i not in results]
-            ready, _ = self._ray.wait(pending, num_returns=1, timeout=_TICK)
-            ended = []
-            for i, run in enumerate(self._runs):
-                if run not in ready:
-                    continue
-                try:
-                    results[i] = self._ray.get(run)
-                except self._ray.exceptions.RayActorError:
-                    ended.append(i)
-                except self._ray.exceptions.RayTaskError as error:
-                    raise error.as_instanceof_cause() from None
-            if ended:
-                self._replace(ended, results)
+        while not self._members or not all(process.returned for process in self._members):
+            self._greet()
+            if self._is_time():
                 self._regroup()
-                for i in ended:
-                    self._runs[i] = self._actors[i].run.remote(fn, args, kwargs)
-            elif not ready and self._all_wait(results):
-                # They have lost each other, and all are alive.
+                for process in self._members:
+                    if process.run is None:
+                        process.run = process.actor.run.remote(fn, args, kwargs)
+            running = [process.run for process in self._members if not process.returned]
+            waiting = running or [process.asked for process in self._coming if process.address is None]
+            ready, _ = self._ray.wait(waiting, num_returns=1, timeout=_TICK) if waiting else ([], [])
+            self._collect([process for process in self._members if process.run in ready])
+            if running and not ready and self._due is None and self._have_lost_each_other():
                 self._spend(1)
-                self._regroup()
-        return [results[i] for i in range(len(self._actors))]
+                self._due = time.monotonic()
+        return [process.result for process in self._members]
+
+    def _collect(self, ended: list[_Process]) -> None:
+        """Takes results, and has others come for those that are no more."""
+        for process in ended:
+            try:
+                process.result = self._ray.get(process.run)
+                process.returned = True
+            except self._ray.exceptions.RayActorError:
+                self._ranks[self._ranks.index(process)] = None
+                self._replace(process)
+                if any(other.returned for other in self._members):
+                    message = "a process ended after others had returned: it cannot be replaced"
+                    raise errors.UnavailableError(None, None, message) from None
+                self._due = self._due or time.monotonic()
+            except self._ray.exceptions.RayTaskError as error:
+                raise error.as_instanceof_cause() from None
+
+    def _replace(self, process: _Process) -> None:
+        self._ray.kill(process.actor)
+        self._spend(1)
+        self._coming.append(_Process(self._make()))
 
     def _spend(self, count: int) -> None:
         self._restarts_left -= count
         if self._restarts_left < 0:
-            raise errors.UnavailableError(
-                None, None, "processes ended more often than argument 'max_restarts' allows"
-            )
+            message = "processes ended more often than argument 'max_restarts' allows"
+            raise errors.UnavailableError(None, None, message)
 
-    def _replace(self, ended: list[int], results: dict[int, Any]) -> None:
-        self._spend(len(ended))
-        if results:
-            raise errors.UnavailableError(
-                None, None, f"process {ended[0]} ended after others had returned: it cannot be replaced"
-            )
-        for i in ended:
-            self._actors[i] = self._make()
+    def _greet(self) -> None:
+        """Learns the addresses of those that have come."""
+        for process in [p for p in self._coming if p.address is None]:
+            if not self._ray.wait([process.asked], timeout=0)[0]:
+                continue
+            try:
+                process.address = self._ray.get(process.asked)
+            except self._ray.exceptions.RayActorError:
+                self._coming.remove(process)
+                self._replace(process)
 
-    def _all_wait(self, results: dict[int, Any]) -> bool:
-        alive = [actor for i, actor in enumerate(self._actors) if i not in results]
+    def _is_time(self) -> bool:
+        """Whether there should be a new group: with all, or with enough where the rest does not come soon."""
+        arrived = sum(process.address is not None for process in self._coming)
+        if self._due is None:
+            return arrived > 0
+        there = len(self._members) + arrived
+        late = time.monotonic() - self._due > _PATIENCE
+        return there == self._most or (there >= self._least and late)
+
+    def _have_lost_each_other(self) -> bool:
+        """Whether all processes wait for another group, though none has ended."""
+        asked = [process.actor.how.remote() for process in self._members if not process.returned]
         try:
-            states = self._ray.get([actor.how.remote() for actor in alive], timeout=10)
+            states = self._ray.get(asked, timeout=10)
         except (self._ray.exceptions.RayActorError, self._ray.exceptions.GetTimeoutError):
             # The end of one is seen by what it runs.
             return False
@@ -126,27 +171,22 @@ class _Supervisor:
 
     def _regroup(self) -> None:
         """Tells all processes of a new group."""
+        arrived = [process for process in self._coming if process.address is not None]
+        self._coming = [process for process in self._coming if process.address is None]
+        for rank, process in enumerate(self._ranks):
+            if process is None and arrived:
+                self._ranks[rank] = arrived.pop(0)
+        self._ranks = [*self._members, *arrived]
         self._generation += 1
-        while True:
-            ended = []
-            addresses = [actor.address.remote() for actor in self._actors]
-            members = []
-            for i, address in enumerate(addresses):
-                try:
-                    members.append(self._ray.get(address))
-                except self._ray.exceptions.RayActorError:
-                    ended.append(i)
-            if not ended:
-                break
-            self._spend(len(ended))
-            for i in ended:
-                self._actors[i] = self._make()
-        for i, actor in enumerate(self._actors):
-            actor.assign.remote(Membership(members, i, self._generation))
+        self._due = None
+        addresses = [str(process.address) for process in self._members]
+        for rank, process in enumerate(self._members):
+            process.actor.assign.remote(Membership(addresses, rank, self._generation))
 
     def end(self) -> None:
-        for actor in self._actors:
-            self._ray.kill(actor)
+        """Ends all processes."""
+        for process in [*self._members, *self._coming]:
+            self._ray.kill(process.actor)
 
 
 def _check_room(there: Mapping[str, float], needs: Mapping[str, float], count: int) -> None:
@@ -161,7 +201,7 @@ def _check_room(there: Mapping[str, float], needs: Mapping[str, float], count: i
 
 def launch(
     fn: Callable[..., Any],
-    num_workers: int,
+    num_workers: int | tuple[int, int],
     *,
     args: tuple[Any, ...] = (),
     kwargs: Mapping[str, Any] | None = None,
@@ -178,7 +218,8 @@ def launch(
 
     Args:
         fn: the function. What it refers to has to be on all machines, or to be pickled by `cloudpickle`.
-        num_workers: how many processes there are.
+        num_workers: how many processes there are; or the least and the most: then the program goes on with
+            fewer where the cluster has no room for what replaces a process, and with more when it has.
         args: its arguments.
         kwargs: its keyword arguments.
         resources: what each process needs: `{"CPU": 2, "GPU": 1}`; by default one CPU. The engine uses as
@@ -203,22 +244,27 @@ def launch(
     >>> tf.distribute.launch(ranks, 2)  # doctest: +SKIP
     [1, 1]
     """
-    if num_workers < 1:
-        raise ValueError(f"argument 'num_workers' must be at least 1, got {num_workers}")
+    least, most = num_workers if isinstance(num_workers, tuple) else (num_workers, num_workers)
+    if not 1 <= least <= most:
+        raise ValueError(
+            f"argument 'num_workers' must be at least 1, or a least and a most, got {num_workers}"
+        )
     ray = _ray()
     needs = {"CPU": 1.0, **(resources or {})}
     if not ray.is_initialized():
         # Processes on this machine may be more than its processors.
-        own = None if address else max(os.cpu_count() or 1, math.ceil(needs["CPU"] * num_workers))
+        own = None if address else max(os.cpu_count() or 1, math.ceil(needs["CPU"] * most))
         ray.init(address=address, num_cpus=own, include_dashboard=False, log_to_driver=False)
-    _check_room(ray.cluster_resources(), needs, num_workers)
+    _check_room(ray.cluster_resources(), needs, least)
     others = {name: count for name, count in needs.items() if name not in ("CPU", "GPU")}
     remote = ray.remote(
         num_cpus=needs["CPU"], num_gpus=needs.get("GPU", 0), resources=others or None, max_concurrency=4
     )(_Actor)
-    supervisor = _Supervisor(
-        ray, lambda: remote.remote(int(needs["CPU"]), timeout), num_workers, max_restarts
-    )
+
+    def make() -> Any:
+        return remote.remote(int(needs["CPU"]), timeout, least != most)
+
+    supervisor = _Supervisor(ray, make, least, most, max_restarts)
     try:
         return supervisor.work(fn, tuple(args), dict(kwargs or {}))
     finally:

@@ -43,11 +43,12 @@ class Worker:
     Args:
         address: where it listens, as `"host:port"`; port 0 stands for a free one.
         timeout: for how many seconds another process may be silent.
+        varies: whether groups may have other numbers of members.
     """
 
-    def __init__(self, address: str, timeout: float) -> None:
+    def __init__(self, address: str, timeout: float, varies: bool = False) -> None:
         self.listener = Listener(address)
-        self.timeout = timeout
+        self.timeout, self._varies = timeout, varies
         self.state = "starting"
         self._changed = threading.Condition()
         self._next: Membership | None = None
@@ -95,6 +96,8 @@ class Worker:
                 listener=self.listener,
                 generation=found.generation,
             )
+            if self._varies:
+                self._group._vary()
         else:
             self._group.rejoin(found.members, found.rank, found.generation)
         with self._changed:

@@ -429,7 +429,7 @@ class Strategy:
         >>> [x.shape for x in tf.distribute.get_strategy().experimental_distribute_dataset(batches)]
         [TensorShape([2]), TensorShape([2])]
         """
-        return dataset if self._group is None else share(dataset, self._group.rank, self._group.size)
+        return dataset if self._group is None else share(dataset, self._group)
 
     def distribute_datasets_from_function(
         self, dataset_fn: Callable[[InputContext], Dataset[Any]], options: InputOptions | None = None

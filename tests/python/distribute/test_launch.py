@@ -10,10 +10,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.distribute import _launched
+from penstock.distribute import _launch, _launched
 
 ray = pytest.importorskip("ray")
 
@@ -181,6 +182,43 @@ def test_random_numbers_of_a_step_that_fails_are_drawn_again(tmp_path: Path) -> 
         first, second = tf.distribute.launch(trainer(), 2, args=(str(tmp_path), 90, None, True))
     assert killer.killed == 1
     assert first == second
+
+
+@pytest.mark.timeout(120)
+def test_fewer_processes_go_on_where_none_can_be_replaced(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three processes have room; one that ends has no successor, since its room is taken then."""
+    monkeypatch.setattr(_launch, "_PATIENCE", 1.0)
+    due = tf.distribute.launch(trainer(), 1, args=(str(tmp_path), 150, None, False))
+    (tmp_path / "0").unlink()
+    cpus = {"CPU": 1.0}
+
+    @ray.remote(num_cpus=2)
+    class Other:
+        """What takes the room."""
+
+        def here(self) -> None:
+            """It has come."""
+
+    def squeeze() -> None:
+        # It waits in the queue of the cluster until a process ends.
+        ray.get(other.here.remote())
+
+    with Killer(tmp_path, [([1], 40)]) as killer:
+        other = Other.remote()
+        waiting = threading.Thread(target=squeeze)
+        waiting.start()
+        found = tf.distribute.launch(
+            trainer(), (2, 3), args=(str(tmp_path), 150, None, False), resources=cpus
+        )
+        ray.kill(other)
+        waiting.join()
+    assert killer.killed == 1
+    assert len(found) == 2
+    assert all(one == found[0] for one in found)
+    # The same batches, but for the rounding of sums over other numbers of processes.
+    np.testing.assert_allclose(found[0][0], due[0][0], rtol=1e-4)
 
 
 def test_more_ends_than_allowed_are_an_error(tmp_path: Path) -> None:
