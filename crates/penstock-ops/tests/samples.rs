@@ -12,6 +12,7 @@ use penstock_ir::{Attrs, Cpu, Emitter, OpDef, Sample, Type, Value, Vjp};
 /// Operators whose result's extents depend on the values of their operands, or are to be unknown until they run.
 const DATA_DEPENDENT: &[&str] = &[
     "where",
+    "collective_wait",
     "unique",
     "bincount",
     "boolean_mask",
