@@ -105,7 +105,7 @@ def of_torch(rank: int, members: list[str]) -> dict[str, float]:
 
 
 def together(python: str, what: str, count: int) -> dict[str, float]:
-    """The figures of so many processes: of the slowest each."""
+    """Measure `count` processes; of each figure the slowest counts."""
     sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(count)]
     members = [f"127.0.0.1:{s.getsockname()[1]}" for s in sockets]
     for s in sockets:

@@ -23,7 +23,7 @@ pub(crate) trait Links {
     fn size(&self) -> usize;
     /// Sends to a member, and does not wait.
     fn send(&mut self, to: usize, payload: Payload) -> Result<()>;
-    /// Memory for so many bytes.
+    /// A buffer of `bytes` bytes.
     fn buffer(&self, bytes: usize) -> Result<Vec<u8>>;
     /// Reads the next frame of a member, which has as many bytes as `bytes`.
     fn receive(&mut self, from: usize, bytes: &mut [u8]) -> Result<()>;

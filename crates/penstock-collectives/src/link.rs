@@ -53,7 +53,7 @@ impl Buffers {
     /// The most that are kept.
     const KEPT: usize = 64;
 
-    /// A buffer of so many bytes.
+    /// A buffer of `bytes` bytes.
     pub(crate) fn take(&self, bytes: usize) -> Result<Vec<u8>> {
         let Some(mut buffer) = lock(&self.0).pop().filter(|b| b.capacity() >= bytes) else {
             return penstock_data::memory::filled(0, bytes);

@@ -27,7 +27,7 @@ __all__ = [
 
 
 def share(dataset: Dataset[Any], group: ProcessGroup) -> Dataset[Any]:
-    """The batches of a data set, of which each is the part for this one of the processes of a group.
+    """A data set of the rows that this process takes of each batch.
 
     As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get
     none.

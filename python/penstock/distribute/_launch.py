@@ -76,7 +76,7 @@ class _Process:
 
 
 class _Supervisor:
-    """Keeps at least so many processes at work, and at most so many."""
+    """Keeps `least` to `most` processes at work."""
 
     def __init__(self, ray: Any, make: Callable[[], Any], least: int, most: int, most_restarts: int) -> None:
         self._ray, self._make = ray, make
@@ -190,7 +190,7 @@ class _Supervisor:
 
 
 def _check_room(there: Mapping[str, float], needs: Mapping[str, float], count: int) -> None:
-    """Raises ValueError where a cluster has too little for so many processes, which Ray would wait for."""
+    """Raises ValueError where a cluster has too little for `count` processes: Ray would wait for ever."""
     for name, amount in needs.items():
         if amount * count > there.get(name, 0):
             raise ValueError(

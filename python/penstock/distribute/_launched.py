@@ -62,7 +62,7 @@ class Worker:
             self._changed.notify_all()
             stale = self._group if self.state == "running" else None
         if stale is not None:
-            # Whoever waits in the group of before waits for processes that are no more.
+            # A thread that waits in the old group would wait for a process that has ended.
             stale.abort("another group takes its place")
 
     @property

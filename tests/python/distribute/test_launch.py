@@ -119,7 +119,7 @@ def trainer() -> Any:
 
 
 class Killer:
-    """Kills processes of a program that notes its process and its step, when it has made so many steps."""
+    """Kills processes of a program at given steps; the program notes its process and its step in files."""
 
     def __init__(self, folder: Path, victims: list[tuple[list[int], int]]) -> None:
         self._folder, self._victims = folder, victims

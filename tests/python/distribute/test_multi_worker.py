@@ -13,7 +13,7 @@ import penstock as tf
 
 
 def trained(optimizer: str, batch: int) -> Any:
-    """Trains a small network on batches of which each replica has a part."""
+    """Trains a small network; each replica has a part of each batch."""
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     # Other first values in each process: those of the first one count.
     generator = np.random.default_rng(strategy._rank())

@@ -185,6 +185,9 @@ def segment_sum(data: Array, segment_ids: Array, num_segments: Array) -> Array:
 ARRAY: dict[str, Model] = {
     "identity": unchanged,
     "barrier": lambda *values: values,
+    # In the group in which a process is alone.
+    "collective_start": lambda value, **_: np.int64(0),
+    "collective_wait": lambda ticket, value, **_: value,
     "stop_gradient": unchanged,
     "ensure_shape": unchanged,
     "placeholder_with_default": unchanged,

@@ -51,7 +51,7 @@ def free_addresses(count: int) -> list[str]:
 def started(
     program: Callable[..., Any], count: int, arguments: Sequence[Any] = (), **environment: str
 ) -> list[subprocess.Popen[str]]:
-    """A function, by its text, in so many processes, which `TF_CONFIG` tells of each other."""
+    """Start `count` processes that run the text of a function; `TF_CONFIG` tells them of each other."""
     source = _START + textwrap.dedent(inspect.getsource(program)) + _END.format(name=program.__name__)
     # A file, for code that is converted.
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
@@ -72,7 +72,7 @@ def started(
 
 
 def together(program: Callable[..., Any], count: int, *arguments: Any) -> list[Any]:
-    """What the function returns in each of so many processes."""
+    """Run a function in `count` processes, and give what it returns in each."""
     processes = started(program, count, arguments)
     found = []
     try:
