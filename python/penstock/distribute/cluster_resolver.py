@@ -127,7 +127,8 @@ class SimpleClusterResolver(ClusterResolver):
         rpc_layer: str | None = None,
     ) -> None:
         self._spec = ClusterSpec(cluster_spec)
-        self.task_type, self.task_id = task_type, task_id
+        self.task_type: str | None = task_type
+        self.task_id: int | None = task_id
         self._environment, self._accelerators = environment, num_accelerators
 
     @property
@@ -201,9 +202,9 @@ class TFConfigClusterResolver(ClusterResolver):
             self._spec = ClusterSpec(found.get("cluster", {}))
             task = found.get("task", {})
             own_type, own_id = task.get("type"), task.get("index")
-            self.task_type = own_type if task_type is None else task_type
+            self.task_type: str | None = own_type if task_type is None else task_type
             number = own_id if task_id is None else task_id
-            self.task_id = None if number is None else int(number)
+            self.task_id: int | None = None if number is None else int(number)
         except (AttributeError, TypeError, ValueError) as error:
             raise ValueError(
                 f'the variable TF_CONFIG must be like {{"cluster": {{"worker": ["host:port"]}}, '
