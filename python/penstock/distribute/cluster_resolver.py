@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import json
 import os
 from typing import Any
@@ -12,7 +13,7 @@ from penstock._runtime.public_names import publish as _publish
 __all__ = ["ClusterResolver", "SimpleClusterResolver", "TFConfigClusterResolver"]
 
 
-class ClusterResolver:
+class ClusterResolver(abc.ABC):
     """The base of what knows the addresses of a cluster.
 
     Attributes:
@@ -20,8 +21,11 @@ class ClusterResolver:
         task_id: its number in the job, or None.
 
     >>> import penstock as tf
-    >>> tf.distribute.cluster_resolver.ClusterResolver().environment
-    ''
+    >>> class Here(tf.distribute.cluster_resolver.ClusterResolver):
+    ...     def cluster_spec(self):
+    ...         return tf.train.ClusterSpec({"worker": ["a:1"]})
+    >>> Here().master("worker", 0)
+    'a:1'
     """
 
     task_type: str | None = None
@@ -32,20 +36,17 @@ class ClusterResolver:
         """A name for where the cluster runs: empty."""
         return ""
 
+    @abc.abstractmethod
     def cluster_spec(self) -> ClusterSpec:
         """Find the addresses.
 
         Returns:
             The jobs with their tasks.
 
-        Raises:
-            NotImplementedError: by the base.
-
         >>> import penstock as tf
         >>> tf.distribute.cluster_resolver.SimpleClusterResolver({"worker": ["a:1"]}).cluster_spec().as_dict()
         {'worker': ['a:1']}
         """
-        raise NotImplementedError("a cluster resolver has to say what its cluster_spec is")
 
     def master(
         self, task_type: str | None = None, task_id: int | None = None, rpc_layer: str | None = None
