@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Remote, Result, Tensor};
-use penstock_exec::{Device, DeviceKind, Outputs};
+use penstock_exec::{Device, DeviceKind, Outputs, Recorder};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -18,8 +18,10 @@ use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::faults::{self, Faults, Origins, Site};
 use crate::kernel::{BLOCK, Variant};
 use crate::layout::Layout;
-use crate::opened::{Loaded, Memory, Opened, kernel_of, lock};
+use crate::memory::Memory;
+use crate::opened::{Loaded, Opened, kernel_of, lock};
 use crate::program::Program;
+use crate::queue::{Command, Launch, Recording};
 
 /// The threads that a multiprocessor holds at a time.
 pub(crate) const RESIDENT_THREADS: u32 = 2048;
@@ -47,8 +49,10 @@ impl Remote for CudaMemory {
         if to.len() > self.memory.bytes {
             return Err(Error::internal("a tensor has more bytes than its memory"));
         }
-        // SAFETY: the memory has as many bytes; the target is read when the stream is through.
-        unsafe { result::memcpy_dtoh_async(to, self.memory.address, device.stream.cu_stream()) }.map_err(failure)?;
+        device.queue.behind(device, |stream| {
+            // SAFETY: the memory has as many bytes; the target is read when the stream is through.
+            unsafe { result::memcpy_dtoh_async(to, self.memory.address, stream) }
+        })?;
         device.stream.synchronize().map_err(failure)
     }
 
@@ -116,6 +120,16 @@ impl CudaDevice {
         Ok(())
     }
 
+    /// Whether memory that is freed is kept for what is allocated next, as it is at first. Where it is not, each block goes back to the
+    /// driver, and commands that repeat are not made graphs: for those who look for errors.
+    ///
+    /// # Errors
+    /// Those of opening the device, and of the driver.
+    pub fn set_keeps_memory(&self, keeps: bool) -> Result<()> {
+        let device = self.ready()?;
+        device.pool.set_keeps(device, keeps).map_err(failure)
+    }
+
     /// The milliseconds that the device takes for what `queue` queues.
     ///
     /// # Errors
@@ -123,7 +137,7 @@ impl CudaDevice {
     pub fn time(&self, queue: impl FnOnce() -> Result<()>) -> Result<f32> {
         let device = self.ready()?;
         let event = || -> Result<CudaEvent> {
-            device.stream.record_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)).map_err(failure)
+            device.queue.behind(device, |_| device.stream.record_event(Some(sys::CUevent_flags::CU_EVENT_DEFAULT)))
         };
         let start = event()?;
         queue()?;
@@ -164,8 +178,9 @@ impl Device for CudaDevice {
     }
 
     fn memory(&self) -> Option<penstock_exec::Memory> {
-        let (free, total) = self.ready().ok()?.context.mem_get_info().ok()?;
-        Some(penstock_exec::Memory { total: total as u64, free: free as u64 })
+        let device = self.ready().ok()?;
+        let (free, total) = device.context.mem_get_info().ok()?;
+        Some(penstock_exec::Memory { total: total as u64, free: (free + device.pool.kept()) as u64 })
     }
 
     fn upload(&self, tensor: &Tensor) -> Result<Tensor> {
@@ -194,7 +209,12 @@ impl Device for CudaDevice {
     }
 
     fn synchronize(&self) -> Result<()> {
-        self.ready()?.stream.synchronize().map_err(failure)
+        let device = self.ready()?;
+        device.queue.wait(device)
+    }
+
+    fn recorder(&self) -> Option<Arc<dyn Recorder>> {
+        Some(Arc::new(CudaRecorder { device: self.ready().ok()?.clone(), recording: Arc::default() }))
     }
 }
 
@@ -207,6 +227,37 @@ pub(crate) fn data<'t>(device: &Arc<Opened>, tensor: &'t Tensor) -> Option<&'t C
 /// Whether a tensor is on the device.
 fn is_here(device: &Arc<Opened>, tensor: &Tensor) -> bool {
     data(device, tensor).is_some()
+}
+
+/// The bytes of a tensor on the host that has one element, of at most a word.
+fn element(tensor: &Tensor) -> Option<u64> {
+    if tensor.len() != 1 || tensor.remote().is_some() {
+        return None;
+    }
+    let (bytes, mut word) = (tensor.bytes(), [0; size_of::<u64>()]);
+    word.get_mut(..bytes.len())?.copy_from_slice(bytes);
+    Some(u64::from_ne_bytes(word))
+}
+
+/// The recorder of a plan's runs.
+struct CudaRecorder {
+    device: Arc<Opened>,
+    recording: Arc<Recording>,
+}
+
+impl Recorder for CudaRecorder {
+    fn begin(&self) -> bool {
+        self.device.ready().is_ok() && self.device.queue.open(&self.device, &self.recording)
+    }
+
+    fn point(&self, point: u32) -> Result<()> {
+        self.device.queue.point(&self.device, point)
+    }
+
+    fn end(&self) -> Result<()> {
+        self.device.ready()?;
+        self.device.queue.close(&self.device)
+    }
 }
 
 /// A [`Program`] on a device: one kernel for each way in which its operands lie.
@@ -244,24 +295,24 @@ impl penstock_exec::Program for CudaProgram {
         let device = &self.device;
         self.check_dtypes(inputs)?;
         let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
-        let layout = Layout::new(dims, &extents)?;
+        let mut layout = Layout::new(dims, &extents)?;
         device.ready()?;
         let own = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
-        // Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the stream.
+        // Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the queue.
         let mut copies: SmallVec<[Memory; 4]> = SmallVec::new();
         let mut sources: SmallVec<[&Origins; 4]> = SmallVec::new();
         let mut from: SmallVec<[u64; 4]> = SmallVec::new();
-        for &tensor in inputs {
-            match data(device, tensor) {
-                Some(data) => {
-                    sources.push(&data.origins);
-                    from.push(data.memory.address);
-                }
-                None => {
-                    let copy = device.copy_in(&tensor.on_host()?)?;
-                    from.push(copy.address);
-                    copies.push(copy);
-                }
+        for (i, &tensor) in inputs.iter().enumerate() {
+            if let Some(data) = data(device, tensor) {
+                sources.push(&data.origins);
+                from.push(data.memory.address);
+            } else if let Some(word) = element(tensor) {
+                layout.pass_value(i);
+                from.push(word);
+            } else {
+                let copy = device.copy_in(&tensor.on_host()?)?;
+                from.push(copy.address);
+                copies.push(copy);
             }
         }
         let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, dims));
@@ -271,23 +322,12 @@ impl penstock_exec::Program for CudaProgram {
             let loaded = self.loaded(&layout)?;
             let word = own.as_ref().map_or(0, |faults| faults.address());
             let args = loaded.kernel.arguments(&layout, &to, &from, (word, 0));
-            let mut pointers: SmallVec<[*mut std::ffi::c_void; 12]> = args.iter().map(|a| a.as_ptr()).collect();
             let blocks = loaded.kernel.grid(layout.len, device.info.multiprocessors * (RESIDENT_THREADS / BLOCK));
-            // SAFETY: the arguments are those of the kernel's signature, which was generated for the
-            // variant of this layout, and live until the call has copied them. The layout was made of the
-            // tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
-            // the extents of the layout. All of it is freed in the order of the stream, and so after this launch.
-            unsafe {
-                result::launch_kernel(
-                    loaded.function.cu_function(),
-                    (blocks, 1, 1),
-                    (BLOCK, 1, 1),
-                    0,
-                    device.stream.cu_stream(),
-                    &mut pointers,
-                )
-            }
-            .map_err(failure)?;
+            let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
+            // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
+            // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
+            // the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
+            unsafe { device.queue.push(device, command) }?;
         }
         let origins = faults::joined(sources.into_iter(), own.as_ref());
         let dtypes = self.program.outputs.iter().map(|o| o.dtype);

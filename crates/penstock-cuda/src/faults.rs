@@ -4,13 +4,15 @@
 
 use std::sync::{Arc, OnceLock, Weak};
 
-use cudarc::driver::{result, sys};
+use cudarc::driver::result;
 use penstock_data::{Error, Loc, Result};
 use penstock_ir::OpRef;
 use smallvec::SmallVec;
 
 use crate::driver::failure;
-use crate::opened::{Memory, Opened, lock};
+use crate::memory::Memory;
+use crate::opened::{Opened, lock};
+use crate::queue::Command;
 
 /// The words that are allocated, and set, at a time.
 const WORDS: usize = 1024;
@@ -51,10 +53,9 @@ impl Faults {
             Some(words) => words,
             None => {
                 let words = Arc::new(device.memory(WORDS * size_of::<u32>()).map_err(failure)?);
+                let fill = Command::FillWords { to: words.address, word: NONE, count: WORDS };
                 // SAFETY: the memory has as many words.
-                unsafe { sys::cuMemsetD32Async(words.address, NONE, WORDS, device.stream.cu_stream()) }
-                    .result()
-                    .map_err(failure)?;
+                unsafe { device.queue.push(device, fill) }?;
                 *free = Words { memory: Arc::downgrade(&words), next: 0 };
                 words
             }
@@ -78,8 +79,10 @@ impl Faults {
             return found.clone();
         }
         let mut word = [NONE];
-        // SAFETY: the word is within the memory; the target is read when the stream is through.
-        unsafe { result::memcpy_dtoh_async(&mut word, self.address(), device.stream.cu_stream()) }.map_err(failure)?;
+        device.queue.behind(device, |stream| {
+            // SAFETY: the word is within the memory; the target is read when the stream is through.
+            unsafe { result::memcpy_dtoh_async(&mut word, self.address(), stream) }
+        })?;
         device.stream.synchronize().map_err(failure)?;
         let found = match word[0] {
             NONE => Ok(()),

@@ -41,6 +41,8 @@ pub enum Reach {
     Linear,
     /// Once, before the loop.
     Fixed,
+    /// It is an argument.
+    Value,
     /// By coordinates and strides.
     Strided,
     /// By coordinates and strides, a pack at a time.
@@ -60,7 +62,7 @@ impl Variant {
     pub fn new(program: &Program, layout: &Layout, aligned: bool) -> Variant {
         let moved = program.inputs.iter().zip(&layout.inputs).filter(|(_, a)| match a {
             Access::Linear => true,
-            Access::Fixed => false,
+            Access::Fixed | Access::Value => false,
             Access::Strided(strides) => strides.last() != Some(&0),
         });
         let widest = moved.map(|(d, _)| d.size()).chain(program.outputs.iter().map(|o| o.dtype.size())).max();
@@ -75,6 +77,7 @@ impl Variant {
             .map(|access| match access {
                 Access::Linear => Reach::Linear,
                 Access::Fixed => Reach::Fixed,
+                Access::Value => Reach::Value,
                 Access::Strided(_) if pack == 1 => Reach::Strided,
                 Access::Strided(strides) if strides.last() == Some(&0) => Reach::Spread,
                 Access::Strided(_) => Reach::Packed,
@@ -120,6 +123,8 @@ pub enum Arg {
     U32(u32),
     /// A 64-bit number.
     U64(u64),
+    /// An element, in the first bytes.
+    Value(u64),
     /// A `penstock_list` of 32-bit numbers.
     List32(SmallVec<[u32; 8]>),
     /// A `penstock_list` of 64-bit numbers.
@@ -130,7 +135,7 @@ impl Arg {
     /// Where its value is, as a launch wants it.
     pub fn as_ptr(&self) -> *mut c_void {
         match self {
-            Arg::Pointer(v) | Arg::U64(v) => std::ptr::from_ref(v).cast_mut().cast(),
+            Arg::Pointer(v) | Arg::U64(v) | Arg::Value(v) => std::ptr::from_ref(v).cast_mut().cast(),
             Arg::U32(v) => std::ptr::from_ref(v).cast_mut().cast(),
             Arg::List32(v) => v.as_ptr().cast_mut().cast(),
             Arg::List64(v) => v.as_ptr().cast_mut().cast(),
@@ -172,9 +177,14 @@ impl Kernel {
     }
 
     /// The arguments of a launch over `layout`, which has the kernel's variant. `fault` is the address of
-    /// the fault word and the number of the first site, where the kernel is checked.
+    /// the fault word and the number of the first site, where the kernel is checked. Of an input that is an argument itself `inputs` has the
+    /// bytes.
     pub fn arguments(&self, layout: &Layout, outputs: &[u64], inputs: &[u64], fault: (u64, u32)) -> Vec<Arg> {
-        let mut args: Vec<Arg> = outputs.iter().chain(inputs).map(|&p| Arg::Pointer(p)).collect();
+        let mut args: Vec<Arg> = outputs.iter().map(|&p| Arg::Pointer(p)).collect();
+        args.extend(inputs.iter().zip(&self.variant.inputs).map(|(&v, reach)| match reach {
+            Reach::Value => Arg::Value(v),
+            _ => Arg::Pointer(v),
+        }));
         args.push(if self.variant.wide { Arg::U64(layout.len as u64) } else { Arg::U32(layout.len as u32) });
         if self.variant.rank > 0 {
             let list = |dims: &Dims| {
@@ -249,7 +259,10 @@ fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &st
 
     let mut params: Vec<String> = Vec::new();
     params.extend(program.outputs.iter().enumerate().map(|(i, o)| format!("{}* p{i}", stored(o.dtype))));
-    params.extend(program.inputs.iter().enumerate().map(|(i, &d)| format!("const {}* q{i}", stored(d))));
+    params.extend(program.inputs.iter().zip(&variant.inputs).enumerate().map(|(i, (&d, reach))| match reach {
+        Reach::Value => format!("const {} q{i}", stored(d)),
+        _ => format!("const {}* q{i}", stored(d)),
+    }));
     params.push(format!("const {index} n"));
     if variant.rank > 0 {
         params.push(format!("const {list} dims"));
@@ -260,8 +273,10 @@ fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &st
     }
     let _ = writeln!(out, "extern \"C\" __global__ void {name}({}) {{", params.join(", "));
     let _ = writeln!(out, "    {name}_body body;");
-    for i in reaching(variant, Reach::Fixed) {
-        let _ = writeln!(out, "    const {} x{i} = penstock_load(*q{i});", computed(program.inputs[i]));
+    for (reached, of) in [(Reach::Fixed, "*"), (Reach::Value, "")] {
+        for i in reaching(variant, reached) {
+            let _ = writeln!(out, "    const {} x{i} = penstock_load({of}q{i});", computed(program.inputs[i]));
+        }
     }
     let _ = writeln!(out, "    const {index} step = {index}(gridDim.x) * blockDim.x;");
     let _ = writeln!(out, "    {index} i = {index}(blockIdx.x) * blockDim.x + threadIdx.x;");
@@ -281,7 +296,7 @@ fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &st
 fn write_loop(out: &mut String, program: &Program, variant: &Variant, index: &str) {
     let call = |access: &dyn Fn(usize) -> String| {
         let inputs = variant.inputs.iter().enumerate().map(|(i, reach)| match reach {
-            Reach::Fixed => format!("x{i}"),
+            Reach::Fixed | Reach::Value => format!("x{i}"),
             _ => format!("penstock_load({})", access(i)),
         });
         let outputs = (0..program.outputs.len()).map(|i| format!("p{i}[i]"));
@@ -315,7 +330,7 @@ fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, ind
     }
     for (i, reach) in variant.inputs.iter().enumerate() {
         let place = match reach {
-            Reach::Fixed => continue,
+            Reach::Fixed | Reach::Value => continue,
             Reach::Linear => "i".to_string(),
             _ => format!("o{i}"),
         };
@@ -331,7 +346,7 @@ fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, ind
     }
     let _ = writeln!(out, "        #pragma unroll\n        for (int k = 0; k < {pack}; ++k) {{");
     let inputs = variant.inputs.iter().enumerate().map(|(i, reach)| match reach {
-        Reach::Fixed | Reach::Spread => format!("x{i}"),
+        Reach::Fixed | Reach::Value | Reach::Spread => format!("x{i}"),
         _ => format!("penstock_load(x{i}.at[k])"),
     });
     let args: Vec<String> = inputs.chain((0..program.outputs.len()).map(|i| format!("y{i}.at[k]"))).collect();

@@ -10,6 +10,8 @@ pub enum Access {
     Linear,
     /// At 0: the input has one element.
     Fixed,
+    /// In the arguments: the input has one element, which the host knows.
+    Value,
     /// At the sum of coordinate times stride over the dimensions of the [`Layout`].
     Strided(Dims),
 }
@@ -52,6 +54,13 @@ impl Layout {
             })
             .collect();
         Ok(Layout { len, dims, inputs })
+    }
+
+    /// Has the kernel get an input of one element as an argument.
+    pub fn pass_value(&mut self, input: usize) {
+        if self.inputs[input] == Access::Fixed || self.len == 1 {
+            self.inputs[input] = Access::Value;
+        }
     }
 
     /// Whether some input needs index arithmetic.

@@ -38,9 +38,11 @@ mod faults;
 mod formula;
 mod kernel;
 mod layout;
+mod memory;
 mod nvrtc;
 mod opened;
 mod program;
+mod queue;
 mod store;
 mod whole;
 

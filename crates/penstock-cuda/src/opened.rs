@@ -17,8 +17,10 @@ use crate::driver::{DeviceInfo, failure, version};
 use crate::faults::Words;
 use crate::kernel::{Kernel, PRELUDE, Variant};
 use crate::layout::Layout;
+use crate::memory::{self, First, Memory, Pool};
 use crate::nvrtc::Nvrtc;
 use crate::program::Program;
+use crate::queue::Queue;
 use crate::store;
 use crate::whole::Blas;
 
@@ -35,7 +37,10 @@ pub(crate) struct Opened {
     /// Its TensorFlow name.
     pub(crate) name: String,
     pub(crate) context: Arc<CudaContext>,
+    /// Where everything runs. What is handed to it goes through the queue.
     pub(crate) stream: Arc<CudaStream>,
+    pub(crate) queue: Queue,
+    pub(crate) pool: Pool,
     /// The process that opened it; no other can use it.
     process: u32,
     /// By text. The architecture is the device's, so that text alone tells kernels apart.
@@ -57,25 +62,6 @@ pub(crate) struct Loaded {
     pub(crate) function: CudaFunction,
 }
 
-/// Memory of a device, aligned to 256 bytes, freed in the order of the stream.
-pub(crate) struct Memory {
-    pub(crate) device: Arc<Opened>,
-    pub(crate) address: u64,
-    /// At least so many.
-    pub(crate) bytes: usize,
-}
-
-impl Drop for Memory {
-    fn drop(&mut self) {
-        // The parent still has the memory of a process that was forked.
-        if self.device.ready().is_ok() {
-            // SAFETY: the memory was allocated on this stream, and is freed once, behind everything that was queued on it.
-            // Nothing can be done about a failure: the device is broken then, and says so elsewhere.
-            let _ = unsafe { result::free_async(self.address, self.device.stream.cu_stream()) };
-        }
-    }
-}
-
 impl Opened {
     /// The device, which is opened once in a process.
     pub(crate) fn get(info: &DeviceInfo) -> Result<Arc<Opened>> {
@@ -94,14 +80,17 @@ impl Opened {
         // SAFETY: events keep the order between streams; everything here happens on one stream.
         unsafe { context.disable_event_tracking() };
         let stream = context.new_stream().map_err(failure)?;
-        if let Some(pool) = pool(&context) {
-            keep_freed(pool);
+        let capture = context.new_stream().map_err(failure)?;
+        if let Some(pool) = memory::pool(&context) {
+            memory::keep_freed(pool);
         }
         Ok(Opened {
             info: info.clone(),
             name: format!("/device:GPU:{}", info.ordinal),
             context,
             stream,
+            queue: Queue::new(capture),
+            pool: Pool::new(),
             process: std::process::id(),
             kernels: Mutex::default(),
             functions: Mutex::default(),
@@ -127,6 +116,10 @@ impl Opened {
     }
 
     pub(crate) fn allocate(self: &Arc<Self>, dtype: DType, dims: &[usize]) -> Result<Memory> {
+        self.allocate_for(First::Command, dtype, dims)
+    }
+
+    fn allocate_for(self: &Arc<Self>, first: First, dtype: DType, dims: &[usize]) -> Result<Memory> {
         if dtype.size() == 0 {
             return Err(Error::dtype("strings and lists are kept on the host"));
         }
@@ -138,7 +131,7 @@ impl Opened {
                 self.info.ordinal
             ))
         })?;
-        self.memory(bytes.max(1)).map_err(|e| match e.0 {
+        self.pool.take(self, bytes, first).map_err(|e| match e.0 {
             sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY => {
                 let free = self.context.mem_get_info().map_or(0, |(free, _)| free);
                 Error::exhausted(format!(
@@ -151,31 +144,15 @@ impl Opened {
         })
     }
 
-    /// Memory of the driver's pool. Where there is none, everything that was freed is given back, and it is tried again.
+    /// Memory of at least so many bytes, which commands write before anybody reads it.
     pub(crate) fn memory(self: &Arc<Self>, bytes: usize) -> Result<Memory, DriverError> {
-        let stream = self.stream.cu_stream();
-        let allocate = || {
-            // SAFETY: the stream is alive. Any bytes are valid elements, and nothing relies on them before they are written.
-            unsafe { result::malloc_async(stream, bytes) }
-        };
-        let address = allocate().or_else(|e| {
-            if e.0 != sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
-                return Err(e);
-            }
-            self.stream.synchronize()?;
-            if let Some(pool) = pool(&self.context) {
-                // SAFETY: the pool is the device's.
-                unsafe { sys::cuMemPoolTrimTo(pool, 0) }.result()?;
-            }
-            allocate()
-        })?;
-        Ok(Memory { device: self.clone(), address, bytes })
+        self.pool.take(self, bytes, First::Command)
     }
 
     /// Memory to which a copy of a tensor's elements is queued. The tensor is kept until they are there: where its memory is
     /// pinned, the driver reads it later.
     pub(crate) fn copy_in(self: &Arc<Self>, tensor: &Tensor) -> Result<Memory> {
-        let to = self.allocate(tensor.dtype(), tensor.dims())?;
+        let to = self.allocate_for(First::Copy, tensor.dtype(), tensor.dims())?;
         if tensor.is_empty() {
             return Ok(to);
         }
@@ -183,9 +160,11 @@ impl Opened {
         while uploads.front().is_some_and(|(event, _)| event.is_complete()) {
             uploads.pop_front();
         }
-        // SAFETY: the memory has as many bytes; the source is kept below, and never changes.
-        unsafe { result::memcpy_htod_async(to.address, tensor.bytes(), self.stream.cu_stream()) }.map_err(failure)?;
-        let event = self.stream.record_event(None).map_err(failure)?;
+        let event = self.queue.ahead(self, |stream| {
+            // SAFETY: the memory has as many bytes, and no command that is held back uses it; the source is kept below, and never changes.
+            unsafe { result::memcpy_htod_async(to.address, tensor.bytes(), stream) }?;
+            self.stream.record_event(None)
+        })?;
         uploads.push_back((event, tensor.clone()));
         Ok(to)
     }
@@ -268,20 +247,4 @@ pub(crate) fn kernel_of(program: &Program, layout: &Layout) -> Kernel {
     let mut hasher = FxHasher::default();
     Kernel::new(program, variant.clone(), &name).text.hash(&mut hasher);
     Kernel::new(program, variant, &format!("{name}_{:016x}", hasher.finish()))
-}
-
-/// The device's pool of memory; `None` for a device without pools.
-fn pool(context: &CudaContext) -> Option<sys::CUmemoryPool> {
-    let mut pool = std::ptr::null_mut();
-    // SAFETY: writes one handle.
-    let code = unsafe { sys::cuDeviceGetDefaultMemPool(&mut pool, context.cu_device()) };
-    (code == sys::CUresult::CUDA_SUCCESS).then_some(pool)
-}
-
-/// Keeps freed memory in the driver's pool instead of giving it back at each synchronisation.
-fn keep_freed(pool: sys::CUmemoryPool) {
-    let mut keep = u64::MAX;
-    let attribute = sys::CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
-    // SAFETY: reads one number. A failure leaves the default, which is slower.
-    let _ = unsafe { sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut keep).cast()) };
 }

@@ -20,7 +20,12 @@ fn gpu() -> Option<CudaDevice> {
     match driver() {
         Err(e) => eprintln!("skipped: {e}"),
         Ok(()) if devices().is_empty() => eprintln!("skipped: the driver knows no GPU"),
-        Ok(()) => return Some(CudaDevice::new(0).expect("the first GPU")),
+        Ok(()) => {
+            let gpu = CudaDevice::new(0).expect("the first GPU");
+            // The emulation finds whoever uses a block that was freed.
+            gpu.set_keeps_memory(common::mock::get().is_none()).expect("the driver");
+            return Some(gpu);
+        }
     }
     None
 }

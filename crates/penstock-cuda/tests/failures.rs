@@ -121,6 +121,7 @@ fn an_allocation_that_fails_leaves_the_device_usable_and_nothing_behind() {
     common::find_driver();
     let Some(mock) = common::mock::get() else { return eprintln!("skipped: no emulated driver") };
     let gpu = CudaDevice::new(0).expect("the emulated GPU");
+    gpu.set_keeps_memory(false).expect("the driver");
     let case = fused_case(DType::F32, &[64], &[64]);
     assert_eq!(check(&case, run(&gpu, &case)), Ok(()));
     let before = mock.blocks();

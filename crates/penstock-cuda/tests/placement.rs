@@ -165,6 +165,9 @@ fn what_an_operation_rejects_is_an_error_of_who_reads_its_result() {
 /// Operators that CPU and CUDA approximate each in its own way.
 const APPROXIMATE: [&str; 5] = ["cos", "digamma", "lgamma", "sin", "tan"];
 
+/// How often each random program runs.
+const RUNS: usize = 5;
+
 #[test]
 fn random_programs_give_the_same_on_the_device() {
     let Some(gpu) = gpu() else { return };
@@ -180,7 +183,11 @@ fn random_programs_give_the_same_on_the_device() {
         let outcome = |device: Option<&Arc<dyn Device>>| -> Result<Vec<Tensor>> {
             let (args, variables) = arguments(random.graph(), &random.inputs)?;
             let executable = Executable::with_options(&random.function, small.clone())?;
-            let mut results = within(device, || executable.run(&args, &Recorder::default()))?.into_vec();
+            // Graphs are made of what repeats.
+            let mut results = Vec::new();
+            for _ in 0..RUNS {
+                results = within(device, || executable.run(&args, &Recorder::default()))?.into_vec();
+            }
             results.extend(variables.iter().map(|v| v.read()).collect::<Result<Vec<_>>>()?);
             results.iter().map(Tensor::on_host).collect()
         };

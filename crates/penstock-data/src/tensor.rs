@@ -234,19 +234,14 @@ impl Tensor {
         Ok(Tensor { dims: dims.into(), dtype, storage })
     }
 
-    /// A tensor over the memory of a device. Elements of no more than [`INLINE_BYTES`] bytes come to the host at once.
+    /// A tensor over the memory of a device.
     ///
     /// # Errors
-    /// `DType` for strings and lists; as [`Remote::fetch`], where the elements come to the host.
+    /// `DType` for strings and lists.
     pub fn on_device(dtype: DType, dims: &[usize], memory: Box<dyn Remote>) -> Result<Tensor> {
         let bytes = byte_len(dtype, dims)?;
         if dtype.size() == 0 {
             return Err(Error::dtype(format!("{} tensors are kept on the host", dtype.tf_name())));
-        }
-        if bytes <= INLINE_BYTES {
-            let mut tensor = Tensor::empty(dtype, dims)?;
-            memory.fetch(tensor.bytes_mut())?;
-            return Ok(tensor);
         }
         Ok(Tensor { dims: dims.into(), dtype, storage: Storage::Remote(RemoteBuffer::new(memory, bytes)) })
     }

@@ -71,6 +71,11 @@ pub trait Device: Send + Sync {
     /// it all.
     fn kernels(&self) -> Option<&dyn DeviceKernels>;
 
+    /// A recorder for the runs of a plan; `None` where the device has no use for one.
+    fn recorder(&self) -> Option<Arc<dyn Recorder>> {
+        None
+    }
+
     /// Waits until all queued work is done.
     ///
     /// # Errors
@@ -83,6 +88,24 @@ impl dyn Device + '_ {
     pub fn name(&self) -> String {
         format!("/device:{}:{}", self.kind(), self.index())
     }
+}
+
+/// Who is told of the runs of a plan, so that work which repeats can be handed to the device as a whole.
+pub trait Recorder: Send + Sync {
+    /// A run begins on this thread; `false` where another one is told of, and the end of this is not.
+    fn begin(&self) -> bool;
+
+    /// The run has come to a point of the plan, such as the end of an iteration, or a call of host code.
+    ///
+    /// # Errors
+    /// Those of the work until here.
+    fn point(&self, point: u32) -> Result<()>;
+
+    /// The run that began has ended.
+    ///
+    /// # Errors
+    /// Those of its work.
+    fn end(&self) -> Result<()>;
 }
 
 /// A compiled region.

@@ -17,7 +17,7 @@ mod tile;
 mod variable;
 mod work;
 
-pub use device::{Device, DeviceKind, Memory, Program, cpu, devices, register};
+pub use device::{Device, DeviceKind, Memory, Program, Recorder, cpu, devices, register};
 pub use eager::{eager, eager_args};
 pub use env::StdEnv;
 pub use executable::{Executable, checks_numerics, executable, is_large, on_graph, room_for, set_check_numerics};

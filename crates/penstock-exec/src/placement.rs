@@ -156,8 +156,8 @@ pub(crate) fn run_on_host(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs,
     on_host(op, &host.iter().collect::<SmallVec<[&Tensor; 4]>>(), attrs, env)
 }
 
-/// The extents of the result of an elementwise operator that a device may run; `None` for another one, and where the result is so
-/// small that it stays on the host.
+/// The extents of the result of an elementwise operator that a device may run; `None` for another one, and for a few elements of
+/// the host.
 fn elementwise_dims(op: &OpDef, inputs: &[&Tensor]) -> Option<Dims> {
     if inputs.is_empty() || !has_code(op) {
         return None;
@@ -165,7 +165,9 @@ fn elementwise_dims(op: &OpDef, inputs: &[&Tensor]) -> Option<Dims> {
     let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
     let dims = broadcast_dims(&shapes)?;
     // At least a byte for each element.
-    num_elements(&dims).is_some_and(|n| n > INLINE_BYTES).then(|| dims.iter().copied().collect())
+    let is_worth_it =
+        num_elements(&dims).is_some_and(|n| n > INLINE_BYTES) || inputs.iter().any(|t| t.remote().is_some());
+    is_worth_it.then(|| dims.iter().copied().collect())
 }
 
 /// Whether a device may have code for an operator by itself.

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, Result, Shape, Tensor, devices_in_use};
+use penstock_data::{DType, Error, INLINE_BYTES, Result, Shape, Tensor, devices_in_use};
 use penstock_ir::{Attrs, Call, Cpu, Env, OpDef, Type};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::RULE_OPS;
@@ -149,19 +149,22 @@ pub(crate) fn update_loop(kind: Binary, dtype: DType) -> Result<LoopFn> {
     binary(kind, dtype).ok_or_else(|| Error::dtype(format!("dtype {} is not supported", dtype.tf_name())))
 }
 
-/// Changes a variable whose value is on a device there; false where it is not, or the device has no code for the change, and
-/// nothing has happened.
+/// Changes a variable whose value is on a device there, or one of a few elements on the host where the operand is; false where neither
+/// is so, or the device has no code for the change, and nothing has happened.
 fn update_on_device(variable: &Variable, kind: Binary, operand: &Tensor) -> Result<bool> {
     let value = variable.read()?;
     let dims = value.dims();
-    if value.remote().is_none() || operand.dtype() != value.dtype() || operand.dims() != dims {
+    if operand.dtype() != value.dtype() || operand.dims() != dims {
         return Ok(false);
     }
+    let few = value.byte_len() <= INLINE_BYTES;
+    let Some(device) = placement::device_of(&value).or_else(|| placement::device_of(operand).filter(|_| few)) else {
+        return Ok(false);
+    };
     let op = if matches!(kind, Binary::Sub) { RULE_OPS.sub } else { RULE_OPS.add };
     let ty = Type::tensor(value.dtype(), Shape::known(dims));
-    let program = placement::device_of(&value)
-        .and_then(|device| placement::program_of(&device, op, &Attrs::EMPTY, [value.dtype(); 2].into_iter(), &[ty]));
-    let Some(program) = program else { return Ok(false) };
+    let dtypes = [value.dtype(); 2].into_iter();
+    let Some(program) = placement::program_of(&device, op, &Attrs::EMPTY, dtypes, &[ty]) else { return Ok(false) };
     let replaced = variable.update(|value| match value.dims() == dims {
         true => Ok(Some(std::mem::replace(value, program.launch(&[&*value, operand], dims)?.remove(0)))),
         false => Ok(None),

@@ -1,18 +1,18 @@
 //! The driver's functions.
 
 use std::cell::Cell;
-use std::collections::VecDeque;
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use cudarc::driver::sys::{
-    CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction, CUfunction_attribute,
-    CUmemPool_attribute, CUmemoryPool, CUmodule, CUresult, CUstream, CUuuid,
+    CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
+    CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmemPool_attribute, CUmemoryPool, CUmodule, CUresult,
+    CUstream, CUstreamCaptureMode, CUstreamCaptureStatus, CUuuid,
 };
 use libloading::Library;
 
 use crate::compiler::MAGIC;
-use crate::state::{Event, Function, Launch, Source, State, Stream, Work, state};
+use crate::state::{Event, Function, Graph, Launch, Source, State, Stream, Work, state};
 
 const OK: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -263,7 +263,7 @@ driver! {
     fn cuStreamCreate(state, out: *mut CUstream, _flags: c_uint) {
         let device = in_context!(state);
         let handle = state.handle();
-        state.streams.insert(handle, Stream { device, queue: VecDeque::new() });
+        state.streams.insert(handle, Stream::new(device));
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUstream) }
     }
@@ -400,14 +400,95 @@ driver! {
             state.find(format!("kernel {}: a launch of {grid:?} blocks of {block:?} threads", function.name));
             return INVALID;
         }
-        let args = function
-            .sizes
-            .iter()
-            .enumerate()
-            // SAFETY: the caller gives the address of each argument, of the size that the kernel has it.
-            .map(|(i, &size)| unsafe { std::slice::from_raw_parts((*params.add(i)).cast::<u8>(), size) }.to_vec())
-            .collect();
+        // SAFETY: the caller gives the address of each argument, of the size that the kernel has it.
+        let args = unsafe { arguments(&function, params) };
         state.queue(stream as u64, device, Work::Kernel { function, args, launch: Launch { grid, block, shared, seed: 0 } })
+    }
+    fn cuStreamBeginCapture_v2(state, stream: CUstream, _mode: CUstreamCaptureMode) {
+        in_context!(state);
+        match state.streams.get_mut(&(stream as u64)) {
+            Some(stream) if stream.captured.is_none() => {
+                stream.captured = Some(Graph::new());
+                stream.last = 0;
+                OK
+            }
+            _ => CUresult::CUDA_ERROR_ILLEGAL_STATE,
+        }
+    }
+    fn cuStreamGetCaptureInfo_v2(
+        state,
+        stream: CUstream,
+        status: *mut CUstreamCaptureStatus,
+        _id: *mut u64,
+        _graph: *mut CUgraph,
+        last: *mut *const CUgraphNode,
+        count: *mut usize,
+    ) {
+        in_context!(state);
+        let Some(stream) = state.streams.get(&(stream as u64)) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        let captures = stream.captured.is_some();
+        use CUstreamCaptureStatus as Status;
+        let found =
+            if captures { Status::CU_STREAM_CAPTURE_STATUS_ACTIVE } else { Status::CU_STREAM_CAPTURE_STATUS_NONE };
+        // SAFETY: the caller of the C function gave places for them, or null. A handle has the size of its number, which stays
+        // where it is until the stream is destroyed or something else is captured.
+        unsafe {
+            put(status, found);
+            put(last, std::ptr::from_ref(&stream.last).cast());
+            put(count, usize::from(captures && stream.last != 0))
+        }
+    }
+    fn cuStreamEndCapture(state, stream: CUstream, out: *mut CUgraph) {
+        in_context!(state);
+        let captured = state.streams.get_mut(&(stream as u64)).and_then(|s| s.captured.take());
+        let Some(captured) = captured else { return CUresult::CUDA_ERROR_ILLEGAL_STATE };
+        let handle = state.handle();
+        state.graphs.insert(handle, captured);
+        // SAFETY: the caller of the C function gave a place for it, or null.
+        unsafe { put(out, handle as CUgraph) }
+    }
+    fn cuGraphInstantiateWithFlags(state, out: *mut CUgraphExec, graph: CUgraph, _flags: u64) {
+        let Some(graph) = state.graphs.get(&(graph as u64)).cloned() else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        let handle = state.handle();
+        state.executables.insert(handle, graph);
+        // SAFETY: the caller of the C function gave a place for it, or null.
+        unsafe { put(out, handle as CUgraphExec) }
+    }
+    fn cuGraphExecKernelNodeSetParams_v2(
+        state,
+        executable: CUgraphExec,
+        node: CUgraphNode,
+        params: *const CUDA_KERNEL_NODE_PARAMS,
+    ) {
+        // SAFETY: the caller gives parameters, or null.
+        let Some(params) = (unsafe { params.as_ref() }) else { return INVALID };
+        let Some(function) = state.functions.get(&(params.func as u64)).cloned() else {
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        };
+        let found = state.executables.get_mut(&(executable as u64)).and_then(|graph| graph.get_mut(&(node as u64)));
+        let Some(Work::Kernel { function: old, args, launch }) = found else {
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        };
+        if !Arc::ptr_eq(old, &function) {
+            return INVALID;
+        }
+        // SAFETY: the caller gives the address of each argument, of the size that the kernel has it.
+        *args = unsafe { arguments(&function, params.kernelParams) };
+        launch.grid = [params.gridDimX, params.gridDimY, params.gridDimZ];
+        OK
+    }
+    fn cuGraphLaunch(state, executable: CUgraphExec, stream: CUstream) {
+        let device = in_context!(state);
+        let Some(nodes) = state.executables.get(&(executable as u64)).cloned() else {
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        };
+        state.queue(stream as u64, device, Work::Graph { nodes })
+    }
+    fn cuGraphDestroy(state, graph: CUgraph) {
+        state.graphs.remove(&(graph as u64)).map_or(CUresult::CUDA_ERROR_INVALID_HANDLE, |_| OK)
+    }
+    fn cuGraphExecDestroy(state, executable: CUgraphExec) {
+        state.executables.remove(&(executable as u64)).map_or(CUresult::CUDA_ERROR_INVALID_HANDLE, |_| OK)
     }
     fn cuGetErrorName(_state, error: CUresult, out: *mut *const c_char) {
         // SAFETY: the caller of the C function gave a place for it, or null.
@@ -417,6 +498,18 @@ driver! {
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, text(error).as_ptr()) }
     }
+}
+
+/// The bytes of each argument of a kernel.
+///
+/// # Safety
+/// `params` are the addresses of as many arguments as the kernel has, of its sizes.
+unsafe fn arguments(function: &Function, params: *mut *mut c_void) -> Vec<Vec<u8>> {
+    let sizes = function.sizes.iter().enumerate();
+    // SAFETY: the caller's promise.
+    sizes
+        .map(|(i, &size)| unsafe { std::slice::from_raw_parts((*params.add(i)).cast::<u8>(), size) }.to_vec())
+        .collect()
 }
 
 /// The name of a code, kept for good.

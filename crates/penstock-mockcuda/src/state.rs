@@ -32,6 +32,7 @@ pub(crate) struct Function {
 }
 
 /// Where the bytes of a copy to a device come from.
+#[derive(Clone)]
 pub(crate) enum Source {
     /// Memory that was read at the call.
     Bytes(Vec<u8>),
@@ -40,20 +41,66 @@ pub(crate) enum Source {
 }
 
 /// One piece of queued work.
+#[derive(Clone)]
 pub(crate) enum Work {
-    Kernel { function: Arc<Function>, args: Vec<Vec<u8>>, launch: Launch },
-    CopyIn { to: u64, from: Source, len: usize },
-    CopyOut { to: u64, from: u64, len: usize },
-    Copy { to: u64, from: u64, len: usize },
-    Fill { to: u64, pattern: Vec<u8>, count: usize },
-    Free { block: u64 },
-    Record { event: u64, generation: u64 },
-    Wait { event: u64, generation: u64 },
+    Kernel {
+        function: Arc<Function>,
+        args: Vec<Vec<u8>>,
+        launch: Launch,
+    },
+    CopyIn {
+        to: u64,
+        from: Source,
+        len: usize,
+    },
+    CopyOut {
+        to: u64,
+        from: u64,
+        len: usize,
+    },
+    Copy {
+        to: u64,
+        from: u64,
+        len: usize,
+    },
+    Fill {
+        to: u64,
+        pattern: Vec<u8>,
+        count: usize,
+    },
+    Free {
+        block: u64,
+    },
+    Record {
+        event: u64,
+        generation: u64,
+    },
+    Wait {
+        event: u64,
+        generation: u64,
+    },
+    /// The nodes of a graph, as they were when it was launched.
+    Graph {
+        nodes: Graph,
+    },
 }
+
+/// Captured work by the handles of its nodes, in an order in which it may run.
+pub(crate) type Graph = BTreeMap<u64, Work>;
 
 pub(crate) struct Stream {
     pub(crate) device: usize,
     pub(crate) queue: VecDeque<Work>,
+    /// What was captured so far, where the stream captures.
+    pub(crate) captured: Option<Graph>,
+    /// The node that was captured last, as the driver's callers read it.
+    pub(crate) last: u64,
+}
+
+impl Stream {
+    pub(crate) fn new(device: usize) -> Stream {
+        Stream { device, queue: VecDeque::new(), captured: None, last: 0 }
+    }
 }
 
 #[derive(Default)]
@@ -83,6 +130,9 @@ pub(crate) struct State {
     pub(crate) events: BTreeMap<u64, Event>,
     pub(crate) modules: BTreeMap<u64, Arc<Library>>,
     pub(crate) functions: BTreeMap<u64, Arc<Function>>,
+    /// Graphs, and those that were made ready to run.
+    pub(crate) graphs: BTreeMap<u64, Graph>,
+    pub(crate) executables: BTreeMap<u64, Graph>,
     /// Pinned memory of the host: start and length.
     pub(crate) pinned: BTreeMap<u64, usize>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
@@ -117,6 +167,8 @@ impl State {
             events: BTreeMap::new(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
+            graphs: BTreeMap::new(),
+            executables: BTreeMap::new(),
             pinned: BTreeMap::new(),
             counts: BTreeMap::new(),
             failures: BTreeMap::new(),
@@ -171,9 +223,20 @@ impl State {
         if stream == 0 {
             // The default stream waits for the others, and they for it.
             self.drain();
-            self.streams.entry(0).or_insert(Stream { device, queue: VecDeque::new() });
+            self.streams.entry(0).or_insert(Stream::new(device));
         }
+        let node = self.handle();
         let Some(queue) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        if let Some(captured) = &mut queue.captured {
+            let of_the_device = matches!(work, Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. });
+            captured.insert(node, work);
+            queue.last = node;
+            if !of_the_device {
+                self.find("a stream captures what is no kernel, copy or fill on the device");
+                return CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+            }
+            return CUresult::CUDA_SUCCESS;
+        }
         queue.queue.push_back(work);
         if stream == 0 || self.settings.eager {
             self.drain();
@@ -223,6 +286,10 @@ impl State {
     pub(crate) fn drain_stream(&mut self, stream: u64) -> CUresult {
         if stream == 0 {
             return self.drain();
+        }
+        if self.streams.get(&stream).is_some_and(|s| s.captured.is_some()) {
+            self.find("somebody waits for a stream that captures");
+            return CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
         }
         self.run_until(|s| s.streams.get(&stream).is_none_or(|s| s.queue.is_empty()))
     }
@@ -284,6 +351,7 @@ impl State {
                 }
             }
             Work::Wait { .. } => {}
+            Work::Graph { nodes } => nodes.into_values().for_each(|work| self.run(work)),
         }
         self.arena.set_open(false);
     }

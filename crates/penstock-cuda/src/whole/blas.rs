@@ -3,14 +3,16 @@
 #![expect(unsafe_code, reason = "calls into a library that is loaded at run time")]
 
 use std::ffi::{c_int, c_longlong, c_void};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
+use cudarc::driver::CudaStream;
 use libloading::Library;
 use penstock_data::{DType, Error, Result};
 
 use super::product::{BatchDim, Matrices};
 use crate::nvrtc::library_files;
-use crate::opened::{Opened, lock};
+use crate::opened::Opened;
+use crate::queue::Command;
 
 /// The environment variable that names the library's file, or the folder that it is in; empty for none.
 pub const CUBLAS_VARIABLE: &str = "PENSTOCK_CUBLAS";
@@ -127,17 +129,19 @@ fn check(code: c_int) -> Result<()> {
     }
 }
 
-/// The library on one device, with its stream and working memory.
+/// The library on one device.
 pub(crate) struct Blas {
     functions: &'static Functions,
-    /// Calls that share it come one after the other.
-    handle: Mutex<Pointer>,
+    /// With the stream on which everything runs.
+    runs: Handle,
+    /// With the one that captures. Both have the same working memory, since what was captured runs on the other one.
+    captures: Handle,
 }
 
-struct Pointer(Handle);
-
-// SAFETY: a handle may be used by any thread, one at a time.
-unsafe impl Send for Pointer {}
+// SAFETY: a handle may be used by any thread, one at a time: they are used under the lock of the queue.
+unsafe impl Send for Blas {}
+// SAFETY: as above.
+unsafe impl Sync for Blas {}
 
 impl Blas {
     /// The library on a device; `None` where it is not installed, or does not start.
@@ -146,16 +150,20 @@ impl Blas {
     }
 
     fn open(device: &Arc<Opened>, functions: &'static Functions) -> Result<Blas> {
-        let mut handle = std::ptr::null_mut();
         let workspace = device.memory(WORKSPACE).map_err(crate::driver::failure)?;
-        // SAFETY: the device is the calling thread's; the stream and the memory live as long as the device, which is never closed.
-        unsafe {
-            check((functions.create)(&mut handle))?;
-            check((functions.set_stream)(handle, device.stream.cu_stream().cast()))?;
-            check((functions.set_workspace)(handle, workspace.address as *mut c_void, WORKSPACE))?;
-        }
+        let handle = |stream: &CudaStream| -> Result<Handle> {
+            let mut handle = std::ptr::null_mut();
+            // SAFETY: the device is the calling thread's; the stream and the memory live as long as the device, which is never closed.
+            unsafe {
+                check((functions.create)(&mut handle))?;
+                check((functions.set_stream)(handle, stream.cu_stream().cast()))?;
+                check((functions.set_workspace)(handle, workspace.address as *mut c_void, WORKSPACE))?;
+            }
+            Ok(handle)
+        };
+        let (runs, captures) = (handle(&device.stream)?, handle(device.queue.capture())?);
         std::mem::forget(workspace);
-        Ok(Blas { functions, handle: Mutex::new(Pointer(handle)) })
+        Ok(Blas { functions, runs, captures })
     }
 
     /// Queues a product; `false` where the library is missing, or does not take it.
@@ -165,24 +173,18 @@ impl Blas {
     pub(super) unsafe fn product(device: &Arc<Opened>, matrices: &Matrices, [c, a, b]: [u64; 3]) -> Result<bool> {
         /// Calls beyond which one kernel for all is better.
         const CALLS: usize = 64;
-        let Matrices { m, k, n, rows, transposed: [a_transposed, b_transposed], dtype, out, .. } = *matrices;
+        let Matrices { m, k, n, rows, transposed, dtype, out, .. } = *matrices;
         let narrow = |v: usize| c_int::try_from(v).ok();
-        let (Some((element, sum)), Some((made, _))) = (types(dtype), types(out)) else { return Ok(false) };
+        let (Some(_), Some(_)) = (types(dtype), types(out)) else { return Ok(false) };
         let sizes = [m, k, n, rows[0], rows[1], rows[2]].map(narrow);
         let [Some(m), Some(k), Some(n), Some(c_row), Some(a_row), Some(b_row)] = sizes else { return Ok(false) };
         // The last dimension is the library's batch, the others are walked here.
         let (last, outer) = matrices.batch.split_last().unwrap_or((&BatchDim::ONE, &[]));
         let walks: usize = outer.iter().map(|d| d.extent).product();
         let (Some(count), true) = (narrow(last.extent), walks <= CALLS) else { return Ok(false) };
-        let Some(blas) = Blas::on(device) else { return Ok(false) };
-        let handle = lock(&blas.handle);
-        let (one_f32, zero_f32, one_f64, zero_f64) = (1f32, 0f32, 1f64, 0f64);
-        let scales: [*const c_void; 2] = if dtype == DType::F64 {
-            [std::ptr::from_ref(&one_f64).cast(), std::ptr::from_ref(&zero_f64).cast()]
-        } else {
-            [std::ptr::from_ref(&one_f32).cast(), std::ptr::from_ref(&zero_f32).cast()]
-        };
-        let form = |transposed: bool| if transposed { TRANSPOSED } else { PLAIN };
+        if Blas::on(device).is_none() {
+            return Ok(false);
+        }
         for walk in 0..walks {
             let mut rest = walk;
             let mut at = [0; 3];
@@ -192,37 +194,87 @@ impl Blas {
                 rest /= dim.extent;
             }
             let place = |start: u64, at: usize, dtype: DType| start + (at * dtype.size()) as u64;
-            let (c, a, b) = (place(c, at[0], out), place(a, at[1], dtype), place(b, at[2], dtype));
-            // The library's matrices are stored by columns, so it is given the transposed product: `c^T = b^T a^T`.
+            let gemm = Gemm {
+                sizes: [m, k, n],
+                rows: [c_row, a_row, b_row],
+                transposed,
+                at: [place(c, at[0], out), place(a, at[1], dtype), place(b, at[2], dtype)],
+                steps: [last.c, last.a, last.b].map(|step| step as c_longlong),
+                count,
+                dtype,
+                out,
+            };
             // SAFETY: the caller's promise; the offsets and steps are those of the batch dimensions.
-            check(unsafe {
-                (blas.functions.product)(
-                    handle.0,
-                    form(b_transposed),
-                    form(a_transposed),
-                    n,
-                    m,
-                    k,
-                    scales[0],
-                    b as *const c_void,
-                    element,
-                    b_row,
-                    last.b as c_longlong,
-                    a as *const c_void,
-                    element,
-                    a_row,
-                    last.a as c_longlong,
-                    scales[1],
-                    c as *mut c_void,
-                    made,
-                    c_row,
-                    last.c as c_longlong,
-                    count,
-                    sum,
-                    DEFAULT_ALGORITHM,
-                )
-            })?;
+            unsafe { device.queue.push(device, Command::Gemm(gemm)) }?;
         }
         Ok(true)
+    }
+}
+
+/// A call of the library: products of `count` matrices by rows, `c` of `m` by `n` being the sum over `k` of `a` times `b`.
+#[derive(Clone, PartialEq)]
+pub(crate) struct Gemm {
+    /// `m`, `k` and `n`.
+    sizes: [c_int; 3],
+    /// Elements from row to row of `c`, `a` and `b`,
+    rows: [c_int; 3],
+    /// whether `a` and `b` are stored transposed,
+    transposed: [bool; 2],
+    /// where the matrices are,
+    at: [u64; 3],
+    /// and elements from one to the next.
+    steps: [c_longlong; 3],
+    count: c_int,
+    dtype: DType,
+    /// The dtype of `c`.
+    out: DType,
+}
+
+impl Gemm {
+    /// Hands it to a stream of the device: the one on which everything runs, or the one that captures.
+    ///
+    /// # Safety
+    /// The addresses are of memory of this device for the matrices. Nobody else calls the library for it meanwhile.
+    pub(crate) unsafe fn run(&self, device: &Opened, captures: bool) -> Result<()> {
+        let missing = || Error::internal("cuBLAS is not open");
+        let blas = device.blas.get().and_then(Option::as_ref).ok_or_else(missing)?;
+        let ((element, sum), (made, _)) = types(self.dtype).zip(types(self.out)).ok_or_else(missing)?;
+        let (one_f32, zero_f32, one_f64, zero_f64) = (1f32, 0f32, 1f64, 0f64);
+        let scales: [*const c_void; 2] = if self.dtype == DType::F64 {
+            [std::ptr::from_ref(&one_f64).cast(), std::ptr::from_ref(&zero_f64).cast()]
+        } else {
+            [std::ptr::from_ref(&one_f32).cast(), std::ptr::from_ref(&zero_f32).cast()]
+        };
+        let [a_form, b_form] = self.transposed.map(|transposed| if transposed { TRANSPOSED } else { PLAIN });
+        let ([m, k, n], [c_row, a_row, b_row], [c, a, b]) = (self.sizes, self.rows, self.at);
+        // The library's matrices are stored by columns, so it is given the transposed product: `c^T = b^T a^T`.
+        // SAFETY: the caller's promise.
+        check(unsafe {
+            (blas.functions.product)(
+                if captures { blas.captures } else { blas.runs },
+                b_form,
+                a_form,
+                n,
+                m,
+                k,
+                scales[0],
+                b as *const c_void,
+                element,
+                b_row,
+                self.steps[2],
+                a as *const c_void,
+                element,
+                a_row,
+                self.steps[1],
+                scales[1],
+                c as *mut c_void,
+                made,
+                c_row,
+                self.steps[0],
+                self.count,
+                sum,
+                DEFAULT_ALGORITHM,
+            )
+        })
     }
 }

@@ -17,7 +17,8 @@ use super::{Operands, Width, fold, launch, table};
 use crate::device::CudaMemory;
 use crate::faults;
 use crate::kernel::Arg;
-use crate::opened::{Memory, Opened};
+use crate::memory::Memory;
+use crate::opened::Opened;
 use crate::program::{compute_type, storage_type};
 
 /// A convolution of some of the images.

@@ -4,15 +4,14 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::result;
 use penstock_data::{DType, Result, Tensor};
 use penstock_ir::{BoxCopy, CopyDim, Rest};
 use smallvec::SmallVec;
 
 use super::{INDICES, Operands, Width, at_least_one, launch};
-use crate::driver::failure;
 use crate::kernel::Arg;
 use crate::opened::Opened;
+use crate::queue::Command;
 
 /// Bytes that a thread copies at a time where memory allows.
 const WIDEST: usize = 16;
@@ -42,9 +41,9 @@ pub(super) unsafe fn moved(
             unsafe { copy(device, dtype.size(), memory.address, len, source, 1, &everywhere, (0, 0)) }?;
         }
         Rest::Zeros if len > 0 => {
+            let fill = Command::Fill { to: memory.address, byte: 0, count: len * dtype.size() };
             // SAFETY: the memory has as many bytes.
-            unsafe { result::memset_d8_async(memory.address, 0, len * dtype.size(), device.stream.cu_stream()) }
-                .map_err(failure)?;
+            unsafe { device.queue.push(device, fill) }?;
         }
         _ => {}
     }

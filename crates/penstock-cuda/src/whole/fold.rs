@@ -12,7 +12,8 @@ use smallvec::SmallVec;
 
 use super::{INDICES, Operands, Width, at_least_one, launch, table};
 use crate::kernel::Arg;
-use crate::opened::{Memory, Opened};
+use crate::memory::Memory;
+use crate::opened::Opened;
 use crate::program::{compute_type, storage_type};
 
 /// Elements of a run below which it is folded in sequence.

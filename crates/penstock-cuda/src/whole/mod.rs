@@ -13,12 +13,12 @@ mod pool;
 mod product;
 mod rows;
 
-pub(crate) use blas::Blas;
 pub use blas::CUBLAS_VARIABLE;
+pub(crate) use blas::{Blas, Gemm};
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaFunction, result};
+use cudarc::driver::CudaFunction;
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{BoxCopy, Convolution, DeviceKernels, Pooling, Product, Rest};
 use penstock_kernels::Reduce;
@@ -30,7 +30,9 @@ use crate::device::{CudaDevice, CudaMemory, RESIDENT_THREADS, data};
 use crate::driver::failure;
 use crate::faults::{self, Origins};
 use crate::kernel::{Arg, BLOCK};
-use crate::opened::{Memory, Opened};
+use crate::memory::Memory;
+use crate::opened::Opened;
+use crate::queue::{Command, Launch};
 
 const INDICES: &str = include_str!("indices.cuh");
 
@@ -200,11 +202,9 @@ unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args:
     const WAVES: u32 = 8;
     let most = device.info.multiprocessors.saturating_mul(RESIDENT_THREADS / BLOCK).saturating_mul(WAVES).max(1);
     let blocks = u32::try_from(threads.div_ceil(BLOCK as usize)).unwrap_or(u32::MAX).clamp(1, most);
-    let mut pointers: SmallVec<[*mut std::ffi::c_void; 16]> = args.iter().map(Arg::as_ptr).collect();
-    let stream = device.stream.cu_stream();
-    // SAFETY: the caller's promise; the arguments live until the call has copied them.
-    unsafe { result::launch_kernel(function.cu_function(), (blocks, 1, 1), (BLOCK, 1, 1), 0, stream, &mut pointers) }
-        .map_err(failure)
+    let command = Command::Launch(Launch::new(function.cu_function(), blocks, args));
+    // SAFETY: the caller's promise; kernels are loaded for good.
+    unsafe { device.queue.push(device, command) }
 }
 
 /// Working memory for `count` elements of `size` bytes.

@@ -11,7 +11,7 @@ use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::STRIDED_SLICE_ASSIGN;
 use penstock_passes::evaluate::resolve;
 use penstock_passes::{Options, Thresholds, rejects_elements};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
 use std::sync::Arc;
@@ -82,6 +82,7 @@ pub(super) fn lower(
         cost: 0,
         pipelines: pipeline::Finder::new(graph, options),
         windows: FxHashMap::default(),
+        there: FxHashSet::default(),
         out: Lowered {
             steps: Vec::new(),
             origins: Vec::new(),
@@ -131,6 +132,8 @@ struct Lowerer<'a> {
     pipelines: pipeline::Finder<'a>,
     /// What becomes a part of a variable where it is made, by the instruction that assigns it.
     windows: FxHashMap<Inst, AssignStep>,
+    /// What steps of the device make.
+    there: FxHashSet<Value>,
     out: Lowered,
 }
 
@@ -159,7 +162,11 @@ impl Lowerer<'_> {
 
     /// A number for a value that a step makes.
     fn define(&mut self, value: Value) -> Reg {
-        let reg = self.fresh(kind_of(self.graph.ty(value)));
+        self.define_as(value, kind_of(self.graph.ty(value)))
+    }
+
+    fn define_as(&mut self, value: Value, kind: Kind) -> Reg {
+        let reg = self.fresh(kind);
         self.out.lists[reg as usize] = self.graph.ty(value).dtype() == DType::Variant;
         self.places.insert(value, Binding::Reg(reg));
         reg
@@ -504,18 +511,17 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// What the device does for an instruction; `None` where it has no code, and where the results are so small that they stay on
-    /// the host.
+    /// What the device does for an instruction; `None` where it has no code, and for a few elements of the host, which are worth no
+    /// copy.
     fn device_work(&self, data: &InstData) -> Option<Work> {
         let device = self.device?;
+        let is_small = |v: &Value| matches!(kind_of(self.graph.ty(*v)), Kind::Inline(..));
+        let is_there = data.operands.iter().any(|v| self.there.contains(v));
         if matches!(data.op.cuda, Cuda::Kernels) && self.reshaped(data).is_none() {
-            let is_small = |v: &Value| matches!(kind_of(self.graph.ty(*v)), Kind::Inline(..));
-            let all = !data.operands.iter().chain(&data.results).all(is_small);
-            return all.then(|| Work::Operator(data.op.0, data.attrs.clone()));
+            let all = data.operands.iter().chain(&data.results).all(is_small);
+            return (is_there || !all).then(|| Work::Operator(data.op.0, data.attrs.clone()));
         }
-        if data.operands.is_empty()
-            || data.results.iter().any(|&v| matches!(kind_of(self.graph.ty(v)), Kind::Inline(..)))
-        {
+        if data.operands.is_empty() || !is_there && data.results.iter().any(is_small) {
             return None;
         }
         if data.op.is(&FUSED) {
@@ -533,7 +539,9 @@ impl Lowerer<'_> {
         let Some(device) = self.device.cloned() else { return Err(Error::internal("no device runs the step")) };
         let ins = self.regs(&data.operands)?.into_iter().collect();
         let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
-        let outs = data.results.iter().map(|&v| self.define(v)).collect();
+        // Where they are few elements, too, they come to the host only when it reads them.
+        let outs = data.results.iter().map(|&v| self.define_as(v, Kind::Any)).collect();
+        self.there.extend(&data.results);
         self.push(Step::Device(Box::new(DeviceStep { device, work, ins, outs, types })));
         Ok(())
     }

@@ -24,7 +24,7 @@ use penstock_data::{DType, Dims, Loc, Result, Tensor};
 use penstock_ir::{Counter, Verified};
 use penstock_passes::{Options, Thresholds};
 
-use crate::device::Device;
+use crate::device::{Device, Recorder};
 pub(crate) use frame::Reg;
 use frame_pool::FramePool;
 use step::Change;
@@ -66,6 +66,8 @@ pub(crate) struct Plan {
     loops: usize,
     /// Those for which it was made.
     thresholds: Thresholds,
+    /// Who is told of its runs, where it is a device's.
+    recorder: Option<Arc<dyn Recorder>>,
     frames: FramePool<Frame>,
     /// How a profiler is told of each step; made for the first that asks.
     telling: OnceLock<Box<[Telling]>>,
@@ -119,7 +121,9 @@ impl Plan {
         device: Option<&Arc<dyn Device>>,
     ) -> Result<Plan> {
         let lowered = lower::lower(graph, captures, options, device)?;
-        registers::assign(lowered, options.thresholds)
+        let mut plan = registers::assign(lowered, options.thresholds)?;
+        plan.recorder = device.and_then(|device| device.recorder());
+        Ok(plan)
     }
 
     /// Estimated nanoseconds of a run; `None` where it has loops or calls.

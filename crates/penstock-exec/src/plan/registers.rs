@@ -363,6 +363,7 @@ fn finish(
         planned_bytes,
         loops: code.loops.len(),
         thresholds,
+        recorder: None,
         frames: FramePool::default(),
     })
 }

@@ -17,6 +17,7 @@ use super::kernel::{infer_kernel, is_heavy_kernel, run_kernel, with_outs};
 use super::pipeline::Pipeline;
 use super::step::{AssignStep, BroadcastStep, Change, FusedStep, LoopStep, Step};
 use super::{Frame, Kind, Plan, Telling, calls};
+use crate::device::Recorder;
 use crate::variable::{Arg, Variable};
 use crate::work::{Weight, is_heavy};
 use crate::{offload, state};
@@ -72,6 +73,7 @@ impl Plan {
         env: &dyn Env,
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Result<()> {
+        let recorded = Recorded::new(self.recorder.as_deref());
         let mut at = 0;
         // A frame that a panic or an error leaves behind is dropped, never used again.
         let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
@@ -79,10 +81,11 @@ impl Plan {
             .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
             .map_err(|e| self.locate(e, at, &frame.iterations))?;
         if called {
-            return calls::run(self, frame, args, at, env, outputs);
+            calls::run(self, frame, args, at, env, outputs)?;
+        } else {
+            self.leave(frame, outputs);
         }
-        self.leave(frame, outputs);
-        Ok(())
+        recorded.end()
     }
 
     /// Adds the results that a finished run has left in its frame.
@@ -153,6 +156,20 @@ impl Plan {
             let reg = &mut frame.regs[reg as usize];
             if reg.as_mut_ptr().is_none() {
                 *reg = Tensor::default();
+            }
+        }
+        if self.recorder.is_some() {
+            // The next run then finds the same blocks free, and gets the same addresses.
+            for (reg, kind) in frame.regs.iter_mut().zip(&self.kinds).filter(|(reg, _)| reg.remote().is_some()) {
+                match kind {
+                    Kind::Constant => {}
+                    // Steps rely on the type of what is in the register.
+                    Kind::Inline(dtype, dims) => match Tensor::zeros(*dtype, dims) {
+                        Ok(zeros) => *reg = zeros,
+                        Err(_) => return,
+                    },
+                    _ => *reg = Tensor::default(),
+                }
             }
         }
         if self.planned_bytes > self.thresholds.kept_bytes {
@@ -338,7 +355,10 @@ impl Plan {
                     budget -= unsafe { assign(s, regs, args, env)? };
                     poll(&mut budget, env)?;
                 }
-                Step::Call(_) => return Ok(true),
+                Step::Call(_) => {
+                    self.pass(pc)?;
+                    return Ok(true);
+                }
                 Step::Branch { pred, target } => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     let pred = unsafe { regs.get(*pred) };
@@ -358,6 +378,7 @@ impl Plan {
                     pc = *target as usize;
                     iterations[*inner as usize..*number as usize].fill(0);
                     iterations[*number as usize] += 1;
+                    self.pass(pc)?;
                     budget -= i64::from(*cost);
                     poll(&mut budget, env)?;
                 }
@@ -374,6 +395,12 @@ impl Plan {
             note.ended(self, *at);
         }
         Ok(false)
+    }
+
+    /// Tells the recorder of a device that the run comes to a step.
+    #[inline]
+    fn pass(&self, pc: usize) -> Result<()> {
+        self.recorder.as_ref().map_or(Ok(()), |recorder| recorder.point(pc as u32))
     }
 
     /// Offloads a heavy step: the registers go to the thread that does it, and come back with its results.
@@ -401,6 +428,31 @@ impl Plan {
         };
         *regs = offload::run(env, step)??;
         Ok(Regs::of(regs))
+    }
+}
+
+/// A run that the recorder of a device is told of, to its end, whatever ends it.
+struct Recorded<'a>(Option<&'a dyn Recorder>);
+
+impl<'a> Recorded<'a> {
+    #[inline]
+    fn new(recorder: Option<&'a dyn Recorder>) -> Recorded<'a> {
+        Recorded(recorder.filter(|r| r.begin()))
+    }
+
+    #[inline]
+    fn end(mut self) -> Result<()> {
+        self.0.take().map_or(Ok(()), Recorder::end)
+    }
+}
+
+impl Drop for Recorded<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(recorder) = self.0.take() {
+            // The error that ends the run comes first.
+            let _ = recorder.end();
+        }
     }
 }
 

@@ -1,0 +1,172 @@
+//! Memory of a device, which is kept when it is freed and handed out again.
+
+#![expect(unsafe_code, reason = "driver calls on memory of this device")]
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use cudarc::driver::{CudaContext, DriverError, result, sys};
+
+use crate::opened::{Opened, lock};
+
+/// The least size of a block, to multiples of which the driver aligns.
+const LEAST: usize = 256;
+/// Sizes between a power of two and the next.
+const STEPS: usize = 8;
+
+/// Memory of a device, aligned to 256 bytes, freed in the order of the queue.
+pub(crate) struct Memory {
+    pub(crate) device: Arc<Opened>,
+    pub(crate) address: u64,
+    /// At least so many.
+    pub(crate) bytes: usize,
+}
+
+impl Drop for Memory {
+    fn drop(&mut self) {
+        // The parent still has the memory of a process that was forked.
+        if self.device.ready().is_ok() {
+            self.device.pool.put(&self.device, self.address, self.bytes);
+        }
+    }
+}
+
+/// Who writes a block first.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum First {
+    /// A command of the queue, which comes behind all that use the block before it was freed.
+    Command,
+    /// A copy that the driver makes ahead of commands that wait in the queue.
+    Copy,
+}
+
+/// Freed blocks of one size, by address, each with when it was freed, as [`Queue::stamp`](crate::queue::Queue::stamp) says.
+type Freed = BTreeMap<u64, u64>;
+
+/// The freed blocks of a device.
+///
+/// Commands run in the order of the queue, so a block can be handed out as soon as it is freed. The one at the lowest address is: the same
+/// work on the same live blocks then gets the same addresses, and so repeats the same commands.
+pub(crate) struct Pool {
+    freed: Mutex<BTreeMap<usize, Freed>>,
+    /// Whether freed blocks are kept.
+    keeps: AtomicBool,
+}
+
+impl Pool {
+    pub(crate) fn new() -> Pool {
+        Pool { freed: Mutex::default(), keeps: AtomicBool::new(true) }
+    }
+
+    /// The bytes of the freed blocks that are kept.
+    pub(crate) fn kept(&self) -> usize {
+        lock(&self.freed).iter().map(|(size, blocks)| size * blocks.len()).sum()
+    }
+
+    /// Whether freed blocks are kept for the next that asks. Where they are not, each goes back to the driver.
+    pub(crate) fn set_keeps(&self, device: &Opened, keeps: bool) -> Result<(), DriverError> {
+        self.keeps.store(keeps, Ordering::Relaxed);
+        if keeps { Ok(()) } else { self.give_back(device) }
+    }
+
+    pub(crate) fn keeps(&self) -> bool {
+        self.keeps.load(Ordering::Relaxed)
+    }
+
+    /// A block of at least so many bytes. Where the driver has none, everything that was freed is given back to it, and it is asked once
+    /// more.
+    pub(crate) fn take(&self, device: &Arc<Opened>, bytes: usize, first: First) -> Result<Memory, DriverError> {
+        let bytes = rounded(bytes);
+        let usable = |stamp: u64| first == First::Command || device.queue.has_passed(stamp);
+        let found = lock(&self.freed).get_mut(&bytes).and_then(|blocks| {
+            let address = blocks.iter().find(|(_, stamp)| usable(**stamp)).map(|(address, _)| *address)?;
+            blocks.remove(&address);
+            Some(address)
+        });
+        let allocate = || {
+            // SAFETY: the stream is alive. Any bytes are valid elements, and nothing relies on them before they are written.
+            unsafe { result::malloc_async(device.stream.cu_stream(), bytes) }
+        };
+        let address = match found {
+            Some(address) => address,
+            None => allocate().or_else(|e| {
+                if e.0 != sys::CUresult::CUDA_ERROR_OUT_OF_MEMORY {
+                    return Err(e);
+                }
+                self.give_back(device)?;
+                allocate()
+            })?,
+        };
+        Ok(Memory { device: device.clone(), address, bytes })
+    }
+
+    fn put(&self, device: &Opened, address: u64, bytes: usize) {
+        if self.keeps() {
+            let stamp = device.queue.stamp();
+            lock(&self.freed).entry(bytes).or_default().insert(address, stamp);
+        } else {
+            // SAFETY: the block was allocated on this stream, and is freed once, behind everything that was queued on it: no command
+            // waits in the queue where blocks are not kept. Nothing can be done about a failure: the device is broken then, and says so
+            // elsewhere.
+            let _ = unsafe { result::free_async(address, device.stream.cu_stream()) };
+        }
+    }
+
+    /// Gives the freed blocks back to the driver, and what it keeps to the system.
+    ///
+    /// # Errors
+    /// Those of the driver, and of commands that waited.
+    pub(crate) fn give_back(&self, device: &Opened) -> Result<(), DriverError> {
+        device.queue.flush(device)?;
+        let blocks = std::mem::take(&mut *lock(&self.freed));
+        for address in blocks.into_values().flat_map(Freed::into_keys) {
+            // SAFETY: the block was allocated on this stream, and is freed once, behind everything that uses it, which was handed over.
+            unsafe { result::free_async(address, device.stream.cu_stream()) }?;
+        }
+        device.stream.synchronize()?;
+        match pool(&device.context) {
+            // SAFETY: the pool is the device's.
+            Some(pool) => unsafe { sys::cuMemPoolTrimTo(pool, 0) }.result(),
+            None => Ok(()),
+        }
+    }
+}
+
+/// The size of the block for so many bytes: an eighth more at the most.
+fn rounded(bytes: usize) -> usize {
+    let bytes = bytes.max(1);
+    let step = bytes.checked_next_power_of_two().map_or(LEAST, |power| (power / (2 * STEPS)).max(LEAST));
+    bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
+/// The driver's pool of the device; `None` for a device without pools.
+pub(crate) fn pool(context: &CudaContext) -> Option<sys::CUmemoryPool> {
+    let mut pool = std::ptr::null_mut();
+    // SAFETY: writes one handle.
+    let code = unsafe { sys::cuDeviceGetDefaultMemPool(&mut pool, context.cu_device()) };
+    (code == sys::CUresult::CUDA_SUCCESS).then_some(pool)
+}
+
+/// Keeps freed memory in the driver's pool instead of giving it back at each synchronisation.
+pub(crate) fn keep_freed(pool: sys::CUmemoryPool) {
+    let mut keep = u64::MAX;
+    let attribute = sys::CUmemPool_attribute_enum::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD;
+    // SAFETY: reads one number. A failure leaves the default, which is slower.
+    let _ = unsafe { sys::cuMemPoolSetAttribute(pool, attribute, std::ptr::from_mut(&mut keep).cast()) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_block_is_at_most_an_eighth_larger_than_what_was_asked_for() {
+        assert_eq!([0, 1, 256, 257, 4096].map(rounded), [256, 256, 256, 512, 4096]);
+        for bytes in (0..40).flat_map(|shift| [(1usize << shift) + 1, (3 << shift) + 7]) {
+            let size = rounded(bytes);
+            assert!(size >= bytes && size <= (bytes + bytes / 8).max(bytes + LEAST), "{bytes} {size}");
+        }
+        assert_eq!(rounded(usize::MAX), usize::MAX);
+    }
+}
