@@ -20,6 +20,7 @@ use crate::kernel::{BLOCK, Variant};
 use crate::layout::Layout;
 use crate::opened::{Loaded, Memory, Opened, kernel_of, lock};
 use crate::program::Program;
+use crate::whole::Dnn;
 
 /// The threads that a multiprocessor holds at a time.
 pub(crate) const RESIDENT_THREADS: u32 = 2048;
@@ -114,6 +115,23 @@ impl CudaDevice {
     pub fn set_patch_bytes(&self, bytes: usize) -> Result<()> {
         self.opened()?.patch_bytes.store(bytes, Ordering::Relaxed);
         Ok(())
+    }
+
+    /// Lets convolutions be computed by cuDNN, where it is installed, or by products of patches; by cuDNN at first.
+    ///
+    /// # Errors
+    /// Those of opening the device.
+    pub fn set_uses_cudnn(&self, used: bool) -> Result<()> {
+        Dnn::set_used(self.ready()?, used);
+        Ok(())
+    }
+
+    /// Which cuDNN there is, and how each convolution so far was computed, a line each: for reports.
+    ///
+    /// # Errors
+    /// Those of opening the device.
+    pub fn convolutions(&self) -> Result<Vec<String>> {
+        Ok(Dnn::report(self.ready()?))
     }
 
     /// The milliseconds that the device takes for what `queue` queues.

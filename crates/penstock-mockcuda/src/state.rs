@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::sys::CUresult;
 use libloading::Library;
 
+use crate::dnn::{Object, Shape};
 use crate::memory::Arena;
 
 /// What a kernel is launched with, as the device header has it.
@@ -46,6 +47,7 @@ pub(crate) enum Work {
     CopyOut { to: u64, from: u64, len: usize },
     Copy { to: u64, from: u64, len: usize },
     Fill { to: u64, pattern: Vec<u8>, count: usize },
+    Convolution { shape: Box<Shape>, at: [u64; 3], workspace: (u64, usize) },
     Free { block: u64 },
     Record { event: u64, generation: u64 },
     Wait { event: u64, generation: u64 },
@@ -81,6 +83,8 @@ pub(crate) struct State {
     pub(crate) arena: Arena,
     pub(crate) streams: BTreeMap<u64, Stream>,
     pub(crate) events: BTreeMap<u64, Event>,
+    /// What handles of cuDNN name.
+    pub(crate) objects: BTreeMap<u64, Object>,
     pub(crate) modules: BTreeMap<u64, Arc<Library>>,
     pub(crate) functions: BTreeMap<u64, Arc<Function>>,
     /// Pinned memory of the host: start and length.
@@ -115,6 +119,7 @@ impl State {
             arena: Arena::new().expect("address space for the devices' memory"),
             streams: BTreeMap::new(),
             events: BTreeMap::new(),
+            objects: BTreeMap::new(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             pinned: BTreeMap::new(),
@@ -271,6 +276,7 @@ impl State {
                     }
                 }
             }
+            Work::Convolution { shape, at, workspace } => shape.run(self, at, workspace),
             Work::Free { block } => {
                 if let Err(text) = self.arena.free(block) {
                     self.find(text);
@@ -314,16 +320,20 @@ impl State {
         }
     }
 
-    /// Counts a call; its code where it is to fail.
+    /// Counts a call of the driver; its code where it is to fail.
     pub(crate) fn count(&mut self, name: &'static str) -> CUresult {
+        let code = self.count_call(name);
+        // SAFETY: the codes are those of the driver, which tests name, and 0 is one.
+        unsafe { std::mem::transmute::<c_int, CUresult>(code) }
+    }
+
+    /// Counts a call; its code where it is to fail, else 0.
+    pub(crate) fn count_call(&mut self, name: &'static str) -> c_int {
         let count = self.counts.entry(name).or_default();
         *count += 1;
         match self.failures.get(name) {
-            Some(&(nth, code)) if *count == nth => {
-                // SAFETY: the codes are those of the driver, which tests name.
-                unsafe { std::mem::transmute::<c_int, CUresult>(code) }
-            }
-            _ => CUresult::CUDA_SUCCESS,
+            Some(&(nth, code)) if *count == nth => code,
+            _ => 0,
         }
     }
 

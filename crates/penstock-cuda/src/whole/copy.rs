@@ -43,8 +43,7 @@ pub(super) unsafe fn moved(
         }
         Rest::Zeros if len > 0 => {
             // SAFETY: the memory has as many bytes.
-            unsafe { result::memset_d8_async(memory.address, 0, len * dtype.size(), device.stream.cu_stream()) }
-                .map_err(failure)?;
+            unsafe { zero(device, memory.address, len * dtype.size()) }?;
         }
         _ => {}
     }
@@ -56,6 +55,15 @@ pub(super) unsafe fn moved(
         }?;
     }
     operands.result(dtype, dims, memory).map(Some)
+}
+
+/// Queues zeros.
+///
+/// # Safety
+/// The address is of memory of this device for as many bytes.
+pub(super) unsafe fn zero(device: &Opened, at: u64, bytes: usize) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { result::memset_d8_async(at, 0, bytes, device.stream.cu_stream()) }.map_err(failure)
 }
 
 /// Dimensions without those of one entry, merged where both sides step through two as through one.
@@ -109,7 +117,7 @@ pub(super) fn element(size: usize) -> &'static str {
 /// # Safety
 /// Both addresses are of memory of this device for as many elements of `size` bytes, and the copy stays within.
 #[expect(clippy::too_many_arguments, reason = "two arrays and what goes between them")]
-unsafe fn copy(
+pub(super) unsafe fn copy(
     device: &Arc<Opened>,
     size: usize,
     to: u64,

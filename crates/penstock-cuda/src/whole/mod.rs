@@ -7,6 +7,7 @@
 mod blas;
 mod conv;
 mod copy;
+mod dnn;
 mod fold;
 mod gather;
 mod pool;
@@ -15,6 +16,8 @@ mod rows;
 
 pub(crate) use blas::Blas;
 pub use blas::CUBLAS_VARIABLE;
+pub(crate) use dnn::Dnn;
+pub use dnn::{CUDNN_VARIABLE, set_cudnn};
 
 use std::sync::Arc;
 
