@@ -48,6 +48,12 @@ def find_nvrtc() -> str:
     return "libnvrtc.so"
 
 
+def find_cudnn() -> str | None:
+    """The folder of cuDNN in its wheel; None where that is not installed."""
+    folders = [Path(p) / "nvidia" / "cudnn" / "lib" for p in sys.path]
+    return next((str(folder) for folder in folders if (folder / "libcudnn.so.9").exists()), None)
+
+
 def compile_cubin(source: str, arch: int, *extra: bytes) -> bytes:
     """Machine code of a CUDA text."""
     path = find_nvrtc()
@@ -200,6 +206,7 @@ def machine() -> dict[str, Any]:
     ]
     smi = subprocess.run(query, capture_output=True, text=True, check=False)
     out: dict[str, Any] = {"gpu": smi.stdout.strip(), "python": sys.version.split()[0], "nvrtc": find_nvrtc()}
+    out["cudnn"] = find_cudnn()
     import penstock
 
     out["penstock"] = penstock.__version__
@@ -210,7 +217,9 @@ def machine() -> dict[str, Any]:
 def run(command: list[str], limit: float, **extra: str) -> tuple[int, str]:
     """Run a program, print what it says, and return its status and its output."""
     nvrtc = os.environ.get("PENSTOCK_NVRTC") or find_nvrtc()
-    env = {"PENSTOCK_CUBLAS": str(Path(nvrtc).parent), **os.environ, "PENSTOCK_NVRTC": nvrtc, **extra}
+    found = {"PENSTOCK_CUBLAS": str(Path(nvrtc).parent), "PENSTOCK_CUDNN": find_cudnn()}
+    env = {name: folder for name, folder in found.items() if folder is not None}
+    env |= {**os.environ, "PENSTOCK_NVRTC": nvrtc, **extra}
     process = subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, env=env, cwd=ROOT
     )
@@ -236,9 +245,13 @@ def device_tests() -> dict[str, Any]:
     # Products by the kernel that is used where cuBLAS is not installed.
     own, again = run([str(PROGRAMS / "device"), "--test-threads=1", "products"], 60, PENSTOCK_CUBLAS="")
     status, output = status or own, output + again
+    # Convolutions by products of patches, as where cuDNN is not installed.
+    own, again = run([str(PROGRAMS / "device"), "--test-threads=1", "convolutions"], 60, PENSTOCK_CUDNN="")
+    status, output = status or own, output + again
     out: dict[str, Any] = {
         "status": status,
         "summary": [x for x in output.splitlines() if x.startswith("test result")],
+        "convolutions": [x for x in output.splitlines() if x.startswith("cuDNN ") or " times " in x],
     }
     if report.exists():
         worst: dict[str, int] = {}
@@ -319,7 +332,16 @@ def torch_figures() -> dict[str, Any]:
         filters = torch.randn(64, 64, 3, 3, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
         convolve = functools.partial(torch.nn.functional.conv2d, images, filters, padding=1)
         us = measure(convolve, 0)["us"]
-        out[f"{dtype} convolution 3x3, 64 channels, TFLOP/s"] = round(2 * 9 * 64 * 64**3 * 49 / us / 1e6, 1)
+        flops = 2 * 9 * 64 * 64**3 * 49
+        out[f"{dtype} convolution 3x3, 64 channels, TFLOP/s"] = round(flops / us / 1e6, 1)
+        grads = torch.randn(64, 64, 56, 56, device="cuda", dtype=dtype).to(memory_format=torch.channels_last)
+        for name, mask in (("input", [True, False, False]), ("filter", [False, True, False])):
+            arguments = (grads, images, filters, None, [1, 1], [1, 1], [1, 1], False, [0, 0], 1, mask)
+            us = measure(functools.partial(torch.ops.aten.convolution_backward, *arguments), 0)["us"]
+            out[f"{dtype} gradient of its {name}, TFLOP/s"] = round(flops / us / 1e6, 1)
+        convolve = functools.partial(torch.nn.functional.conv2d, images, filters, padding=1, stride=2)
+        us = measure(convolve, 0)["us"]
+        out[f"{dtype} convolution by steps of 2, TFLOP/s"] = round(flops / 4 / us / 1e6, 1)
     table, chosen = rows[: 1 << 17, :128].contiguous(), torch.randint(0, 1 << 17, (1 << 20,), device="cuda")
     out["gather 2^20 rows of 128"] = measure(lambda: table[chosen], 8 * 128 * (1 << 20))
 

@@ -19,7 +19,8 @@ ROOT = Path(__file__).parents[2]
 def emulation() -> dict[str, str] | None:
     """The variables that have a process use the emulated driver; None where it was not built."""
     found = sorted((ROOT / "target").glob("*/**/libpenstock_mockcuda.so"))
-    return {"PENSTOCK_CUDA_DRIVER": str(found[0]), "PENSTOCK_NVRTC": str(found[0])} if found else None
+    names = ("PENSTOCK_CUDA_DRIVER", "PENSTOCK_NVRTC", "PENSTOCK_CUDNN")
+    return dict.fromkeys(names, str(found[0])) if found else None
 
 
 def run(program: str) -> str:

@@ -3,8 +3,8 @@
 
 use penstock_cuda::{CudaDevice, Output, Program};
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_exec::{Device, Program as _};
-use penstock_ir::{Builder, OpSet, Type, Value};
+use penstock_exec::{Device, Program as _, StdEnv, eager, register};
+use penstock_ir::{Attr, Builder, OpSet, Type, Value};
 use penstock_ops::Ops;
 
 /// Launches in one measurement, and measurements of which the median counts.
@@ -108,6 +108,66 @@ fn measure(gpu: &CudaDevice, case: Case) -> Result<f32> {
     Ok(times[MEASUREMENTS / 2])
 }
 
+/// A convolution or a transpose of it, of images of 56 x 56 with 64 channels by filters of 3 x 3.
+struct Convolved {
+    op: &'static str,
+    dtype: DType,
+    stride: i64,
+    /// Whether by cuDNN, where it is installed.
+    library: bool,
+}
+
+/// The milliseconds of one, and its multiplications and additions.
+fn convolve(gpu: &CudaDevice, batch: usize, what: &Convolved) -> Result<(f32, usize)> {
+    const SIDE: usize = 56;
+    const CHANNELS: usize = 64;
+    let side = SIDE.div_ceil(what.stride as usize);
+    let (x, f, y) = ([batch, SIDE, SIDE, CHANNELS], [3, 3, CHANNELS, CHANNELS], [batch, side, side, CHANNELS]);
+    let sizes = |dims: [usize; 4]| Tensor::vector(&dims.map(|d| d as i64));
+    let inputs = match what.op {
+        "conv" => vec![values(gpu, what.dtype, &x)?, values(gpu, what.dtype, &f)?],
+        "conv_input_grad" => vec![sizes(x), values(gpu, what.dtype, &f)?, values(gpu, what.dtype, &y)?],
+        _ => vec![values(gpu, what.dtype, &x)?, sizes(f), values(gpu, what.dtype, &y)?],
+    };
+    let inputs: Vec<&Tensor> = inputs.iter().collect();
+    let op = Ops.find(what.op).ok_or_else(|| Error::not_found("a convolution"))?;
+    let strides = Attr::from(vec![what.stride, what.stride]);
+    let attrs = op.attributes(&[("strides", strides), ("padding", "SAME".into())])?;
+    gpu.set_uses_cudnn(what.library)?;
+    let run = || eager(op, &inputs, &attrs, &StdEnv::default()).map(|_| ());
+    run()?;
+    gpu.synchronize()?;
+    let mut times = Vec::with_capacity(MEASUREMENTS);
+    for _ in 0..MEASUREMENTS {
+        times.push(gpu.time(|| (0..LAUNCHES).try_for_each(|_| run()))? / LAUNCHES as f32);
+    }
+    times.sort_by(f32::total_cmp);
+    Ok((times[MEASUREMENTS / 2], 2 * batch * side * side * 9 * CHANNELS * CHANNELS))
+}
+
+/// Convolutions, by patches and by cuDNN, as fields of the JSON object.
+fn convolutions(gpu: &CudaDevice) -> Result<String> {
+    register(std::sync::Arc::new(CudaDevice::new(0)?));
+    let batch = if gpu.memory().is_some_and(|m| m.free > 8 << 30) { 64 } else { 1 };
+    let mut cases = Vec::new();
+    for dtype in [DType::F32, DType::Bf16] {
+        for (op, stride) in [("conv", 1), ("conv_input_grad", 1), ("conv_filter_grad", 1), ("conv", 2)] {
+            let [patches, library] =
+                [false, true].map(|library| convolve(gpu, batch, &Convolved { op, dtype, stride, library }));
+            let ((patches, flops), (library, _)) = (patches?, library?);
+            let [slow, fast] = [patches, library].map(|ms| format!("{:.1}", flops as f32 / ms / 1e9));
+            cases.push(format!(
+                "  {{\"case\": \"{op} {dtype}, stride {stride}\", \"us\": {:.1}, \"tflop_per_s\": {fast}, \
+                 \"tflop_per_s by patches\": {slow}, \"ratio\": {:.2}}}",
+                library * 1e3,
+                patches / library
+            ));
+        }
+    }
+    let decided: Vec<String> = gpu.convolutions()?.iter().map(|line| format!("  {line:?}")).collect();
+    Ok(format!("\"convolutions\": [\n{}\n], \"decided\": [\n{}\n]", cases.join(",\n"), decided.join(",\n")))
+}
+
 fn main() -> Result<()> {
     let gpu = CudaDevice::new(0)?;
     // As much as the device holds three times of, and no more than the figures are about.
@@ -151,6 +211,6 @@ fn main() -> Result<()> {
             if i == last { "" } else { "," }
         );
     }
-    println!("]}}");
+    println!("], {}}}", convolutions(&gpu)?);
     Ok(())
 }

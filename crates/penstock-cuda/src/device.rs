@@ -22,6 +22,7 @@ use crate::memory::Memory;
 use crate::opened::{Loaded, Opened, kernel_of, lock};
 use crate::program::Program;
 use crate::queue::{Command, Launch, Recording};
+use crate::whole::Dnn;
 
 /// The threads that a multiprocessor holds at a time.
 pub(crate) const RESIDENT_THREADS: u32 = 2048;
@@ -128,6 +129,23 @@ impl CudaDevice {
     pub fn set_keeps_memory(&self, keeps: bool) -> Result<()> {
         let device = self.ready()?;
         device.pool.set_keeps(device, keeps).map_err(failure)
+    }
+
+    /// Lets convolutions be computed by cuDNN, where it is installed, or by products of patches; by cuDNN at first.
+    ///
+    /// # Errors
+    /// Those of opening the device.
+    pub fn set_uses_cudnn(&self, used: bool) -> Result<()> {
+        Dnn::set_used(self.ready()?, used);
+        Ok(())
+    }
+
+    /// Which cuDNN there is, and how each convolution so far was computed, a line each: for reports.
+    ///
+    /// # Errors
+    /// Those of opening the device.
+    pub fn convolutions(&self) -> Result<Vec<String>> {
+        Ok(Dnn::report(self.ready()?))
     }
 
     /// The milliseconds that the device takes for what `queue` queues.

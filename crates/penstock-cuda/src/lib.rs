@@ -6,8 +6,8 @@
 //! A [`Program`] is made from a region of instructions whose declarations have a
 //! [`Cuda::Formula`](penstock_ir::Cuda) or an expression; a [`Kernel`] is its CUDA C++ text for one
 //! [`Layout`] of operands. The text is a function of the two, so that it serves as the key of caches.
-//! Work on whole tensors, copies, reductions and products, is behind `penstock_ir::DeviceKernels`; products are cuBLAS's where that is
-//! installed. [`CudaDevice`] compiles and runs all of it behind the executor's [`Device`](penstock_exec::Device).
+//! Work on whole tensors, copies, reductions and products, is behind `penstock_ir::DeviceKernels`; products are cuBLAS's, and
+//! convolutions cuDNN's, where they are installed. [`CudaDevice`] compiles and runs all of it behind the executor's [`Device`](penstock_exec::Device).
 //!
 //! # Formulas
 //!
@@ -53,4 +53,4 @@ pub use layout::{Access, Layout};
 pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages, set_nvrtc};
 pub use program::{Output, Program, Step};
 pub use store::CACHE_VARIABLE;
-pub use whole::CUBLAS_VARIABLE;
+pub use whole::{CUBLAS_VARIABLE, CUDNN_VARIABLE, set_cudnn};

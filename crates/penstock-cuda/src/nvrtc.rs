@@ -28,11 +28,11 @@ const WHEEL_FOLDERS: &[&str] =
     &["nvidia/cu13/lib", "nvidia/cu13/bin/x86_64", "nvidia/cuda_nvrtc/lib", "nvidia/cuda_nvrtc/bin"];
 
 static SITE_PACKAGES: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
-static FILE: Mutex<Option<PathBuf>> = Mutex::new(None);
+static FILE: NamedFile = NamedFile::new();
 
 /// Names the library's file, where [`NVRTC_VARIABLE`] does not. Of use until the library is first needed.
 pub fn set_nvrtc(file: impl Into<PathBuf>) {
-    *FILE.lock().unwrap_or_else(PoisonError::into_inner) = Some(file.into());
+    FILE.set(file.into());
 }
 
 /// Adds a `site-packages` folder in which NVIDIA's wheels may be installed. Of use until the
@@ -281,10 +281,25 @@ impl Drop for Compilation<'_> {
 
 /// The files to try, in order.
 fn candidates() -> Vec<PathBuf> {
-    let named = std::env::var_os(NVRTC_VARIABLE).is_some_and(|p| !p.is_empty());
-    match FILE.lock().unwrap_or_else(PoisonError::into_inner).clone().filter(|_| !named) {
-        Some(file) => vec![file],
-        None => library_files(NVRTC_VARIABLE, WHEEL_FOLDERS, NAMES),
+    FILE.files(NVRTC_VARIABLE).unwrap_or_else(|| library_files(NVRTC_VARIABLE, WHEEL_FOLDERS, NAMES))
+}
+
+/// The file of a library that the program names.
+pub(crate) struct NamedFile(Mutex<Option<PathBuf>>);
+
+impl NamedFile {
+    pub(crate) const fn new() -> NamedFile {
+        NamedFile(Mutex::new(None))
+    }
+
+    pub(crate) fn set(&self, file: PathBuf) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(file);
+    }
+
+    /// The file as the only one to try; `None` where none was named, or the environment variable names another.
+    pub(crate) fn files(&self, variable: &str) -> Option<Vec<PathBuf>> {
+        let named = std::env::var_os(variable).is_some_and(|p| !p.is_empty());
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone().filter(|_| !named).map(|file| vec![file])
     }
 }
 

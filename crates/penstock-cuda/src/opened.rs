@@ -22,7 +22,7 @@ use crate::nvrtc::Nvrtc;
 use crate::program::Program;
 use crate::queue::Queue;
 use crate::store;
-use crate::whole::Blas;
+use crate::whole::{Blas, Dnn};
 
 /// What a convolution takes beside its operands and results.
 const PATCH_BYTES: usize = 1 << 30;
@@ -51,6 +51,8 @@ pub(crate) struct Opened {
     pub(crate) patch_bytes: AtomicUsize,
     /// cuBLAS, once it was asked for; `None` where there is none.
     pub(crate) blas: OnceLock<Option<Blas>>,
+    /// cuDNN, once it was asked for; `None` where there is none.
+    pub(crate) dnn: OnceLock<Option<Dnn>>,
     /// What is being copied to the device, which is kept until it is there.
     uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
     pub(crate) words: Mutex<Words>,
@@ -96,6 +98,7 @@ impl Opened {
             functions: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: OnceLock::new(),
+            dnn: OnceLock::new(),
             uploads: Mutex::default(),
             words: Mutex::default(),
         })

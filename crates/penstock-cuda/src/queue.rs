@@ -20,7 +20,7 @@ use smallvec::SmallVec;
 use crate::driver::failure;
 use crate::kernel::{Arg, BLOCK};
 use crate::opened::{Opened, lock};
-use crate::whole::Gemm;
+use crate::whole::{Convolve, Gemm};
 
 /// The least commands of a segment that is worth a graph.
 const LEAST: usize = 4;
@@ -51,6 +51,8 @@ pub(crate) enum Command {
     },
     /// A product by cuBLAS.
     Gemm(Gemm),
+    /// A convolution by cuDNN.
+    Convolve(Convolve),
 }
 
 /// A launch of a kernel in blocks of [`BLOCK`] threads.
@@ -127,6 +129,8 @@ impl Command {
             }
             // SAFETY: the caller's promise.
             Command::Gemm(gemm) => unsafe { gemm.run(device, stream == device.queue.capture.cu_stream()) },
+            // SAFETY: the caller's promise.
+            Command::Convolve(convolve) => unsafe { convolve.run(device, stream == device.queue.capture.cu_stream()) },
         }
     }
 
@@ -138,7 +142,8 @@ impl Command {
             // Where these lie can be neither compared away nor set.
             (Command::Fill { .. }, Command::Fill { .. })
             | (Command::FillWords { .. }, Command::FillWords { .. })
-            | (Command::Gemm(_), Command::Gemm(_)) => Difference::Places,
+            | (Command::Gemm(_), Command::Gemm(_))
+            | (Command::Convolve(_), Command::Convolve(_)) => Difference::Places,
             _ => Difference::Kind,
         }
     }

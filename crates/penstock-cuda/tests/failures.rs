@@ -10,7 +10,7 @@ use std::process::Command;
 use common::{check, fused_case};
 use penstock_cuda::{CudaDevice, driver};
 use penstock_data::{Class, DType, Result, Tensor};
-use penstock_exec::{Device, Program as _};
+use penstock_exec::{Device, Program as _, StdEnv, eager, register};
 
 /// Code of a driver that is out of memory.
 const OUT_OF_MEMORY: i32 = 2;
@@ -143,5 +143,59 @@ fn an_allocation_that_fails_leaves_the_device_usable_and_nothing_behind() {
         assert_eq!(check(&case, run(&gpu, &case)), Ok(()), "behind a failure of {call}");
     }
     assert_eq!(mock.blocks(), before, "blocks are left");
+    assert_eq!(mock.findings(), Vec::<String>::new());
+}
+
+/// A convolution of the device, of ones by ones.
+fn convolved(gpu: &CudaDevice, images: usize) -> Result<Vec<f32>> {
+    let conv = common::op("conv");
+    let ones = |dims: &[usize]| {
+        let ones = Tensor::from_slice(dims, &vec![1.0f32; dims.iter().product()]).expect("memory");
+        gpu.upload(&ones).expect("a copy")
+    };
+    let attrs = conv.attributes(&[("padding", "SAME".into())])?;
+    let out = eager(conv, &[&ones(&[images, 4, 4, 2]), &ones(&[3, 3, 2, 5])], &attrs, &StdEnv::default())?;
+    Ok(out[0].on_host()?.as_slice::<f32>().to_vec())
+}
+
+#[test]
+fn what_cudnn_does_not_take_is_computed_without_it_and_its_failures_are_errors() {
+    const NOT_SUPPORTED: i32 = 3000;
+    const EXECUTION_FAILED: i32 = 5000;
+    common::find_driver();
+    let Some(mock) = common::mock::get() else { return eprintln!("skipped: no emulated driver") };
+    let gpu = CudaDevice::new(0).expect("the emulated GPU");
+    register(std::sync::Arc::new(CudaDevice::new(0).expect("the emulated GPU")));
+    let due = convolved(&gpu, 1).expect("a result");
+    assert_eq!(mock.count("cudnnConvolutionForward"), 1);
+    let stages = [
+        "cudnnGetConvolutionForwardAlgorithm_v7",
+        "cudnnGetConvolutionForwardWorkspaceSize",
+        "cudnnConvolutionForward",
+    ];
+    for (i, call) in stages.into_iter().enumerate() {
+        // A geometry that is new, since what was decided for one stays.
+        let images = 2 + i;
+        mock.fail(call, 1, NOT_SUPPORTED);
+        let runs = mock.count("cudnnConvolutionForward");
+        for _ in 0..2 {
+            let got = convolved(&gpu, images).expect("a result");
+            assert!(got.chunks(due.len()).all(|image| image == due), "{call}");
+        }
+        assert_eq!(mock.count("cudnnConvolutionForward") - runs, u64::from(i == 2), "{call}");
+        let decided = gpu.convolutions().expect("an open device");
+        let line = decided.iter().find(|line| line.contains(&format!("batch {images} "))).expect("a decision");
+        assert!(line.contains("patches") && line.contains("CUDNN_STATUS_NOT_SUPPORTED"), "{line}");
+    }
+    for (i, call) in stages.into_iter().enumerate() {
+        let images = 5 + i;
+        mock.fail(call, 1, EXECUTION_FAILED);
+        let error = convolved(&gpu, images).expect_err("a failure");
+        assert_eq!(error.class(), Class::Internal, "{call}");
+        for part in ["cuDNN", "CUDNN_STATUS_EXECUTION_FAILED", "PENSTOCK_CUDNN"] {
+            assert!(error.message().contains(part), "{}", error.message());
+        }
+        assert_eq!(convolved(&gpu, images).expect("a result").len(), images * due.len());
+    }
     assert_eq!(mock.findings(), Vec::<String>::new());
 }

@@ -1,7 +1,7 @@
-//! A CUDA driver and its run-time compiler, emulated on the host, so that the CUDA device is tested without a GPU.
+//! A CUDA driver, its run-time compiler and cuDNN's convolutions, emulated on the host, so that the CUDA device is tested without a GPU.
 //!
-//! The library has the driver's and NVRTC's C functions, as many as the engine calls; [`path`] says where its file is,
-//! which `PENSTOCK_CUDA_DRIVER` and `PENSTOCK_NVRTC` then name. Kernels are compiled by `g++`, after the real NVRTC has
+//! The library has the C functions of all three, as many as the engine calls; [`path`] says where its file is,
+//! which `PENSTOCK_CUDA_DRIVER`, `PENSTOCK_NVRTC` and `PENSTOCK_CUDNN` then name. Kernels are compiled by `g++`, after the real NVRTC has
 //! checked them where `PENSTOCK_MOCK_NVRTC` names it.
 //!
 //! - **Memory** of the devices is closed to the host between calls of the driver. Fresh and freed memory are filled with
@@ -19,11 +19,13 @@
 #![allow(non_snake_case, reason = "the names of the driver's functions")]
 
 mod compiler;
+mod dnn;
 mod driver;
 mod memory;
 mod state;
 
 pub use compiler::*;
+pub use dnn::*;
 pub use driver::*;
 
 use std::ffi::{CStr, CString, c_char, c_int};

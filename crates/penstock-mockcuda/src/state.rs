@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use cudarc::driver::sys::CUresult;
 use libloading::Library;
 
+use crate::dnn::{Object, Shape};
 use crate::memory::Arena;
 
 /// What a kernel is launched with, as the device header has it.
@@ -67,6 +68,11 @@ pub(crate) enum Work {
         to: u64,
         pattern: Vec<u8>,
         count: usize,
+    },
+    Convolution {
+        shape: Box<Shape>,
+        at: [u64; 3],
+        workspace: (u64, usize),
     },
     Free {
         block: u64,
@@ -128,6 +134,8 @@ pub(crate) struct State {
     pub(crate) arena: Arena,
     pub(crate) streams: BTreeMap<u64, Stream>,
     pub(crate) events: BTreeMap<u64, Event>,
+    /// What handles of cuDNN name.
+    pub(crate) objects: BTreeMap<u64, Object>,
     pub(crate) modules: BTreeMap<u64, Arc<Library>>,
     pub(crate) functions: BTreeMap<u64, Arc<Function>>,
     /// Graphs, and those that were made ready to run.
@@ -165,6 +173,7 @@ impl State {
             arena: Arena::new().expect("address space for the devices' memory"),
             streams: BTreeMap::new(),
             events: BTreeMap::new(),
+            objects: BTreeMap::new(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             graphs: BTreeMap::new(),
@@ -228,7 +237,8 @@ impl State {
         let node = self.handle();
         let Some(queue) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
         if let Some(captured) = &mut queue.captured {
-            let of_the_device = matches!(work, Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. });
+            let of_the_device =
+                matches!(work, Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. } | Work::Convolution { .. });
             captured.insert(node, work);
             queue.last = node;
             if !of_the_device {
@@ -338,6 +348,7 @@ impl State {
                     }
                 }
             }
+            Work::Convolution { shape, at, workspace } => shape.run(self, at, workspace),
             Work::Free { block } => {
                 if let Err(text) = self.arena.free(block) {
                     self.find(text);
@@ -382,16 +393,20 @@ impl State {
         }
     }
 
-    /// Counts a call; its code where it is to fail.
+    /// Counts a call of the driver; its code where it is to fail.
     pub(crate) fn count(&mut self, name: &'static str) -> CUresult {
+        let code = self.count_call(name);
+        // SAFETY: the codes are those of the driver, which tests name, and 0 is one.
+        unsafe { std::mem::transmute::<c_int, CUresult>(code) }
+    }
+
+    /// Counts a call; its code where it is to fail, else 0.
+    pub(crate) fn count_call(&mut self, name: &'static str) -> c_int {
         let count = self.counts.entry(name).or_default();
         *count += 1;
         match self.failures.get(name) {
-            Some(&(nth, code)) if *count == nth => {
-                // SAFETY: the codes are those of the driver, which tests name.
-                unsafe { std::mem::transmute::<c_int, CUresult>(code) }
-            }
-            _ => CUresult::CUDA_SUCCESS,
+            Some(&(nth, code)) if *count == nth => code,
+            _ => 0,
         }
     }
 

@@ -144,6 +144,11 @@ unsafe impl Send for Blas {}
 unsafe impl Sync for Blas {}
 
 impl Blas {
+    /// Loads the library, where it is installed.
+    pub(super) fn load() {
+        Functions::get();
+    }
+
     /// The library on a device; `None` where it is not installed, or does not start.
     fn on(device: &Arc<Opened>) -> Option<&Blas> {
         device.blas.get_or_init(|| Functions::get().and_then(|functions| Blas::open(device, functions).ok())).as_ref()

@@ -1,4 +1,4 @@
-//! Convolutions and their transposes, by products of matrices of patches.
+//! Convolutions and their transposes: by cuDNN where it is installed and takes them, else by products of matrices of patches.
 
 #![expect(unsafe_code, reason = "launches of kernels on memory of this device")]
 
@@ -12,6 +12,7 @@ use penstock_kernels::conv::{Axis, Geometry};
 use smallvec::smallvec;
 
 use super::copy::element;
+use super::dnn;
 use super::product::{BatchDim, Matrices, multiply};
 use super::{Operands, Width, fold, launch, table};
 use crate::device::CudaMemory;
@@ -55,6 +56,10 @@ pub(super) unsafe fn convolution(
     let memory = device.allocate(dtype, dims)?;
     let mut operands = Operands::new(device);
     let (a, b) = (operands.address(a)?, operands.address(b)?);
+    // SAFETY: the caller's promise: the geometry is that of the tensors, and was found to have elements.
+    if !sizes.are_pixels && unsafe { dnn::convolve(device, kind, dtype, g, [memory.address, a, b]) }? {
+        return operands.result(dtype, dims, memory).map(Some);
+    }
     let patches = if sizes.are_pixels { None } else { Some(table(device, image * images, patch.size())?) };
     let parts = g.batch.div_ceil(images);
     let filter = g.groups * sizes.patch * g.out_channels;

@@ -41,9 +41,8 @@ pub(super) unsafe fn moved(
             unsafe { copy(device, dtype.size(), memory.address, len, source, 1, &everywhere, (0, 0)) }?;
         }
         Rest::Zeros if len > 0 => {
-            let fill = Command::Fill { to: memory.address, byte: 0, count: len * dtype.size() };
             // SAFETY: the memory has as many bytes.
-            unsafe { device.queue.push(device, fill) }?;
+            unsafe { zero(device, memory.address, len * dtype.size()) }?;
         }
         _ => {}
     }
@@ -55,6 +54,15 @@ pub(super) unsafe fn moved(
         }?;
     }
     operands.result(dtype, dims, memory).map(Some)
+}
+
+/// Queues zeros.
+///
+/// # Safety
+/// The address is of memory of this device for as many bytes.
+pub(super) unsafe fn zero(device: &Opened, at: u64, bytes: usize) -> Result<()> {
+    // SAFETY: the caller's promise.
+    unsafe { device.queue.push(device, Command::Fill { to: at, byte: 0, count: bytes }) }
 }
 
 /// Dimensions without those of one entry, merged where both sides step through two as through one.
@@ -108,7 +116,7 @@ pub(super) fn element(size: usize) -> &'static str {
 /// # Safety
 /// Both addresses are of memory of this device for as many elements of `size` bytes, and the copy stays within.
 #[expect(clippy::too_many_arguments, reason = "two arrays and what goes between them")]
-unsafe fn copy(
+pub(super) unsafe fn copy(
     device: &Arc<Opened>,
     size: usize,
     to: u64,

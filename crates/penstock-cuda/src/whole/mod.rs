@@ -7,6 +7,7 @@
 mod blas;
 mod conv;
 mod copy;
+mod dnn;
 mod fold;
 mod gather;
 mod pool;
@@ -15,6 +16,8 @@ mod rows;
 
 pub use blas::CUBLAS_VARIABLE;
 pub(crate) use blas::{Blas, Gemm};
+pub use dnn::{CUDNN_VARIABLE, set_cudnn};
+pub(crate) use dnn::{Convolve, Dnn};
 
 use std::sync::Arc;
 

@@ -366,7 +366,8 @@ pub(crate) mod mock {
             && let Some(file) = penstock_mockcuda::path()
         {
             penstock_cuda::set_driver(&file);
-            penstock_cuda::set_nvrtc(file);
+            penstock_cuda::set_nvrtc(&file);
+            penstock_cuda::set_cudnn(file);
         }
     }
 }

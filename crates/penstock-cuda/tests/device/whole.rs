@@ -399,19 +399,73 @@ fn convolutions_and_their_transposes_are_near_those_of_the_host() {
                 ("padding", padding.into()),
                 ("dilations", dilations.to_vec().into()),
             ];
-            let (images, filter) = (numbers.tensor(dtype, x), numbers.tensor(dtype, f));
-            let made = host(op("conv"), &[&images, &filter], &attributes(op("conv"), &attrs)).expect("a result");
-            let dy = numbers.tensor(dtype, made[0].dims());
-            let sizes = |dims: &[usize]| Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>());
-            // All images at once, and one after the other.
-            for bytes in [1 << 30, 1] {
-                gpu().expect("a GPU").set_patch_bytes(bytes).expect("an open device");
-                agree_nearly(op("conv"), &[&images, &filter], &attrs);
-                agree_nearly(op("conv_input_grad"), &[&sizes(x), &filter, &dy], &attrs);
-                agree_nearly(op("conv_filter_grad"), &[&images, &sizes(f), &dy], &attrs);
-            }
+            all_ways(&mut numbers, dtype, [x, f], &attrs);
         }
     }
+}
+
+/// Tries a convolution and its transposes: by cuDNN where it is installed and takes them, by patches of all images at once, and of one
+/// image after the other.
+fn all_ways(numbers: &mut Numbers, dtype: DType, [x, f]: [&[usize]; 2], attrs: &[(&str, Attr)]) {
+    let (images, filter) = (numbers.tensor(dtype, x), numbers.tensor(dtype, f));
+    let made = host(op("conv"), &[&images, &filter], &attributes(op("conv"), attrs)).expect("a result");
+    let dy = numbers.tensor(dtype, made[0].dims());
+    let sizes = |dims: &[usize]| Tensor::vector(&dims.iter().map(|&d| d as i64).collect::<Vec<_>>());
+    let gpu = gpu().expect("a GPU");
+    for (library, bytes) in [(false, 1), (false, 1 << 30), (true, 1 << 30)] {
+        gpu.set_uses_cudnn(library).expect("an open device");
+        gpu.set_patch_bytes(bytes).expect("an open device");
+        agree_nearly(op("conv"), &[&images, &filter], attrs);
+        agree_nearly(op("conv_input_grad"), &[&sizes(x), &filter, &dy], attrs);
+        agree_nearly(op("conv_filter_grad"), &[&images, &sizes(f), &dy], attrs);
+    }
+}
+
+#[test]
+fn convolutions_of_random_geometries_are_near_those_of_the_host() {
+    let Some(gpu) = gpu() else { return };
+    let mut numbers = Numbers(11);
+    for round in 0..60 {
+        let dtype = [DType::F32, DType::F64, DType::F16, DType::Bf16][round % 4];
+        let rank = [2, 2, 1, 3][round / 4 % 4];
+        let groups = [1, 1, 2, 3][numbers.below(4)];
+        let (ins, outs) = (1 + numbers.below(9), 1 + numbers.below(9));
+        let mut each =
+            |least: usize, below: usize| -> Vec<usize> { (0..rank).map(|_| least + numbers.below(below)).collect() };
+        let (pixels, window, strides, dilations) = (each(6, 8), each(1, 4), each(1, 3), each(1, 2));
+        // Zeros on both sides, of which there may be fewer or more before than after.
+        let around = each(0, 3).into_iter().zip(each(0, 3)).flat_map(|(before, after)| [before as i64, after as i64]);
+        let around: Vec<i64> = around.collect();
+        let ints = |values: &[usize]| Attr::from(values.iter().map(|&v| v as i64).collect::<Vec<_>>());
+        let padding = ["VALID", "SAME", "EXPLICIT"][numbers.below(3)];
+        let mut attrs = vec![("strides", ints(&strides)), ("dilations", ints(&dilations)), ("padding", padding.into())];
+        if padding == "EXPLICIT" {
+            attrs.push(("explicit_paddings", around.into()));
+        }
+        let x = [&[1 + numbers.below(3)], &pixels[..], &[groups * ins]].concat();
+        let f = [&window[..], &[ins, groups * outs]].concat();
+        all_ways(&mut numbers, dtype, [&x, &f], &attrs);
+    }
+    let decided = gpu.convolutions().expect("an open device");
+    eprintln!("{}", summary(&decided));
+    #[cfg(target_os = "linux")]
+    if let Some(mock) = crate::common::mock::get() {
+        assert_eq!(decided.len() > 1, decided[0].starts_with("cuDNN"));
+        assert_eq!(mock.findings(), Vec::<String>::new());
+    }
+}
+
+/// How many convolutions of each kind and dtype went which way.
+fn summary(decided: &[String]) -> String {
+    let mut counts = std::collections::BTreeMap::<String, usize>::new();
+    for line in &decided[1..] {
+        let (what, how) = line.split_once(": ").unwrap_or((line, ""));
+        let kind: Vec<&str> = what.split(' ').take(2).collect();
+        // Working memory differs from one to the next.
+        let how = how.rsplit_once(", ").filter(|(_, rest)| rest.ends_with("bytes")).map_or(how, |(how, _)| how);
+        *counts.entry(format!("{}: {how}", kind.join(" "))).or_default() += 1;
+    }
+    counts.iter().fold(decided[0].clone(), |text, (what, count)| format!("{text}\n{count} times {what}"))
 }
 
 #[test]
