@@ -34,6 +34,7 @@
 
 mod device;
 mod driver;
+mod exchange;
 mod faults;
 mod formula;
 mod kernel;

@@ -14,6 +14,7 @@ use penstock_data::{DType, Error, Result, Tensor, num_elements};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::driver::{DeviceInfo, failure, version};
+use crate::exchange::{self, Others};
 use crate::faults::Words;
 use crate::kernel::{Kernel, PRELUDE, Variant};
 use crate::layout::Layout;
@@ -63,10 +64,14 @@ pub(crate) struct Memory {
     pub(crate) address: u64,
     /// At least so many.
     pub(crate) bytes: usize,
+    pub(crate) others: Others,
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if exchange::part(self) {
+            return;
+        }
         // The parent still has the memory of a process that was forked.
         if self.device.ready().is_ok() {
             // SAFETY: the memory was allocated on this stream, and is freed once, behind everything that was queued on it.
@@ -117,13 +122,18 @@ impl Opened {
     /// # Errors
     /// `FailedPrecondition` in a process that was forked from the one that opened the device.
     pub(crate) fn ready(&self) -> Result<()> {
-        if std::process::id() != self.process {
+        if !self.is_of_this_process() {
             return Err(Error::precondition(format!(
                 "this process was forked from one that uses GPU {}, and cannot use it: start processes by 'spawn'",
                 self.info.ordinal
             )));
         }
         self.context.bind_to_thread().map_err(failure)
+    }
+
+    /// Whether this process opened the device, and not one that it was forked from.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        std::process::id() == self.process
     }
 
     pub(crate) fn allocate(self: &Arc<Self>, dtype: DType, dims: &[usize]) -> Result<Memory> {
@@ -169,7 +179,7 @@ impl Opened {
             }
             allocate()
         })?;
-        Ok(Memory { device: self.clone(), address, bytes })
+        Ok(Memory { device: self.clone(), address, bytes, others: Others::default() })
     }
 
     /// Memory to which a copy of a tensor's elements is queued. The tensor is kept until they are there: where its memory is

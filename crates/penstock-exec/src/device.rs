@@ -11,6 +11,8 @@ use penstock_data::{Result, Tensor};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use penstock_passes::evaluate::Outputs;
 
+use crate::exchange::Exchange;
+
 /// The kind of a device, as in its TensorFlow name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeviceKind {
@@ -70,6 +72,11 @@ pub trait Device: Send + Sync {
     /// What does the work on whole tensors for operators that say [`Cuda::Kernels`](penstock_ir::Cuda::Kernels); `None` where the host does
     /// it all.
     fn kernels(&self) -> Option<&dyn DeviceKernels>;
+
+    /// What shares its memory with other libraries of the process; `None` where they know no such device.
+    fn exchange(&self) -> Option<&dyn Exchange> {
+        None
+    }
 
     /// Waits until all queued work is done.
     ///

@@ -51,8 +51,14 @@ pub(crate) enum Work {
     Wait { event: u64, generation: u64 },
 }
 
+/// The handles that stand for default streams: the legacy one by two names, and that of each thread, of which there is one here.
+const LEGACY: [u64; 2] = [0, 1];
+const PER_THREAD: u64 = 2;
+
 pub(crate) struct Stream {
     pub(crate) device: usize,
+    /// Whether it waits for the legacy default stream, and that for it.
+    pub(crate) blocking: bool,
     pub(crate) queue: VecDeque<Work>,
 }
 
@@ -163,19 +169,31 @@ impl State {
         live
     }
 
-    /// Queues work on a stream, the default stream where it is 0.
+    /// The stream that a handle stands for.
+    pub(crate) fn stream_of(handle: u64) -> u64 {
+        if LEGACY.contains(&handle) { 0 } else { handle }
+    }
+
+    /// Queues work on a stream.
     pub(crate) fn queue(&mut self, stream: u64, device: usize, work: Work) -> CUresult {
         if let Some(code) = self.sticky {
             return code;
         }
-        if stream == 0 {
-            // The default stream waits for the others, and they for it.
-            self.drain();
-            self.streams.entry(0).or_insert(Stream { device, queue: VecDeque::new() });
+        let stream = State::stream_of(stream);
+        if stream == 0 || stream == PER_THREAD {
+            self.streams.entry(stream).or_insert(Stream { device, blocking: stream != 0, queue: VecDeque::new() });
         }
-        let Some(queue) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
-        queue.queue.push_back(work);
-        if stream == 0 || self.settings.eager {
+        let Some(found) = self.streams.get(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        // The legacy default stream waits for blocking streams, and they for it.
+        if stream == 0 {
+            self.run_until(|s| s.streams.values().all(|s| !s.blocking || s.queue.is_empty()));
+        } else if found.blocking {
+            self.drain_stream(0);
+        }
+        if let Some(found) = self.streams.get_mut(&stream) {
+            found.queue.push_back(work);
+        }
+        if self.settings.eager {
             self.drain();
         }
         self.sticky.unwrap_or(CUresult::CUDA_SUCCESS)
@@ -221,9 +239,7 @@ impl State {
 
     /// Runs everything of a stream.
     pub(crate) fn drain_stream(&mut self, stream: u64) -> CUresult {
-        if stream == 0 {
-            return self.drain();
-        }
+        let stream = State::stream_of(stream);
         self.run_until(|s| s.streams.get(&stream).is_none_or(|s| s.queue.is_empty()))
     }
 

@@ -15,6 +15,7 @@ mod rows;
 
 pub(crate) use blas::Blas;
 pub use blas::CUBLAS_VARIABLE;
+pub(crate) use copy::copy;
 
 use std::sync::Arc;
 
