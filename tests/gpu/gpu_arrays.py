@@ -163,7 +163,8 @@ class Array:
         **broken: Any,
     ) -> None:
         self.driver, self.stream, self.versioned, self.flags = driver, stream, versioned, flags
-        self.values, self.shape, self.strides, self.offset = values, shape or values.shape, strides, offset
+        self.values, self.strides, self.offset = values, strides, offset
+        self.shape = values.shape if shape is None else shape
         self.memory = driver.allocate(values.nbytes)
         self.broken = broken
         self.asked: list[int | None] = []
