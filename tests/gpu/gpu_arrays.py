@@ -139,8 +139,12 @@ _api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
 _api.PyCapsule_SetName.argtypes = [ctypes.py_object, ctypes.c_char_p]
 
 _KINDS = {"b": 6, "i": 0, "u": 1, "f": 2, "c": 5}
-_DTYPES = {(code, bits): np.dtype(f"{kind}{bits // 8}") for kind, code in _KINDS.items() for bits in (8, 16, 32, 64)
-           if (kind, bits) not in [("f", 8), ("c", 8), ("c", 16), ("c", 32), ("b", 16), ("b", 32), ("b", 64)]}
+_DTYPES = {
+    (code, bits): np.dtype(f"{kind}{bits // 8}")
+    for kind, code in _KINDS.items()
+    for bits in (8, 16, 32, 64)
+    if (kind, bits) not in [("f", 8), ("c", 8), ("c", 16), ("c", 32), ("b", 16), ("b", 32), ("b", 64)]
+}
 # What structures point to, and names that are not copied.
 _HELD: list[Any] = []
 _USED = {b"dltensor": b"used_dltensor", b"dltensor_versioned": b"used_dltensor_versioned"}

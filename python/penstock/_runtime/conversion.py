@@ -65,8 +65,8 @@ def convert_to_tensor(
     """Convert a value to a tensor.
 
     Args:
-        value: a tensor, variable, array, Python number or string, or a nest of them. An array that is on a GPU, by
-            DLPack or `__cuda_array_interface__`, is copied there.
+        value: a tensor, variable, array, Python number or string, or a nest of them. An array that is on
+            a GPU, by DLPack or `__cuda_array_interface__`, is copied there.
         dtype: the element type, which must be met.
         dtype_hint: the element type, which is met where a Python value can.
         name: what a tensor that is made of another value is called in a graph.

@@ -42,8 +42,8 @@ def from_dlpack(dlcapsule: Any) -> _core.Tensor:
         dlcapsule: the capsule, which cannot be used again, or the object, on the CPU or a CUDA device.
 
     Returns:
-        A tensor of the same shape and dtype on the same device, which shares the memory. Elements that are not in
-        row-major order, or not aligned, are copied.
+        A tensor of the same shape and dtype on the same device, which shares the memory. Elements that are
+        not in row-major order, or not aligned, are copied.
 
     Raises:
         BufferError: for a dtype or device that cannot be shared, and for a capsule that contradicts itself.
