@@ -2,48 +2,7 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
-import tempfile
-import textwrap
-from pathlib import Path
-
-import pytest
-
-from penstock import _core
-
-ROOT = Path(__file__).parents[2]
-
-
-def emulation() -> dict[str, str] | None:
-    """The variables that have a process use the emulated driver; None where it was not built."""
-    found = sorted((ROOT / "target").glob("*/**/libpenstock_mockcuda.so"))
-    names = ("PENSTOCK_CUDA_DRIVER", "PENSTOCK_NVRTC", "PENSTOCK_CUDNN")
-    return dict.fromkeys(names, str(found[0])) if found else None
-
-
-def run(program: str) -> str:
-    """What a program prints in a process that has a GPU."""
-    variables: dict[str, str] | None = {}
-    if not any(kind == "GPU" for kind, _ in _core._devices()):
-        variables = emulation()
-    if variables is None:
-        pytest.skip("no CUDA device, and the emulated one was not built: make test-rust")
-    with tempfile.TemporaryDirectory() as folder:
-        # AutoGraph reads it.
-        file = Path(folder) / "program.py"
-        file.write_text(textwrap.dedent(program), encoding="utf-8")
-        done = subprocess.run(
-            [sys.executable, str(file)],
-            env=os.environ | variables,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=110,
-        )
-    assert done.returncode == 0, done.stdout + done.stderr
-    return done.stdout
+from gpu_process import run
 
 
 def test_a_device_holds_what_is_made_within_it() -> None:

@@ -8,13 +8,14 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
-use penstock_data::{DType, Error, Remote, Result, Tensor};
-use penstock_exec::{Device, DeviceKind, Outputs, Recorder};
+use penstock_data::{DType, Error, Place, Remote, Result, Tensor};
+use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::driver::{DeviceInfo, driver, failure, list};
+use crate::exchange;
 use crate::faults::{self, Faults, Origins, Site};
 use crate::kernel::{BLOCK, Variant};
 use crate::layout::Layout;
@@ -59,6 +60,22 @@ impl Remote for CudaMemory {
 
     fn device(&self) -> &str {
         &self.memory.device.name
+    }
+
+    fn place(&self) -> Option<Place> {
+        Some(exchange::place(&self.memory.device))
+    }
+
+    fn lend(&self, stream: Option<u64>) -> Result<u64> {
+        exchange::lend(self, stream)
+    }
+
+    fn duplicate(&self, bytes: usize) -> Result<Box<dyn Remote>> {
+        exchange::duplicate(self, bytes)
+    }
+
+    fn is_own(&self) -> bool {
+        exchange::is_own(self)
     }
 }
 
@@ -223,6 +240,10 @@ impl Device for CudaDevice {
     }
 
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
+        Some(self)
+    }
+
+    fn exchange(&self) -> Option<&dyn Exchange> {
         Some(self)
     }
 

@@ -34,6 +34,7 @@
 
 mod device;
 mod driver;
+mod exchange;
 mod faults;
 mod formula;
 mod kernel;
@@ -52,5 +53,6 @@ pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant};
 pub use layout::{Access, Layout};
 pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages, set_nvrtc};
 pub use program::{Output, Program, Step};
+pub use queue::GRAPHS_VARIABLE;
 pub use store::CACHE_VARIABLE;
 pub use whole::{CUBLAS_VARIABLE, CUDNN_VARIABLE, set_cudnn};

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use cudarc::driver::{CudaContext, DriverError, result, sys};
 
+use crate::exchange::{self, Others};
 use crate::opened::{Opened, lock};
 
 /// The least size of a block, to multiples of which the driver aligns.
@@ -21,10 +22,14 @@ pub(crate) struct Memory {
     pub(crate) address: u64,
     /// At least so many.
     pub(crate) bytes: usize,
+    pub(crate) others: Others,
 }
 
 impl Drop for Memory {
     fn drop(&mut self) {
+        if exchange::part(self) {
+            return;
+        }
         // The parent still has the memory of a process that was forked.
         if self.device.ready().is_ok() {
             self.device.pool.put(&self.device, self.address, self.bytes);
@@ -98,7 +103,7 @@ impl Pool {
                 allocate()
             })?,
         };
-        Ok(Memory { device: device.clone(), address, bytes })
+        Ok(Memory { device: device.clone(), address, bytes, others: Others::default() })
     }
 
     fn put(&self, device: &Opened, address: u64, bytes: usize) {

@@ -109,13 +109,18 @@ impl Opened {
     /// # Errors
     /// `FailedPrecondition` in a process that was forked from the one that opened the device.
     pub(crate) fn ready(&self) -> Result<()> {
-        if std::process::id() != self.process {
+        if !self.is_of_this_process() {
             return Err(Error::precondition(format!(
                 "this process was forked from one that uses GPU {}, and cannot use it: start processes by 'spawn'",
                 self.info.ordinal
             )));
         }
         self.context.bind_to_thread().map_err(failure)
+    }
+
+    /// Whether this process opened the device, and not one that it was forked from.
+    pub(crate) fn is_of_this_process(&self) -> bool {
+        std::process::id() == self.process
     }
 
     pub(crate) fn allocate(self: &Arc<Self>, dtype: DType, dims: &[usize]) -> Result<Memory> {

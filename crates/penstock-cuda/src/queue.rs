@@ -22,6 +22,9 @@ use crate::kernel::{Arg, BLOCK};
 use crate::opened::{Opened, lock};
 use crate::whole::{Convolve, Gemm};
 
+/// The environment variable that has each command handed over by itself, where it is 0.
+pub const GRAPHS_VARIABLE: &str = "PENSTOCK_CUDA_GRAPHS";
+
 /// The least commands of a segment that is worth a graph.
 const LEAST: usize = 4;
 /// The most commands of a segment.
@@ -420,6 +423,8 @@ impl Open {
 pub(crate) struct Queue {
     /// Where commands are captured: nothing runs there.
     capture: Arc<CudaStream>,
+    /// Whether graphs are made.
+    graphs: bool,
     open: Mutex<Option<Open>>,
     /// Whether commands may be held back now.
     holds: AtomicBool,
@@ -429,7 +434,8 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new(capture: Arc<CudaStream>) -> Queue {
-        Queue { capture, open: Mutex::default(), holds: AtomicBool::new(false), handed_over: AtomicU64::new(1) }
+        let graphs = std::env::var_os(GRAPHS_VARIABLE).is_none_or(|value| value != "0");
+        Queue { capture, graphs, open: Mutex::default(), holds: AtomicBool::new(false), handed_over: AtomicU64::new(1) }
     }
 
     /// The stream on which commands are captured.
@@ -525,7 +531,7 @@ impl Queue {
     /// Opens a recording for the calling thread's commands; `false` where another is open.
     pub(crate) fn open(&self, device: &Opened, recording: &Arc<Recording>) -> bool {
         let mut queue = lock(&self.open);
-        if queue.is_some() {
+        if queue.is_some() || !self.graphs {
             return false;
         }
         *queue = Some(Open::new(device, recording.clone()));

@@ -19,7 +19,7 @@ pub use error::{Class, Error, Result};
 pub use half::{bf16, f16};
 pub use list::List;
 pub use loc::{Frame, Loc};
-pub use remote::{Remote, devices_in_use, use_devices};
+pub use remote::{Place, Remote, devices_in_use, use_devices};
 pub use shape::{Dim, Dims, MAX_RANK, Shape, Symbol, check_rank, num_elements};
 pub use table::Table;
 pub use tensor::{Bytes, INLINE_BYTES, Tensor};

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use crate::buffer::{Buffer, SharedBuffer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 
 /// Whether devices other than the host are in use in this process.
 static IN_USE: AtomicBool = AtomicBool::new(false);
@@ -21,6 +21,15 @@ pub fn devices_in_use() -> bool {
     IN_USE.load(Ordering::Relaxed)
 }
 
+/// A device as DLPack numbers it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The kind of device: 2 for CUDA.
+    pub kind: i32,
+    /// The number among the devices of its kind.
+    pub index: i32,
+}
+
 /// Memory of a device that holds the elements of a tensor. Like those of all tensors, they do not change.
 pub trait Remote: Any + Send + Sync {
     /// Copies the elements to the host, and waits for the work that computes them. `to` has as many bytes as they have.
@@ -31,6 +40,35 @@ pub trait Remote: Any + Send + Sync {
 
     /// The device's TensorFlow name, such as `/device:GPU:0`.
     fn device(&self) -> &str;
+
+    /// The device as other libraries of the process know it; `None` where they cannot read its memory.
+    fn place(&self) -> Option<Place> {
+        None
+    }
+
+    /// Lends the elements to another library of the process, which reads them as long as the tensor is kept: their address.
+    /// The library's stream, a handle of the driver, waits for the work that computes them; without a stream nothing waits.
+    /// Work that can reject something is waited for here.
+    ///
+    /// # Errors
+    /// `Unimplemented` where there is no [`Remote::place`]; what that work has rejected; `InvalidArgument` for a handle that the
+    /// driver refuses; those of the device.
+    fn lend(&self, _stream: Option<u64>) -> Result<u64> {
+        Err(Error::unimplemented(format!("other libraries cannot read the memory of {}", self.device())))
+    }
+
+    /// The first `bytes` bytes in memory of their own on the same device.
+    ///
+    /// # Errors
+    /// `Unimplemented` where there is no [`Remote::place`]; `ResourceExhausted`; those of the device.
+    fn duplicate(&self, _bytes: usize) -> Result<Box<dyn Remote>> {
+        Err(Error::unimplemented(format!("the memory of {} is not copied there", self.device())))
+    }
+
+    /// Whether the elements stay as they are: the memory is not another library's, which may write it.
+    fn is_own(&self) -> bool {
+        true
+    }
 }
 
 /// Elements on the host: `buffer[offset..]`.

@@ -607,9 +607,28 @@ impl Tensor {
         }
     }
 
-    /// Whether the elements stay as they are: they do not lie in memory that a host has lent, and may write.
+    /// Whether the elements stay as they are: they do not lie in memory that a host or another library has lent, and may write.
     pub fn is_own(&self) -> bool {
-        !matches!(&self.storage, Storage::Shared { buffer, .. } if !buffer.is_pooled())
+        match &self.storage {
+            Storage::Shared { buffer, .. } => buffer.is_pooled(),
+            Storage::Remote(remote) => remote.memory().is_own(),
+            _ => true,
+        }
+    }
+
+    /// The same tensor in other memory of the device that it is on; itself, where that is the host.
+    ///
+    /// # Errors
+    /// As [`Remote::duplicate`].
+    pub fn duplicated(&self) -> Result<Tensor> {
+        match &self.storage {
+            Storage::Remote(remote) => {
+                let bytes = self.byte_len();
+                let storage = Storage::Remote(RemoteBuffer::new(remote.memory().duplicate(bytes)?, bytes));
+                Ok(Tensor { dims: self.dims.clone(), dtype: self.dtype, storage })
+            }
+            _ => Ok(self.clone()),
+        }
     }
 
     /// Whether both are views of the same elements.
@@ -842,6 +861,17 @@ mod tests {
         let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| t.bytes().len())).unwrap_err();
         assert_eq!(Error::of_panic(&*panic).message(), "division by zero");
         assert_eq!(t.rows(0, 1).unwrap_err().message(), "division by zero");
+    }
+
+    #[test]
+    fn memory_of_a_device_that_no_other_library_knows_is_neither_lent_nor_copied_there() {
+        let t = elsewhere(&[1, 2, 3, 4]);
+        let memory = t.remote().unwrap();
+        assert!(memory.place().is_none() && t.is_own());
+        for error in [memory.lend(None).err(), t.duplicated().err()] {
+            assert_eq!(error.unwrap().class(), crate::Class::Unimplemented);
+        }
+        assert!(Tensor::vector(&[1i64, 2, 3]).duplicated().is_ok());
     }
 
     #[test]

@@ -11,6 +11,8 @@ use penstock_data::{Result, Tensor};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use penstock_passes::evaluate::Outputs;
 
+use crate::exchange::Exchange;
+
 /// The kind of a device, as in its TensorFlow name.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum DeviceKind {
@@ -73,6 +75,11 @@ pub trait Device: Send + Sync {
 
     /// A recorder for the runs of a plan; `None` where the device has no use for one.
     fn recorder(&self) -> Option<Arc<dyn Recorder>> {
+        None
+    }
+
+    /// What shares its memory with other libraries of the process; `None` where they know no such device.
+    fn exchange(&self) -> Option<&dyn Exchange> {
         None
     }
 

@@ -6,8 +6,8 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmemPool_attribute, CUmemoryPool, CUmodule, CUresult,
-    CUstream, CUstreamCaptureMode, CUstreamCaptureStatus, CUuuid,
+    CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmemPool_attribute, CUmemoryPool, CUmemorytype, CUmodule,
+    CUpointer_attribute, CUresult, CUstream, CUstream_flags, CUstreamCaptureMode, CUstreamCaptureStatus, CUuuid,
 };
 use libloading::Library;
 
@@ -199,6 +199,17 @@ driver! {
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, memory) }
     }
+    fn cuPointerGetAttribute(state, out: *mut c_void, attribute: CUpointer_attribute, pointer: CUdeviceptr) {
+        in_context!(state);
+        let Some(device) = state.arena.device_of(pointer) else { return INVALID };
+        let value = match attribute {
+            CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => CUmemorytype::CU_MEMORYTYPE_DEVICE as c_int,
+            CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => device as c_int,
+            _ => return INVALID,
+        };
+        // SAFETY: the caller of the C function gave a place for a number of 32 bits, or null.
+        unsafe { put(out.cast::<c_int>(), value) }
+    }
     fn cuMemFreeHost(state, memory: *mut c_void) {
         if state.pinned.remove(&(memory as u64)).is_none() {
             state.find("memory of the host was freed that is not pinned");
@@ -260,10 +271,11 @@ driver! {
         in_context!(state);
         OK
     }
-    fn cuStreamCreate(state, out: *mut CUstream, _flags: c_uint) {
+    fn cuStreamCreate(state, out: *mut CUstream, flags: c_uint) {
         let device = in_context!(state);
         let handle = state.handle();
-        state.streams.insert(handle, Stream::new(device));
+        let blocking = flags & CUstream_flags::CU_STREAM_NON_BLOCKING as c_uint == 0;
+        state.streams.insert(handle, Stream::new(device, blocking));
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUstream) }
     }
@@ -278,7 +290,7 @@ driver! {
     }
     fn cuStreamQuery(state, stream: CUstream) {
         in_context!(state);
-        let idle = state.streams.get(&(stream as u64)).is_none_or(|s| s.queue.is_empty());
+        let idle = state.streams.get(&State::stream_of(stream as u64)).is_none_or(|s| s.queue.is_empty());
         if idle { OK } else { CUresult::CUDA_ERROR_NOT_READY }
     }
     fn cuStreamWaitEvent(state, stream: CUstream, event: CUevent, _flags: c_uint) {

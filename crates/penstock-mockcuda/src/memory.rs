@@ -166,6 +166,12 @@ impl Arena {
             .is_some_and(|(&start, block)| len <= block.len && address - start <= block.len - len)
     }
 
+    /// The device that has memory at an address.
+    pub(crate) fn device_of(&self, address: u64) -> Option<usize> {
+        let (&start, block) = self.live.range(..=address as usize).next_back()?;
+        (address as usize - start < block.len).then_some(block.device)
+    }
+
     /// Whether an address is the arena's.
     pub(crate) fn contains(&self, address: u64) -> bool {
         (self.start..self.start + SPACE).contains(&(address as usize))

@@ -94,8 +94,14 @@ pub(crate) enum Work {
 /// Captured work by the handles of its nodes, in an order in which it may run.
 pub(crate) type Graph = BTreeMap<u64, Work>;
 
+/// The handles that stand for default streams: the legacy one by two names, and that of each thread, of which there is one here.
+const LEGACY: [u64; 2] = [0, 1];
+const PER_THREAD: u64 = 2;
+
 pub(crate) struct Stream {
     pub(crate) device: usize,
+    /// Whether it waits for the legacy default stream, and that for it.
+    pub(crate) blocking: bool,
     pub(crate) queue: VecDeque<Work>,
     /// What was captured so far, where the stream captures.
     pub(crate) captured: Option<Graph>,
@@ -104,8 +110,8 @@ pub(crate) struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn new(device: usize) -> Stream {
-        Stream { device, queue: VecDeque::new(), captured: None, last: 0 }
+    pub(crate) fn new(device: usize, blocking: bool) -> Stream {
+        Stream { device, blocking, queue: VecDeque::new(), captured: None, last: 0 }
     }
 }
 
@@ -224,31 +230,43 @@ impl State {
         live
     }
 
-    /// Queues work on a stream, the default stream where it is 0.
+    /// The stream that a handle stands for.
+    pub(crate) fn stream_of(handle: u64) -> u64 {
+        if LEGACY.contains(&handle) { 0 } else { handle }
+    }
+
+    /// Queues work on a stream.
     pub(crate) fn queue(&mut self, stream: u64, device: usize, work: Work) -> CUresult {
         if let Some(code) = self.sticky {
             return code;
         }
-        if stream == 0 {
-            // The default stream waits for the others, and they for it.
-            self.drain();
-            self.streams.entry(0).or_insert(Stream::new(device));
+        let stream = State::stream_of(stream);
+        if stream == 0 || stream == PER_THREAD {
+            self.streams.entry(stream).or_insert(Stream::new(device, stream != 0));
         }
         let node = self.handle();
-        let Some(queue) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
-        if let Some(captured) = &mut queue.captured {
+        let Some(found) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        if let Some(captured) = &mut found.captured {
             let of_the_device =
                 matches!(work, Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. } | Work::Convolution { .. });
             captured.insert(node, work);
-            queue.last = node;
+            found.last = node;
             if !of_the_device {
                 self.find("a stream captures what is no kernel, copy or fill on the device");
                 return CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
             }
             return CUresult::CUDA_SUCCESS;
         }
-        queue.queue.push_back(work);
-        if stream == 0 || self.settings.eager {
+        // The legacy default stream waits for blocking streams, and they for it.
+        if stream == 0 {
+            self.run_until(|s| s.streams.values().all(|s| !s.blocking || s.queue.is_empty()));
+        } else if found.blocking {
+            self.drain_stream(0);
+        }
+        if let Some(found) = self.streams.get_mut(&stream) {
+            found.queue.push_back(work);
+        }
+        if self.settings.eager {
             self.drain();
         }
         self.sticky.unwrap_or(CUresult::CUDA_SUCCESS)
@@ -294,9 +312,7 @@ impl State {
 
     /// Runs everything of a stream.
     pub(crate) fn drain_stream(&mut self, stream: u64) -> CUresult {
-        if stream == 0 {
-            return self.drain();
-        }
+        let stream = State::stream_of(stream);
         if self.streams.get(&stream).is_some_and(|s| s.captured.is_some()) {
             self.find("somebody waits for a stream that captures");
             return CUresult::CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;

@@ -163,9 +163,14 @@ pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyRe
         }
         _ => from_buffer(&array)?,
     };
+    meet(py, tensor, dtype).map(Some)
+}
+
+/// The tensor of an array in the dtype that is asked for.
+pub(crate) fn meet(py: Python<'_>, tensor: Tensor, dtype: Option<DType>) -> PyResult<Tensor> {
     match dtype {
-        Some(d) if d != tensor.dtype() => cast(py, tensor, d).map(Some),
-        _ => Ok(Some(tensor)),
+        Some(d) if d != tensor.dtype() => cast(py, tensor, d),
+        _ => Ok(tensor),
     }
 }
 
@@ -406,10 +411,10 @@ fn is_ours_alone(array: &Bound<'_, PyAny>) -> PyResult<bool> {
 }
 
 /// An object of Python's that is kept from any thread; dropping it attaches to the interpreter, unless that is about to end.
-struct Kept<T>(ManuallyDrop<T>);
+pub(crate) struct Kept<T>(ManuallyDrop<T>);
 
 impl<T> Kept<T> {
-    fn new(object: T) -> Kept<T> {
+    pub(crate) fn new(object: T) -> Kept<T> {
         Kept(ManuallyDrop::new(object))
     }
 }

@@ -11,6 +11,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, P
 use crate::array;
 use crate::depth::deeper;
 use crate::errors::{OrPy, described};
+use crate::gpu;
 use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
 
@@ -337,7 +338,11 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
     if let Some(tensor) = from_python(value, dtype, hint)? {
         return trace::constant(tensor).or_py(py);
     }
-    if let Some(tensor) = array::from_array(value, dtype)? {
+    let arrayed = match gpu::from_array(value)? {
+        Some(tensor) => Some(array::meet(py, tensor, dtype)?),
+        None => array::from_array(value, dtype)?,
+    };
+    if let Some(tensor) = arrayed {
         let tensor = match (dtype, hint) {
             (None, Some(hint)) => array::adapt(py, tensor, hint)?,
             _ => tensor,

@@ -12,6 +12,7 @@ mod dtype;
 mod errors;
 mod exit;
 mod function;
+mod gpu;
 mod graph;
 mod guard;
 mod host;

@@ -8,14 +8,14 @@ use penstock_trace as trace;
 use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
-use pyo3::types::{PyFrozenSet, PyTuple};
+use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
 
 use crate::dtype::{self, PyDType};
-use crate::errors::{OrPy, described};
-use crate::operand::{eager_tensor, fetch, no_attribute, numpy_of};
+use crate::errors::OrPy;
+use crate::operand::{fetch, no_attribute, numpy_of};
 use crate::operators::operators;
 use crate::tensor::{Operand, PyTensor, Reference, device_name, dims_tuple, shape_object, wrap_like};
-use crate::{array, dlpack, layer};
+use crate::{array, dlpack, gpu, layer};
 
 /// The operators of Python that tensors define.
 const OPERATORS: [&str; 32] = [
@@ -270,27 +270,21 @@ impl PyTensor {
         dl_device: Option<&Bound<'py, PyAny>>,
         copy: Option<bool>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        if stream.is_some_and(|s| !s.is_none()) {
-            return Err(PyValueError::new_err("argument 'stream' must be None: the CPU has no streams"));
-        }
-        if let Some(device) = dl_device.filter(|d| !d.is_none())
-            && device.extract::<(i32, i32)>()? != slf.get().__dlpack_device__()
-        {
-            return Err(PyBufferError::new_err(format!(
-                "argument 'dl_device' must be (1, 0), the CPU, got {}",
-                described(device)
-            )));
-        }
-        let versioned = match max_version.filter(|v| !v.is_none()) {
-            Some(version) => version.extract::<(u32, u32)>()?.0 >= 1,
-            None => false,
-        };
-        let (_, value) = eager_tensor(slf.as_any().cast::<Operand>()?, "__dlpack__")?;
-        dlpack::to_dlpack(slf.py(), &value, versioned, copy)
+        let request = dlpack::Request::new(max_version, dl_device, copy)?;
+        let value = slf.get().var.tensor().ok_or_else(|| no_attribute("__dlpack__"))?;
+        dlpack::to_dlpack(slf.py(), value, stream, &request)
     }
 
     fn __dlpack_device__(&self) -> (i32, i32) {
-        (1, 0)
+        let place = self.var.tensor().map_or(dlpack::CPU, dlpack::place_of);
+        (place.kind, place.index)
+    }
+
+    /// What libraries for CUDA need to read the memory of a tensor that is on a GPU: its address, shape, dtype and stream. Other tensors
+    /// have no such attribute.
+    #[getter(__cuda_array_interface__)]
+    fn cuda_array_interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        gpu::interface(py, self.var.tensor())
     }
 
     unsafe fn __getbuffer__(slf: Bound<'_, Self>, view: *mut ffi::Py_buffer, flags: c_int) -> PyResult<()> {

@@ -65,7 +65,8 @@ def convert_to_tensor(
     """Convert a value to a tensor.
 
     Args:
-        value: a tensor, variable, array, Python number or string, or a nest of them.
+        value: a tensor, variable, array, Python number or string, or a nest of them. An array that is on
+            a GPU, by DLPack or `__cuda_array_interface__`, is copied there.
         dtype: the element type, which must be met.
         dtype_hint: the element type, which is met where a Python value can.
         name: what a tensor that is made of another value is called in a graph.
@@ -96,7 +97,7 @@ def constant(
     """Make a tensor of a constant value.
 
     Args:
-        value: an array, Python number or string, or a nest of them.
+        value: an array, Python number or string, or a nest of them. An array that is on a GPU stays there.
         dtype: the element type; by default that of the value, `int32` for Python integers that fit and
             `float32` for Python floats.
         shape: extents to give the value; a single element fills them.

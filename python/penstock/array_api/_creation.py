@@ -162,8 +162,8 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = 
     """Make the array that another library's array is, by DLPack.
 
     Args:
-        x: an object with `__dlpack__` whose memory is the CPU's.
-        device: the CPU, or None.
+        x: an object with `__dlpack__` whose memory is the CPU's or that of a CUDA device.
+        device: the CPU, or None for the device of `x`.
         copy: whether to copy; None and False share the memory, which must not be written any more.
 
     Returns:
@@ -179,9 +179,11 @@ def from_dlpack(x: object, /, *, device: str | None = None, copy: bool | None = 
     """
     check_device(device, "from_dlpack")
     shared = _core._from_dlpack(x)
-    if copy:
+    cpu = (1, 0)
+    if copy or (device and shared.__dlpack_device__() != cpu):
         # A fresh capsule of a copy: whoever wrote the shared memory does not write this one.
-        return new(_core._from_dlpack(shared.__dlpack__(max_version=(1, 0), copy=True)))
+        capsule = shared.__dlpack__(max_version=(1, 0), dl_device=cpu if device else None, copy=copy)
+        return new(_core._from_dlpack(capsule))
     return new(shared)
 
 

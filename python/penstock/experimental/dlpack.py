@@ -19,8 +19,12 @@ def to_dlpack(tf_tensor: TensorLike) -> Any:
         tf_tensor: a tensor of numbers or of `bool`.
 
     Returns:
-        A capsule of a copy of its memory, since this kind of capsule cannot say that memory is read-only;
-        `np.from_dlpack(tensor)` and other consumers of version 1 share it.
+        A capsule of a copy of its memory, on the device that holds it, since this kind of capsule cannot say
+        that memory is read-only; `np.from_dlpack(tensor)` and other consumers of version 1 share it.
+
+    Raises:
+        BufferError: for a dtype that DLPack has not, such as `string`.
+        InvalidArgumentError: for what a kernel on a GPU has rejected of which the tensor was computed.
 
     >>> import penstock as tf
     >>> tf.experimental.dlpack.from_dlpack(tf.experimental.dlpack.to_dlpack(tf.constant([1, 2]))).numpy()
@@ -35,10 +39,15 @@ def from_dlpack(dlcapsule: Any) -> _core.Tensor:
     """Make a tensor of the memory of a DLPack capsule, or of an object with `__dlpack__`.
 
     Args:
-        dlcapsule: the capsule, which cannot be used again.
+        dlcapsule: the capsule, which cannot be used again, or the object, on the CPU or a CUDA device.
 
     Returns:
-        A tensor that shares the memory.
+        A tensor of the same shape and dtype on the same device, which shares the memory. Elements that are
+        not in row-major order, or not aligned, are copied.
+
+    Raises:
+        BufferError: for a dtype or device that cannot be shared, and for a capsule that contradicts itself.
+        ValueError: for a capsule that was used before.
 
     >>> import penstock as tf
     >>> capsule = tf.experimental.dlpack.to_dlpack(tf.constant([1, 2]))

@@ -116,7 +116,7 @@ pub(super) fn element(size: usize) -> &'static str {
 /// # Safety
 /// Both addresses are of memory of this device for as many elements of `size` bytes, and the copy stays within.
 #[expect(clippy::too_many_arguments, reason = "two arrays and what goes between them")]
-pub(super) unsafe fn copy(
+pub(crate) unsafe fn copy(
     device: &Arc<Opened>,
     size: usize,
     to: u64,

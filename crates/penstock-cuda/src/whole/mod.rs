@@ -16,6 +16,7 @@ mod rows;
 
 pub use blas::CUBLAS_VARIABLE;
 pub(crate) use blas::{Blas, Gemm};
+pub(crate) use copy::copy;
 pub use dnn::{CUDNN_VARIABLE, set_cudnn};
 pub(crate) use dnn::{Convolve, Dnn};
 

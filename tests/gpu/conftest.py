@@ -1,0 +1,6 @@
+"""Makes what the tests of this folder share importable by them."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
