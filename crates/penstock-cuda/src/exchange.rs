@@ -249,7 +249,9 @@ pub(crate) fn part(memory: &mut Memory) -> bool {
         mem::forget(owner);
         return true;
     }
-    let event = if lent || device.ready().is_err() { None } else { device.stream.record_event(None).ok() };
+    // Whoever waits for it sleeps.
+    let flags = Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
+    let event = if lent || device.ready().is_err() { None } else { device.stream.record_event(flags).ok() };
     let done = event.as_ref().is_some_and(CudaEvent::is_complete);
     let memory: Box<dyn Send> = match owner {
         Some(owner) => Box::new(owner),
