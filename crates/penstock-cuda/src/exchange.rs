@@ -254,7 +254,9 @@ pub(crate) fn part(memory: &mut Memory) -> bool {
         mem::forget(owner);
         return true;
     }
-    let record = || device.queue.behind(&device, |_| device.stream.record_event(None)).ok();
+    // Whoever waits for it sleeps.
+    let flags = Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
+    let record = || device.queue.behind(&device, |_| device.stream.record_event(flags)).ok();
     let event = if lent || device.ready().is_err() { None } else { record() };
     let done = event.as_ref().is_some_and(CudaEvent::is_complete);
     let memory: Box<dyn Send> = match owner {
