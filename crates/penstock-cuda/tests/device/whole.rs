@@ -122,7 +122,7 @@ fn what_is_computed_of_the_device_s_memory_stays_there() {
 const REDUCTIONS: [&str; 5] = ["reduce_sum", "reduce_prod", "reduce_max", "reduce_min", "reduce_mean"];
 
 /// Runs shorter and longer than blocks and parts; rows in blocks and parts; several axes that are not neighbours.
-const REDUCED: [(&[usize], &[i64]); 16] = [
+const REDUCED: [(&[usize], &[i64]); 17] = [
     (&[31], &[0]),
     (&[33], &[0]),
     (&[4097], &[0]),
@@ -135,6 +135,7 @@ const REDUCED: [(&[usize], &[i64]); 16] = [
     (&[1, 63, 5], &[1]),
     (&[9000, 12], &[0]),
     (&[130, 1030], &[0]),
+    (&[2, 64 * 66 + 3, 1025], &[1]),
     (&[6, 40, 3, 50], &[1, 3]),
     (&[4, 6, 70, 3], &[0, 2]),
     (&[3, 2, 5, 4, 40], &[0, 2, 4]),
@@ -161,6 +162,16 @@ fn reductions_have_the_bits_of_the_host() {
         let name = if i % 2 == 0 { "reduce_any" } else { "reduce_all" };
         agree(op(name), &[&flags], &[("axes", axes), ("keepdims", true.into())]);
     }
+}
+
+#[test]
+fn sums_of_columns_in_hundreds_of_parts_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    // 16-bit floats are added up in single precision, so that the order shows.
+    let x = Numbers(12).tensor(DType::F16, &[64 * 230 + 5, 1028]);
+    agree(op("reduce_sum"), &[&x], &[("axes", vec![0i64].into())]);
 }
 
 #[test]
