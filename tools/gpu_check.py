@@ -251,7 +251,9 @@ def device_tests() -> dict[str, Any]:
     out: dict[str, Any] = {
         "status": status,
         "summary": [x for x in output.splitlines() if x.startswith("test result")],
-        "convolutions": [x for x in output.splitlines() if x.startswith("cuDNN ") or " times " in x],
+        "convolutions": [
+            x for x in output.splitlines() if x.startswith(("cuDNN ", "no cuDNN")) or " times " in x
+        ],
     }
     if report.exists():
         worst: dict[str, int] = {}

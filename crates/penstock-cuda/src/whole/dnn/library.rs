@@ -136,81 +136,81 @@ pub(super) struct Functions {
 }
 
 impl Functions {
-    /// The library; `None` where it is not installed.
-    pub(super) fn get() -> Option<&'static Functions> {
-        static FOUND: OnceLock<Option<Functions>> = OnceLock::new();
+    /// The library; the places that were tried, and why, where it is not installed.
+    pub(super) fn get() -> Result<&'static Functions, &'static String> {
+        static FOUND: OnceLock<Result<Functions, String>> = OnceLock::new();
         FOUND.get_or_init(Functions::find).as_ref()
     }
 
-    fn find() -> Option<Functions> {
+    fn find() -> Result<Functions, String> {
         if std::env::var_os(CUDNN_VARIABLE).is_some_and(|v| v.is_empty()) {
-            return None;
+            return Err(format!("{CUDNN_VARIABLE} is empty"));
         }
         // It uses cuBLAS, and finds it where that is loaded.
         Blas::load();
         let files = FILE.files(CUDNN_VARIABLE).unwrap_or_else(|| library_files(CUDNN_VARIABLE, WHEEL_FOLDERS, NAMES));
-        files.into_iter().find_map(|path| {
-            // SAFETY: NVIDIA's library; loading it has no effect beyond its own initialisation.
-            let library = unsafe { Library::new(&path) }.ok()?;
-            // SAFETY: the library has cuDNN's name, and is kept loaded beside its functions.
-            unsafe { Functions::of(library, path) }
-        })
+        let mut tried = Vec::new();
+        for path in files {
+            // SAFETY: NVIDIA's library, which is kept loaded beside its functions; loading it has no effect beyond its own initialisation.
+            match unsafe { Library::new(&path).and_then(|library| Functions::of(library, path.clone())) } {
+                Ok(functions) if functions.version >= OLDEST => return Ok(functions),
+                Ok(functions) => tried.push(format!("{}: version {}", path.display(), functions.version)),
+                Err(error) => tried.push(format!("{}: {error}", path.display())),
+            }
+        }
+        Err(tried.join("; "))
     }
 
     /// # Safety
     /// `library` is cuDNN.
-    unsafe fn of(library: Library, path: PathBuf) -> Option<Functions> {
+    unsafe fn of(library: Library, path: PathBuf) -> Result<Functions, libloading::Error> {
         // SAFETY: the types are those of cudnn_graph.h, cudnn_ops.h and cudnn_cnn.h of cuDNN 9, and of 8 for the version; the library is
         // kept loaded.
         unsafe {
-            let version: unsafe extern "C" fn() -> usize = *library.get(b"cudnnGetVersion\0").ok()?;
-            let version = version();
-            if version < OLDEST {
-                return None;
-            }
-            Some(Functions {
-                create: *library.get(b"cudnnCreate\0").ok()?,
-                set_stream: *library.get(b"cudnnSetStream\0").ok()?,
-                error_string: *library.get(b"cudnnGetErrorString\0").ok()?,
+            let version: unsafe extern "C" fn() -> usize = *library.get(b"cudnnGetVersion\0")?;
+            Ok(Functions {
+                create: *library.get(b"cudnnCreate\0")?,
+                set_stream: *library.get(b"cudnnSetStream\0")?,
+                error_string: *library.get(b"cudnnGetErrorString\0")?,
                 tensors: (
-                    *library.get(b"cudnnCreateTensorDescriptor\0").ok()?,
-                    *library.get(b"cudnnDestroyTensorDescriptor\0").ok()?,
+                    *library.get(b"cudnnCreateTensorDescriptor\0")?,
+                    *library.get(b"cudnnDestroyTensorDescriptor\0")?,
                 ),
                 filters: (
-                    *library.get(b"cudnnCreateFilterDescriptor\0").ok()?,
-                    *library.get(b"cudnnDestroyFilterDescriptor\0").ok()?,
+                    *library.get(b"cudnnCreateFilterDescriptor\0")?,
+                    *library.get(b"cudnnDestroyFilterDescriptor\0")?,
                 ),
                 convolutions: (
-                    *library.get(b"cudnnCreateConvolutionDescriptor\0").ok()?,
-                    *library.get(b"cudnnDestroyConvolutionDescriptor\0").ok()?,
+                    *library.get(b"cudnnCreateConvolutionDescriptor\0")?,
+                    *library.get(b"cudnnDestroyConvolutionDescriptor\0")?,
                 ),
-                set_tensor: *library.get(b"cudnnSetTensorNdDescriptor\0").ok()?,
-                set_filter: *library.get(b"cudnnSetFilterNdDescriptor\0").ok()?,
-                set_convolution: *library.get(b"cudnnSetConvolutionNdDescriptor\0").ok()?,
-                set_groups: *library.get(b"cudnnSetConvolutionGroupCount\0").ok()?,
-                set_math: *library.get(b"cudnnSetConvolutionMathType\0").ok()?,
+                set_tensor: *library.get(b"cudnnSetTensorNdDescriptor\0")?,
+                set_filter: *library.get(b"cudnnSetFilterNdDescriptor\0")?,
+                set_convolution: *library.get(b"cudnnSetConvolutionNdDescriptor\0")?,
+                set_groups: *library.get(b"cudnnSetConvolutionGroupCount\0")?,
+                set_math: *library.get(b"cudnnSetConvolutionMathType\0")?,
                 forward: Calls {
-                    choices: *library.get(b"cudnnGetConvolutionForwardAlgorithm_v7\0").ok()?,
-                    workspace: *library.get(b"cudnnGetConvolutionForwardWorkspaceSize\0").ok()?,
-                    run: *library.get(b"cudnnConvolutionForward\0").ok()?,
+                    choices: *library.get(b"cudnnGetConvolutionForwardAlgorithm_v7\0")?,
+                    workspace: *library.get(b"cudnnGetConvolutionForwardWorkspaceSize\0")?,
+                    run: *library.get(b"cudnnConvolutionForward\0")?,
                     most: 8,
                     exact: &[0, 1, 2, 3],
                 },
                 input_grad: Calls {
-                    choices: *library.get(b"cudnnGetConvolutionBackwardDataAlgorithm_v7\0").ok()?,
-                    workspace: *library.get(b"cudnnGetConvolutionBackwardDataWorkspaceSize\0").ok()?,
-                    run: *library.get(b"cudnnConvolutionBackwardData\0").ok()?,
+                    choices: *library.get(b"cudnnGetConvolutionBackwardDataAlgorithm_v7\0")?,
+                    workspace: *library.get(b"cudnnGetConvolutionBackwardDataWorkspaceSize\0")?,
+                    run: *library.get(b"cudnnConvolutionBackwardData\0")?,
                     most: 6,
                     exact: &[0, 1],
                 },
                 filter_grad: Calls {
-                    choices: *library.get(b"cudnnGetConvolutionBackwardFilterAlgorithm_v7\0").ok()?,
-                    workspace: *library.get(b"cudnnGetConvolutionBackwardFilterWorkspaceSize\0").ok()?,
-                    run: *library.get(b"cudnnConvolutionBackwardFilter\0").ok()?,
+                    choices: *library.get(b"cudnnGetConvolutionBackwardFilterAlgorithm_v7\0")?,
+                    workspace: *library.get(b"cudnnGetConvolutionBackwardFilterWorkspaceSize\0")?,
+                    run: *library.get(b"cudnnConvolutionBackwardFilter\0")?,
                     most: 7,
                     exact: &[0, 1, 3],
                 },
-                version,
+                version: version(),
                 path,
                 _library: library,
             })

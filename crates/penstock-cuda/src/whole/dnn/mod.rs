@@ -88,7 +88,13 @@ impl std::fmt::Display for Key {
 impl Dnn {
     /// The library on a device; `None` where it is not installed, or does not start.
     fn on(device: &Arc<Opened>) -> Option<&Dnn> {
-        device.dnn.get_or_init(|| Functions::get().and_then(|functions| Dnn::open(device, functions).ok())).as_ref()
+        Dnn::found(device).ok()
+    }
+
+    /// The library on a device, or the reason why there is none.
+    fn found(device: &Arc<Opened>) -> Result<&Dnn, &String> {
+        let open = |functions| Dnn::open(device, functions).map_err(|e| e.message().to_string());
+        device.dnn.get_or_init(|| Functions::get().map_err(String::clone).and_then(open)).as_ref()
     }
 
     fn open(device: &Arc<Opened>, functions: &'static Functions) -> Result<Dnn> {
@@ -115,7 +121,10 @@ impl Dnn {
 
     /// The version and the file of the library, and what was decided for each geometry, one a line.
     pub(crate) fn report(device: &Arc<Opened>) -> Vec<String> {
-        let Some(dnn) = Dnn::on(device) else { return vec!["no cuDNN".to_string()] };
+        let dnn = match Dnn::found(device) {
+            Ok(dnn) => dnn,
+            Err(reason) => return vec![format!("no cuDNN: {reason}")],
+        };
         let Functions { version, path, .. } = dnn.functions;
         let mut lines: Vec<String> = lock(&dnn.plans)
             .iter()
