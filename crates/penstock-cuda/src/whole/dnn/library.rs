@@ -1,5 +1,6 @@
 //! The library: its file, its functions for convolutions, its descriptors.
 
+use std::error::Error as _;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::path::PathBuf;
 use std::sync::OnceLock;
@@ -155,7 +156,10 @@ impl Functions {
             match unsafe { Library::new(&path).and_then(|library| Functions::of(library, path.clone())) } {
                 Ok(functions) if functions.version >= OLDEST => return Ok(functions),
                 Ok(functions) => tried.push(format!("{}: version {}", path.display(), functions.version)),
-                Err(error) => tried.push(format!("{}: {error}", path.display())),
+                Err(error) => {
+                    let why = error.source().map(|source| format!(": {source}")).unwrap_or_default();
+                    tried.push(format!("{}: {error}{why}", path.display()));
+                }
             }
         }
         Err(tried.join("; "))
