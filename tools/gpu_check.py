@@ -251,7 +251,9 @@ def device_tests() -> dict[str, Any]:
     out: dict[str, Any] = {
         "status": status,
         "summary": [x for x in output.splitlines() if x.startswith("test result")],
-        "convolutions": [x for x in output.splitlines() if x.startswith("cuDNN ") or " times " in x],
+        "convolutions": [
+            x for x in output.splitlines() if x.startswith(("cuDNN ", "no cuDNN")) or " times " in x
+        ],
     }
     if report.exists():
         worst: dict[str, int] = {}
@@ -578,6 +580,29 @@ STAGES: dict[str, Callable[[], dict[str, Any]]] = {
 }
 
 
+# Convolutions, as the stages "kernels" and "torch" name them.
+CONVOLUTIONS = {
+    "conv {}, stride 1": "{} convolution 3x3, 64 channels, TFLOP/s",
+    "conv_input_grad {}, stride 1": "{} gradient of its input, TFLOP/s",
+    "conv_filter_grad {}, stride 1": "{} gradient of its filter, TFLOP/s",
+    "conv {}, stride 2": "{} convolution by steps of 2, TFLOP/s",
+}
+
+
+def beside_torch(results: dict[str, Any]) -> dict[str, float]:
+    """How many times as long as PyTorch's each convolution takes, of those that both stages measured."""
+    own, torch = results.get("kernels", {}), results.get("torch", {})
+    cases = own.get("convolutions", [])
+    speeds = {c["case"]: c["tflop_per_s"] for c in cases if isinstance(c, dict)}
+    out = {}
+    for name, other in CONVOLUTIONS.items():
+        for dtype, named in (("f32", "torch.float32"), ("bf16", "torch.bfloat16")):
+            speed, peer = speeds.get(name.format(dtype)), torch.get(other.format(named))
+            if speed and peer:
+                out[name.format(dtype)] = round(peer / speed, 2)
+    return out
+
+
 def main() -> int:
     """Run the stages; the status is 1 where one failed."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -602,6 +627,9 @@ def main() -> int:
         if out:
             (out / "gpu-check.json").write_text(json.dumps(results, indent=1))
             (out / "gpu-check.txt").write_text("\n".join(lines) + "\n")
+    ratios = beside_torch(results)
+    if ratios:
+        print(f"== convolutions, times of PyTorch's\n{json.dumps(ratios, indent=1)}", flush=True)
     return int(failed)
 
 

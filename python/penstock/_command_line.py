@@ -240,7 +240,8 @@ def _check_keras() -> str:
 
 def _check_environment() -> str:
     known = {
-        "BUILDERS", "CUBLAS", "CUDA_CACHE", "CUDA_DRIVER", "NVRTC", "PASSES", "SIMD", "THREADS", "VERIFY",
+        "BUILDERS", "CUBLAS", "CUDA_CACHE", "CUDA_DRIVER", "CUDNN", "NVRTC", "PASSES", "SIMD", "THREADS",
+        "VERIFY",
     }  # fmt: skip
     names = {name.removeprefix("PENSTOCK_") for name in os.environ if name.startswith("PENSTOCK_")}
     unknown = sorted(name for name in names - known if not name.startswith("MOCK_"))

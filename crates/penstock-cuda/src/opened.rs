@@ -51,8 +51,8 @@ pub(crate) struct Opened {
     pub(crate) patch_bytes: AtomicUsize,
     /// cuBLAS, once it was asked for; `None` where there is none.
     pub(crate) blas: OnceLock<Option<Blas>>,
-    /// cuDNN, once it was asked for; `None` where there is none.
-    pub(crate) dnn: OnceLock<Option<Dnn>>,
+    /// cuDNN, once it was asked for, or the reason why there is none.
+    pub(crate) dnn: OnceLock<Result<Dnn, String>>,
     /// What is being copied to the device, which is kept until it is there.
     uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
     pub(crate) words: Mutex<Words>,

@@ -123,12 +123,12 @@ extern "C" __global__ void penstock_fold_rows(
             const P x = from[r * row_step];
             for (int i = 0; i < PACK; ++i) acc[i] = fold::join(acc[i], fold::load(x.at[i]));
         }
-        for (int i = 0; i < PACK; ++i) {
-            // A block that is all of a part is joined to nothing here.
-            const A joined = JOINED ? fold::join(fold::init(), acc[i]) : acc[i];
-            if (others * blocks == 1) fold::finish(out[(k * columns + column) * PACK + i], joined, count);
-            else table[t * PACK + i] = joined;
-        }
+        penstock_pack<A, PACK> joined;
+        // A block that is all of a part is joined to nothing here.
+        for (int i = 0; i < PACK; ++i) joined.at[i] = JOINED ? fold::join(fold::init(), acc[i]) : acc[i];
+        if (others * blocks == 1)
+            for (int i = 0; i < PACK; ++i) fold::finish(out[(k * columns + column) * PACK + i], joined.at[i], count);
+        else reinterpret_cast<penstock_pack<A, PACK>*>(table)[t] = joined;
     }
 }
 
@@ -149,28 +149,37 @@ extern "C" __global__ void penstock_join_rows(
     }
 }
 
-// 32 columns for each block of threads: their parts, in sequence, which all threads load and 32 join.
+// 8 columns for each block of 256 threads: their parts, in sequence. The first warp joins those that were loaded while the others load
+// those that follow, each thread 8 of them at once. Parts that are not there are joined as what changes nothing.
 extern "C" __global__ void penstock_join_parts(
     E* out, const A* second, const I kept, const I columns, const I parts, const unsigned long long count
 ) {
-    __shared__ A loaded[128][32];
-    const I groups = (columns + 31) / 32;
-    const int lane = threadIdx.x % 32;
+    const int WIDTH = 8, EACH = 8, BY = (256 - 32) / WIDTH, CHUNK = BY * EACH;
+    __shared__ A loaded[2][CHUNK][WIDTH];
+    const I groups = (columns + WIDTH - 1) / WIDTH, rounds = (parts + CHUNK - 1) / CHUNK;
+    const int lane = threadIdx.x % WIDTH, row = (int(threadIdx.x) - 32) / WIDTH;
     for (I t = blockIdx.x; t < kept * groups; t += gridDim.x) {
-        const I k = t / groups, column = t % groups * 32 + lane;
+        const I k = t / groups, column = t % groups * WIDTH + lane;
         A acc = fold::init();
-        for (I start = 0; start < parts; start += 128) {
-            const I rest = parts - start, end = rest < 128 ? rest : 128;
-            if (column < columns)
-                for (I p = threadIdx.x / 32; p < end; p += blockDim.x / 32) loaded[p][lane] = second[(k * parts + start + p) * columns + column];
-            __syncthreads();
-            if (threadIdx.x < 32 && column < columns) {
-                if (start == 0) acc = loaded[0][lane];
-                #pragma unroll 8
-                for (I p = start == 0; p < end; ++p) acc = fold::join(acc, loaded[p][lane]);
+        for (I round = 0; round <= rounds; ++round) {
+            if (threadIdx.x >= 32 && round < rounds) {
+                const I start = round * CHUNK + row;
+                const A* const from = second + (k * parts + start) * columns + column;
+                A held[EACH];
+                #pragma unroll
+                for (int i = 0; i < EACH; ++i) {
+                    held[i] = fold::init();
+                    if (column < columns && start + i * BY < parts) held[i] = from[I(i * BY) * columns];
+                }
+                #pragma unroll
+                for (int i = 0; i < EACH; ++i) loaded[round % 2][row + i * BY][lane] = held[i];
+            }
+            if (threadIdx.x < WIDTH && round > 0) {
+                #pragma unroll 32
+                for (int p = 0; p < CHUNK; ++p) acc = fold::join(acc, loaded[(round - 1) % 2][p][lane]);
             }
             __syncthreads();
         }
-        if (threadIdx.x < 32 && column < columns) fold::finish(out[k * columns + column], acc, count);
+        if (threadIdx.x < WIDTH && column < columns) fold::finish(out[k * columns + column], acc, count);
     }
 }

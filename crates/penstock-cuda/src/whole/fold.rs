@@ -225,6 +225,10 @@ unsafe fn fold_rows(
     [lines, others, rows, columns, stride]: [usize; 5],
     count: Arg,
 ) -> Result<()> {
+    /// Parts that a thread joins by itself; of more, a block loads some while it joins others.
+    const FEW: usize = 64;
+    /// Columns of such a block.
+    const WIDTH: usize = 8;
     let blocks = rows.div_ceil(fold::ROWS);
     let entries = lines * others * blocks * columns;
     let first = if others * blocks == 1 { None } else { Some(kernels.table(entries)?) };
@@ -242,12 +246,20 @@ unsafe fn fold_rows(
     let part = fold::rows_of_part(columns) / fold::ROWS;
     let parts = blocks.div_ceil(part);
     let finish = |parts_at: Arg| {
-        let mut args = vec![out.clone(), parts_at];
-        args.extend(kernels.numbers([lines, columns, parts]));
+        let mut args = vec![out.clone()];
+        let (name, threads) = if parts <= FEW {
+            // As the blocks of one part.
+            args.extend([Arg::Pointer(0), parts_at]);
+            args.extend(kernels.numbers([lines, 1, parts, columns, parts, 1]));
+            ("penstock_join_rows", lines * columns)
+        } else {
+            args.push(parts_at);
+            args.extend(kernels.numbers([lines, columns, parts]));
+            ("penstock_join_parts", (lines * columns.div_ceil(WIDTH)).saturating_mul(crate::kernel::BLOCK as usize))
+        };
         args.push(count.clone());
-        let threads = (lines * columns.div_ceil(32)).saturating_mul(crate::kernel::BLOCK as usize);
         // SAFETY: the caller's promise.
-        unsafe { kernels.run("penstock_join_parts", threads, &args) }
+        unsafe { kernels.run(name, threads, &args) }
     };
     if kernels.joined {
         return finish(at(&first));

@@ -164,6 +164,16 @@ fn reductions_have_the_bits_of_the_host() {
 }
 
 #[test]
+fn sums_of_columns_in_hundreds_of_parts_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    // 16-bit floats are added up in single precision, so that the order shows.
+    let x = Numbers(12).tensor(DType::F16, &[64 * 230 + 5, 1028]);
+    agree(op("reduce_sum"), &[&x], &[("axes", vec![0i64].into())]);
+}
+
+#[test]
 fn extremes_and_sums_of_odd_floats_are_those_of_the_host() {
     if gpu().is_none() {
         return;
