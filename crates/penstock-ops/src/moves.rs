@@ -3,11 +3,12 @@
 
 #![expect(unsafe_code, reason = "calls of kernels on the memory of tensors; each contract is checked before")]
 
-use penstock_data::{Bytes, DType, Result, Tensor, memory, num_elements};
-use penstock_ir::{BoxCopy, Call, CopyDim, Rest};
+use penstock_data::{Bytes, DType, DTypeSet, Result, Tensor, memory, num_elements};
+use penstock_ir::{BoxCopy, ByPlace, Call, CopyDim, DeviceKernels, Rest, Selection};
 use penstock_kernels::gather::Indices;
 use penstock_kernels::positions::{self, Nonzero};
 use penstock_kernels::segment::{AlongAxis, Empty, Segments};
+use penstock_kernels::sort::{Direction, Rows, Side};
 use penstock_kernels::{Binary, Reduce, copy, gather as rows, segment};
 use smallvec::SmallVec;
 
@@ -65,7 +66,7 @@ fn entered(steps: &[isize], window: &Window<'_>) -> (usize, SmallVec<[isize; 6]>
 ///
 /// # Errors
 /// Those of the device.
-fn by_device<'a, const N: usize>(
+pub(crate) fn by_device<'a, const N: usize>(
     call: &mut Call<'_>,
     index: usize,
     (dtype, dims): (DType, &[usize]),
@@ -78,6 +79,26 @@ fn by_device<'a, const N: usize>(
     // SAFETY: the copies lie within their sources and the result, and whatever is left is one element, or zeros.
     let made = unsafe { device.moved(dtype, dims, rest, &copies) }?;
     Ok(made.map(|tensor| call.set(index, tensor)).is_some())
+}
+
+/// Has the device make result 0 of elements that follow from where they are, where one works in the host's place and has a kernel for it.
+///
+/// # Errors
+/// Those of the device.
+pub(crate) fn by_place(call: &mut Call<'_>, what: &ByPlace<'_>, dtype: DType, dims: &[usize]) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let len = num_elements(dims);
+    assert!(match *what {
+        ByPlace::Band { x, .. } => x.dims() == dims && x.dtype() == dtype && dims.len() >= 2,
+        ByPlace::OneHot { indices, on, off, extents: [outer, depth, inner] } => {
+            let scalars = [on, off].iter().all(|t| t.len() == 1 && t.dtype() == dtype);
+            scalars && indices.len() == outer * inner && len == Some(outer * depth * inner)
+        }
+        ByPlace::Range { start, step } => [start, step].iter().all(|t| t.len() == 1 && t.dtype() == dtype),
+    });
+    // SAFETY: the extents and dtypes are as they were found to be.
+    let made = unsafe { device.by_place(what, dtype, dims) }?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 
 /// Makes the result `x` with its dimensions permuted: dimension `i` is dimension `perm[i]` of `x`.
@@ -547,8 +568,73 @@ pub(crate) fn segment_reduce(
     Ok(())
 }
 
-/// As [`segment_reduce`], by the device that works in the host's place; whether it has kernels for it. The host sorts the rows into
-/// groups, in their order.
+/// As many ids are sorted by the device.
+const MANY_IDS: usize = 1 << 12;
+
+/// The groups of rows that ids below `n` name, as [`DeviceKernels::reduce_groups`] takes them, sorted by the device; `None` where it has
+/// no kernels for it, and of a few. Negative ids name none.
+///
+/// # Errors
+/// `Err(Ok(position))` for the first id that is too great; `Err(Err(_))`: those of the device.
+fn groups_sorted(device: &dyn DeviceKernels, ids: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>, Result<usize>> {
+    let (dtype, count) = (ids.dtype(), ids.len());
+    if !DTypeSet::INDEX.contains(dtype) || count < MANY_IDS {
+        return Ok(None);
+    }
+    let marked: SmallVec<[bool; 4]> = SmallVec::from_elem(true, ids.rank());
+    // SAFETY: all dimensions are marked, and the result is a scalar.
+    let greatest = unsafe { device.reduce(Reduce::Max, ids, &marked, &[]) }.map_err(Err)?;
+    let Some(greatest) = greatest.map(|t| t.on_host()).transpose().map_err(Err)? else { return Ok(None) };
+    if greatest.to_ints().map_err(Err)?.iter().any(|&id| id >= n as i64) {
+        let all = ids.to_ints().map_err(Err)?;
+        return Err(Ok(all.iter().position(|&id| id >= n as i64).unwrap_or(0)));
+    }
+    let order = Selection {
+        rows: Rows { outer: 1, n: count, inner: 1 },
+        k: count,
+        direction: Direction::Ascending,
+        nan_first: false,
+        elements: true,
+        positions: Some(DType::I32),
+    };
+    // SAFETY: the ids are one row, and the results have an element for each of them.
+    let Some(sorted) = unsafe { device.select(&order, ids, &[count]) }.map_err(Err)? else { return Ok(None) };
+    let [sorted, rows] = &sorted[..] else { return Ok(None) };
+    let number = |v: i64| if dtype == DType::I32 { Tensor::from(v as i32) } else { Tensor::from(v) };
+    let from_0 = ByPlace::Range { start: &number(0), step: &number(1) };
+    // SAFETY: both are one element of the dtype.
+    let Some(groups) = unsafe { device.by_place(&from_0, dtype, &[n + 1]) }.map_err(Err)? else { return Ok(None) };
+    // SAFETY: all ids are one row, which ascends.
+    let offsets = unsafe { device.search(Side::Left, sorted, count, &groups, DType::I32) }.map_err(Err)?;
+    Ok(offsets.map(|offsets| [offsets, rows.clone()]))
+}
+
+/// As [`groups_sorted`], by the host, of `batch` rows of ids.
+fn groups_of(segments: &Tensor, batch: usize, n: usize) -> Result<[Tensor; 2], Result<usize>> {
+    let ids = segments.to_ints().map_err(Err)?;
+    if let Some(position) = ids.iter().position(|&id| id >= n as i64) {
+        return Err(Ok(position));
+    }
+    let (total, count) = (ids.len(), ids.len() / batch);
+    let group = |i: usize| usize::try_from(ids[i]).ok().map(|id| i / count * n + id);
+    let mut offsets: Vec<i32> = memory::collected((0..=batch * n).map(|_| 0)).map_err(Err)?;
+    (0..total).filter_map(group).for_each(|g| offsets[g + 1] += 1);
+    for g in 1..offsets.len() {
+        offsets[g] += offsets[g - 1];
+    }
+    let mut next: Vec<i32> = memory::collected(offsets.iter().copied()).map_err(Err)?;
+    let mut rows: Vec<i32> = memory::collected((0..total).map(|_| 0)).map_err(Err)?;
+    for i in 0..total {
+        if let Some(g) = group(i) {
+            rows[next[g] as usize] = (i % count) as i32;
+            next[g] += 1;
+        }
+    }
+    Ok([Tensor::vector(&offsets), Tensor::vector(&rows)])
+}
+
+/// As [`segment_reduce`], by the device that works in the host's place; whether it has kernels for it. The rows are sorted into groups, in
+/// their order: by the device where they are many, else by the host.
 fn groups_by_device(
     call: &mut Call<'_>,
     (op, empty): (Reduce, Empty),
@@ -564,26 +650,12 @@ fn groups_by_device(
     if !plain || width < 2 || batch == 0 || total > most || batch.checked_mul(n).is_none_or(|groups| groups >= most) {
         return Ok(false);
     }
-    let ids = segments.to_ints().map_err(Err)?;
-    if let Some(position) = ids.iter().position(|&id| id >= n as i64) {
-        return Err(Ok(position));
-    }
     let count = total / batch;
-    let group = |i: usize| usize::try_from(ids[i]).ok().map(|id| i / count * n + id);
-    let mut offsets: Vec<i32> = memory::collected((0..=batch * n).map(|_| 0)).map_err(Err)?;
-    (0..total).filter_map(group).for_each(|g| offsets[g + 1] += 1);
-    for g in 1..offsets.len() {
-        offsets[g] += offsets[g - 1];
-    }
-    let mut next: Vec<i32> = memory::collected(offsets.iter().copied()).map_err(Err)?;
-    let mut rows: Vec<i32> = memory::collected((0..total).map(|_| 0)).map_err(Err)?;
-    for i in 0..total {
-        if let Some(g) = group(i) {
-            rows[next[g] as usize] = (i % count) as i32;
-            next[g] += 1;
-        }
-    }
-    let groups = [Tensor::vector(&offsets), Tensor::vector(&rows)];
+    let sorted = if batch == 1 { groups_sorted(device, segments, n)? } else { None };
+    let groups = match sorted {
+        Some(groups) => groups,
+        None => groups_of(segments, batch, n)?,
+    };
     assert_eq!(x.len(), batch * outer * count * width);
     assert_eq!(num_elements(dims), Some(batch * outer * n * width));
     // SAFETY: each block of `x` has `count` rows, and the groups name rows below `count`. The result has one row for each group.
@@ -647,6 +719,9 @@ pub(crate) fn one_hot(
     dims: &[usize],
 ) -> Result<()> {
     assert!(on.len() == 1 && off.len() == 1 && on.dtype() == off.dtype());
+    if by_place(call, &ByPlace::OneHot { indices, on, off, extents: [outer, depth, inner] }, on.dtype(), dims)? {
+        return Ok(());
+    }
     let out = call.out(0, on.dtype(), dims)?;
     assert!(indices.len() == outer * inner && call.outputs[0].len() == outer * depth * inner);
     let all = indices_of(indices, 0..indices.len());
@@ -661,6 +736,9 @@ pub(crate) fn one_hot(
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn range(call: &mut Call<'_>, start: &Tensor, step: &Tensor, n: usize) -> Result<()> {
     assert!(start.len() == 1 && step.len() == 1 && start.dtype() == step.dtype());
+    if by_place(call, &ByPlace::Range { start, step }, start.dtype(), &[n])? {
+        return Ok(());
+    }
     let out = call.out(0, start.dtype(), &[n])?;
     // SAFETY: both are one element of a dtype that is real by declaration; `out` is a fresh array of `n`.
     unsafe { rows::range(start.dtype(), start.as_ptr(), step.as_ptr(), n, out) };

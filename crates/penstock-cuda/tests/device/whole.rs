@@ -475,6 +475,29 @@ fn rows_in_segments_have_the_bits_of_the_host() {
 }
 
 #[test]
+fn many_ids_are_sorted_into_segments_by_the_device() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(15);
+    for (count, n) in [(4096, 9), (5001, 3000), (20_011, 1)] {
+        for dtype in [DType::I32, DType::I64] {
+            let x = numbers.tensor(DType::F32, &[count, 3]);
+            let ids: Vec<i64> = (0..count).map(|_| numbers.below(n + 2) as i64 - 2).collect();
+            let ids = cast(&Tensor::vector(&ids), dtype);
+            for name in ["unsorted_segment_sum", "unsorted_segment_mean"] {
+                agree(op(name), &[&x, &ids, &Tensor::from(n as i64)], &[]);
+            }
+            // An id that is too great.
+            let some = Tensor::from(n as i64 - 1);
+            agree(op("unsorted_segment_sum"), &[&x, &ids, &some], &[]);
+            let rows: Vec<i64> = (0..count).map(|_| numbers.below(n) as i64).collect();
+            agree(op("gather_grad"), &[&Tensor::vector(&[n as i64, 3]), &cast(&Tensor::vector(&rows), dtype), &x], &[]);
+        }
+    }
+}
+
+#[test]
 fn places_in_sorted_rows_are_those_of_the_host() {
     if gpu().is_none() {
         return;
@@ -602,10 +625,12 @@ fn running_products_and_recurrences_and_short_sums_have_the_bits_of_the_host() {
         let dtypes = [DType::F32, [DType::F64, DType::F16, DType::Bf16][i % 3]];
         for (d, dtype) in dtypes.into_iter().enumerate() {
             let (x, y) = (numbers.tensor(dtype, dims), numbers.tensor(dtype, dims));
-            let attrs = attrs(i + d);
-            agree(op("cumprod"), &[&x], &attrs);
-            agree(op("linear_recurrence"), &[&x, &y], &attrs);
-            let n = dims[axis as usize];
+            let (attrs, n) = (attrs(i + d), dims[axis as usize]);
+            // A single long line is one thread's, which takes the emulation long.
+            if n < 10_000 {
+                agree(op("cumprod"), &[&x], &attrs);
+                agree(op("linear_recurrence"), &[&x, &y], &attrs);
+            }
             if n <= 1024 {
                 agree(op("cumsum"), &[&x], &attrs);
                 agree(op("cumulative_logsumexp"), &[&x], &attrs);
@@ -669,19 +694,23 @@ fn scans_of_odd_floats_are_those_of_the_host() {
         return;
     }
     let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 0.0, f32::MAX, 1e-40];
-    for &value in &odd {
-        for &other in &odd {
-            let mut values = vec![other; 90];
-            values[17] = value;
-            values[60] = value;
-            let x = Tensor::from_slice(&[2, 45], &values).expect("memory");
+    // A row for each pair of them.
+    const LEN: usize = 45;
+    let pairs = odd.iter().flat_map(|&value| odd.iter().map(move |&other| (value, other)));
+    let rows: Vec<f32> =
+        pairs.flat_map(|(value, other)| (0..LEN).map(move |i| if i % 20 == 17 { value } else { other })).collect();
+    let x = Tensor::from_slice(&[odd.len() * odd.len(), LEN], &rows).expect("memory");
+    let columns = host(op("transpose"), &[&x], &attributes(op("transpose"), &[])).expect("columns").remove(0);
+    for (x, axis) in [(&x, 1i64), (&columns, 0)] {
+        for exclusive in [false, true] {
+            let attrs = [("axis", Attr::from(axis)), ("exclusive", exclusive.into())];
             for name in ["cumsum", "cumprod", "cumulative_logsumexp"] {
-                for axis in [0i64, 1] {
-                    agree(op(name), &[&x], &[("axis", axis.into()), ("exclusive", (value > other).into())]);
-                }
+                agree(op(name), &[x], &attrs);
             }
-            agree(op("linear_recurrence"), &[&x, &x], &[("axis", 1i64.into())]);
+            agree(op("linear_recurrence"), &[x, x], &attrs);
         }
+    }
+    for &value in &odd {
         // In the middle of a long line, from which on it has its effect.
         let mut values = vec![1.0f32; 5000];
         values[2500] = value;
@@ -751,5 +780,44 @@ fn rows_are_sorted_as_on_the_host() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn bands_diagonals_one_hot_rows_and_ranges_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(14);
+    for round in 0..20 {
+        let dtype = [DType::F32, DType::I8, DType::F16, DType::I64, DType::C128][round % 5];
+        let dims: [usize; 3] = std::array::from_fn(|i| 1 + numbers.below([4, 40, 40][i]));
+        let x = numbers.tensor(dtype, &dims);
+        let lower = numbers.below(30) as i64 - 5;
+        let attrs = [("lower", Attr::from(lower)), ("upper", Attr::from(numbers.below(30) as i64 - 5))];
+        agree(op("matrix_band_part"), &[&x], &attrs);
+        agree(op("matrix_diag_part"), &[&x], &[]);
+        let diagonal = numbers.tensor(dtype, &[dims[0], dims[1].min(dims[2])]);
+        agree(op("matrix_set_diag"), &[&x, &diagonal], &[]);
+        let indices: Vec<i64> = (0..dims[0] * dims[1]).map(|_| numbers.below(30) as i64 - 3).collect();
+        let indices = cast(
+            &Tensor::from_slice(&dims[..2], &indices).expect("memory"),
+            [DType::I32, DType::I64, DType::I8][round % 3],
+        );
+        let [on, off] = [1.5f64, -2.0].map(|v| cast(&Tensor::from(v), dtype));
+        let axis = round as i64 % 4 - 1;
+        agree(op("one_hot"), &[&indices, &Tensor::from(25i32), &on, &off], &[("axis", axis.min(2).into())]);
+    }
+    for (dtype, start, limit, step) in [
+        (DType::F32, 0.1, 900.0, 0.3),
+        (DType::F64, 5.0, -300.0, -0.1),
+        (DType::F16, 0.0, 30.0, 0.01),
+        (DType::Bf16, 1.0, 60.0, 0.02),
+        (DType::I32, 0.0, 5000.0, 1.0),
+        (DType::I64, 9e17, -9e17, -7e13),
+        (DType::I16, -30_000.0, 30_000.0, 7.0),
+    ] {
+        let [start, limit, step] = [start, limit, step].map(|v| cast(&Tensor::from(v), dtype));
+        agree_where_it_matters(op("range"), &[&start, &limit, &step], &[]);
     }
 }
