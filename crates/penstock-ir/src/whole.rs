@@ -231,6 +231,10 @@ pub trait DeviceKernels: Sync {
     /// A product of matrices of one dtype. `dims` are the extents of the result: the batch, the rows and the columns.
     unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
 
+    /// Logarithms of sums of exponentials along the middle of three extents, as [`penstock_kernels::logsumexp::logsumexp`] has them;
+    /// `dims` are the extents of the result.
+    unsafe fn logsumexp(&self, x: &Tensor, extents: [usize; 3], dims: &[usize]) -> Result<Option<Tensor>>;
+
     /// Softmax, or its logarithm, of rows of `n` elements.
     unsafe fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>>;
 

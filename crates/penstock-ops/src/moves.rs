@@ -417,7 +417,7 @@ pub(crate) fn gather(
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
     if let Some(device) = call.env.kernels() {
-        if let Some(position) = first_outside(indices, n) {
+        if let Some(position) = first_outside_by(device, indices, n).map_err(Err)? {
             return Err(Ok(position));
         }
         let count = indices.len() / batch.max(1);
@@ -457,6 +457,26 @@ pub(crate) fn first_outside(indices: &Tensor, n: usize) -> Option<usize> {
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: a tensor's elements are aligned and readable.
     unsafe { all.first_outside(n) }
+}
+
+/// The least and the greatest of integers, found by the device that they lie on, so that two numbers are copied instead of all; `None`
+/// where they are at hand, or where the device has no kernel for it.
+fn extremes(device: &dyn DeviceKernels, x: &Tensor) -> Result<Option<(i64, i64)>> {
+    if x.is_at_hand() || x.is_empty() {
+        return Ok(None);
+    }
+    let marked: SmallVec<[bool; 4]> = SmallVec::from_elem(true, x.rank());
+    // SAFETY: all dimensions are marked, and the result is a scalar.
+    let (least, greatest) =
+        unsafe { (device.reduce(Reduce::Min, x, &marked, &[])?, device.reduce(Reduce::Max, x, &marked, &[])?) };
+    let (Some(least), Some(greatest)) = (least, greatest) else { return Ok(None) };
+    Ok(least.on_host()?.to_ints()?.first().copied().zip(greatest.on_host()?.to_ints()?.first().copied()))
+}
+
+/// As [`first_outside`], where a device works in the host's place: indices that lie there are copied only where one is outside.
+fn first_outside_by(device: &dyn DeviceKernels, indices: &Tensor, n: usize) -> Result<Option<usize>> {
+    let inside = |(least, greatest): (i64, i64)| least >= 0 && greatest < n as i64;
+    if extremes(device, indices)?.is_some_and(inside) { Ok(None) } else { Ok(first_outside(indices, n)) }
 }
 
 /// The numbers of the rows that `indices`, `count` rows of `dims.len()` each, name in an array of extents `dims`.
@@ -581,13 +601,9 @@ fn groups_sorted(device: &dyn DeviceKernels, ids: &Tensor, n: usize) -> Result<O
     if !DTypeSet::INDEX.contains(dtype) || count < MANY_IDS {
         return Ok(None);
     }
-    let marked: SmallVec<[bool; 4]> = SmallVec::from_elem(true, ids.rank());
-    // SAFETY: all dimensions are marked, and the result is a scalar.
-    let greatest = unsafe { device.reduce(Reduce::Max, ids, &marked, &[]) }.map_err(Err)?;
-    let Some(greatest) = greatest.map(|t| t.on_host()).transpose().map_err(Err)? else { return Ok(None) };
-    if greatest.to_ints().map_err(Err)?.iter().any(|&id| id >= n as i64) {
-        let all = ids.to_ints().map_err(Err)?;
-        return Err(Ok(all.iter().position(|&id| id >= n as i64).unwrap_or(0)));
+    let is_below = extremes(device, ids).map_err(Err)?.is_some_and(|(_, greatest)| greatest < n as i64);
+    if !is_below && let Some(position) = ids.to_ints().map_err(Err)?.iter().position(|&id| id >= n as i64) {
+        return Err(Ok(position));
     }
     let order = Selection {
         rows: Rows { outer: 1, n: count, inner: 1 },
@@ -682,6 +698,9 @@ fn along_axis(dims: &[usize], axis: usize, indices: &Tensor) -> AlongAxis {
 /// `Err(Ok(position))` for the first index outside; `Err(Err(_))` where the memory cannot be had.
 pub(crate) fn take_along(call: &mut Call<'_>, x: &Tensor, indices: &Tensor, axis: usize) -> Result<(), Result<usize>> {
     let along = along_axis(x.dims(), axis, indices);
+    if call.env.kernels().is_some() && along.inner == 1 {
+        return gather(call, x, indices, [along.outer, 1, along.n, x.dtype().size()], indices.dims());
+    }
     let out = call.out(0, x.dtype(), indices.dims()).map_err(Err)?;
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: `x` has the extents of `along`; `out` is a fresh array of as many elements as there are indices.
@@ -701,6 +720,24 @@ pub(crate) fn add_along(
 ) -> Result<(), Result<usize>> {
     let along = along_axis(dims, axis, indices);
     assert_eq!(updates.dims(), indices.dims());
+    if let Some(device) = call.env.kernels() {
+        if let Some(position) = first_outside_by(device, indices, along.n).map_err(Err)? {
+            return Err(Ok(position));
+        }
+        let (outer, n) = (along.outer, along.n);
+        // Floats of 16 bits are rounded after each addition on the host.
+        let is_exact = updates.dtype().is_integer() || updates.dtype().size() >= 4;
+        if along.inner == 1 && is_exact && i32::try_from(indices.len().max(outer * n)).is_ok() && outer > 0 {
+            let groups = groups_of(indices, outer, n)?;
+            // SAFETY: each of the `outer` rows of updates has its groups, which name some of it; so has the result.
+            let made =
+                unsafe { device.reduce_groups(Reduce::Sum, updates, [&groups[0], &groups[1]], [outer, 1, n, 1], dims) };
+            if let Some(made) = made.map_err(Err)? {
+                call.set(0, made);
+                return Ok(());
+            }
+        }
+    }
     let out = call.out(0, updates.dtype(), dims).map_err(Err)?;
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: there are as many updates as indices; `out` is a fresh array of the extents of `along`.

@@ -381,7 +381,7 @@ pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
     effects: &[],
     infer,
     cpu: Cpu::Kernel(run_logsumexp),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         reduction_rule(cx, |t, g, x, y| {
             // Where elements are large, `y` is rounded by as much as a share: the sum of the shares makes up for it. Beside
@@ -417,6 +417,13 @@ fn run_logsumexp(call: &mut Call<'_>) -> Result<()> {
             (&moved, [left.iter().product(), n, 1])
         }
     };
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: `x` has these extents, and the result an element for each of the first and the last.
+        if let Some(made) = unsafe { device.logsumexp(x, extents, &left) }? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let out = call.out(0, x.dtype(), &left)?;
     // SAFETY: `x` has these extents, of a float dtype; `out` is a fresh array of an element for each of the first and the last.
     unsafe { penstock_kernels::logsumexp::logsumexp(x.dtype(), x.as_ptr(), extents, out.cast()) };

@@ -28,7 +28,6 @@ use crate::util::{PROMISE, around, normalize_axis, one};
 pub static OPS: &[&OpDef] = &[&SORT, &ARGSORT, &TOP_K, &SEARCH_SORTED, &UNIQUE, &TAKE_ALONG_AXIS, &SCATTER_ALONG_AXIS];
 
 const SORTED: &[DTypeVar] = &[DTypeVar::new("T", SORT_DTYPES)];
-const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
 const AXIS: AttrDef = AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(-1));
 const POSITION_DTYPE: AttrDef = AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::I32));
 
@@ -564,7 +563,7 @@ pub static TAKE_ALONG_AXIS: OpDef = OpDef {
             moves::take_along(call, x, indices, axis).map_err(explain(indices, x.dims()[axis], "indices"))
         })
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let axis = [("axis", t.attrs.int(0).into())];
@@ -625,7 +624,7 @@ pub static SCATTER_ALONG_AXIS: OpDef = OpDef {
         }
         moves::add_along(call, updates, indices, axis, &dims).map_err(explain(indices, dims[axis], "indices"))
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let axis = [("axis", t.attrs.int(0).into())];

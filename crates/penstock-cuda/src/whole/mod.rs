@@ -64,6 +64,11 @@ impl DeviceKernels for CudaDevice {
         unsafe { product::matmul(self.ready()?, product, dims) }
     }
 
+    unsafe fn logsumexp(&self, x: &Tensor, extents: [usize; 3], dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { rows::logsumexp(self.ready()?, x, extents, dims) }
+    }
+
     unsafe fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
         // SAFETY: the caller's promise.
         unsafe { rows::softmax(self.ready()?, log, x, n) }

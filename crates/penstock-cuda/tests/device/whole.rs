@@ -488,9 +488,18 @@ fn many_ids_are_sorted_into_segments_by_the_device() {
             for name in ["unsorted_segment_sum", "unsorted_segment_mean"] {
                 agree(op(name), &[&x, &ids, &Tensor::from(n as i64)], &[]);
             }
-            // An id that is too great.
-            let some = Tensor::from(n as i64 - 1);
-            agree(op("unsorted_segment_sum"), &[&x, &ids, &some], &[]);
+            // Ids that the device has computed, and one of which is too great.
+            let there = wished(|| host(op("neg"), &[&host(op("neg"), &[&ids], &Attrs::EMPTY)?[0]], &Attrs::EMPTY));
+            let there = there.expect("ids").remove(0);
+            for most in [n as i64, n as i64 - 1] {
+                let (sum, most) = (op("unsorted_segment_sum"), Tensor::from(most));
+                let got = wished(|| host(sum, &[&x, &there, &most], &Attrs::EMPTY));
+                let due = host(sum, &[&x, &ids, &most], &Attrs::EMPTY);
+                match (got, due) {
+                    (Ok(got), Ok(due)) => assert!(same_tensor(&got[0].on_host().expect("a copy"), &due[0])),
+                    (got, due) => assert_eq!(got.err().map(|e| e.class()), due.err().map(|e| e.class())),
+                }
+            }
             let rows: Vec<i64> = (0..count).map(|_| numbers.below(n) as i64).collect();
             agree(op("gather_grad"), &[&Tensor::vector(&[n as i64, 3]), &cast(&Tensor::vector(&rows), dtype), &x], &[]);
         }
@@ -772,8 +781,8 @@ fn rows_are_sorted_as_on_the_host() {
                     agree(op("top_k"), &[&x, &Tensor::from(k as i64)], &[("dtype", dtype.into())]);
                 }
             }
-            for axis in 0..dims.len() {
-                if dims[axis] > 0 {
+            for (axis, &n) in dims.iter().enumerate() {
+                if n > 0 {
                     let attrs = [("axis", Attr::from(axis as i64)), ("dtype", dtype.into())];
                     agree(op("argmax"), &[&x], &attrs);
                     agree(op("argmin"), &[&x], &attrs);
@@ -781,6 +790,80 @@ fn rows_are_sorted_as_on_the_host() {
             }
         }
     }
+}
+
+#[test]
+fn elements_along_an_axis_and_their_sums_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(17);
+    for (dims, k) in [(&[7usize, 40][..], 9usize), (&[3, 33], 50), (&[2, 5, 31], 4), (&[4100], 100)] {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::I64, DType::U8] {
+            let (n, mut by) = (*dims.last().expect("a row"), dims.to_vec());
+            *by.last_mut().expect("a row") = k;
+            let mut named: Vec<i64> = (0..by.iter().product()).map(|_| numbers.below(n) as i64).collect();
+            let indices = Tensor::from_slice(&by, &named).expect("memory");
+            let shape: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
+            let (x, updates) = (numbers.tensor(dtype, dims), numbers.tensor(dtype, &by));
+            let attrs = [("axis", Attr::from(-1i64))];
+            agree(op("take_along_axis"), &[&x, &indices], &attrs);
+            agree(op("scatter_along_axis"), &[&Tensor::vector(&shape), &indices, &updates], &attrs);
+            named[k / 2] = n as i64;
+            let indices = Tensor::from_slice(&by, &named).expect("memory");
+            agree(op("take_along_axis"), &[&x, &indices], &attrs);
+            agree(op("scatter_along_axis"), &[&Tensor::vector(&shape), &indices, &updates], &attrs);
+        }
+    }
+}
+
+#[test]
+fn indices_that_the_device_has_computed_are_checked() {
+    if gpu().is_none() {
+        return;
+    }
+    let x = Numbers(18).tensor(DType::F32, &[60, 5]);
+    let there = gpu().expect("a GPU").upload(&Tensor::vector(&[3.0f32; 50])).expect("a copy");
+    for (limit, fits) in [(50.0f32, true), (80.0, false)] {
+        // Numbers of the device's own: they are not on the host as well.
+        let wide = wished(|| host(op("mul"), &[&there, &Tensor::from(limit / 3.0)], &Attrs::EMPTY)).expect("numbers");
+        let attrs = attributes(op("cast"), &[("dtype", DType::I32.into())]);
+        let indices = host(op("cast"), &[&wide[0]], &attrs).expect("indices").remove(0);
+        assert!(!indices.is_at_hand());
+        let rows = host(op("gather"), &[&x, &indices], &attributes(op("gather"), &[]));
+        assert_eq!(rows.as_ref().err().map(|e| e.class()), (!fits).then_some(Class::InvalidArgument));
+        assert_eq!(indices.is_at_hand(), !fits);
+    }
+}
+
+#[test]
+fn logarithms_of_sums_of_exponentials_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(19);
+    let shapes: [(&[usize], &[i64]); 7] = [
+        (&[31], &[0]),
+        (&[5, 33], &[1]),
+        (&[4, 33, 3], &[1]),
+        (&[40, 70], &[0]),
+        (&[3, 4, 5, 6], &[1, 3]),
+        (&[2, 70_001], &[1]),
+        (&[4097, 2], &[0, 1]),
+    ];
+    for (dims, axes) in shapes {
+        for dtype in [DType::F32, DType::F64, DType::Bf16] {
+            let attrs = [("axes", Attr::from(axes.to_vec()))];
+            agree(op("reduce_logsumexp"), &[&numbers.tensor(dtype, dims)], &attrs);
+        }
+    }
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, f32::MAX, 1e-40];
+    let pairs = odd.iter().flat_map(|&value| odd.iter().map(move |&other| (value, other)));
+    let rows: Vec<f32> =
+        pairs.flat_map(|(value, other)| (0..40).map(move |i| if i == 17 { value } else { other })).collect();
+    let x = Tensor::from_slice(&[odd.len() * odd.len(), 40], &rows).expect("memory");
+    agree(op("reduce_logsumexp"), &[&x], &[("axes", vec![1i64].into())]);
+    agree(op("reduce_logsumexp"), &[&x], &[("axes", vec![0i64].into())]);
 }
 
 #[test]
