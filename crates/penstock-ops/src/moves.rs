@@ -3,14 +3,15 @@
 
 #![expect(unsafe_code, reason = "calls of kernels on the memory of tensors; each contract is checked before")]
 
-use penstock_data::{Bytes, DType, DTypeSet, Result, Tensor, memory, num_elements};
-use penstock_ir::{BoxCopy, ByPlace, Call, CopyDim, DeviceKernels, Rest, Selection};
+use penstock_data::{Bytes, DType, Result, Tensor, memory, num_elements};
+use penstock_ir::{BoxCopy, ByPlace, Call, CopyDim, Rest};
 use penstock_kernels::gather::Indices;
 use penstock_kernels::positions::{self, Nonzero};
 use penstock_kernels::segment::{AlongAxis, Empty, Segments};
-use penstock_kernels::sort::{Direction, Rows, Side};
 use penstock_kernels::{Binary, Reduce, copy, gather as rows, segment};
 use smallvec::SmallVec;
+
+use crate::groups;
 
 /// A box in an array: for each dimension the first index, the step and the number of indices.
 pub(crate) struct Window<'a> {
@@ -417,7 +418,7 @@ pub(crate) fn gather(
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
     if let Some(device) = call.env.kernels() {
-        if let Some(position) = first_outside_by(device, indices, n).map_err(Err)? {
+        if let Some(position) = groups::first_outside(device, indices, n).map_err(Err)? {
             return Err(Ok(position));
         }
         let count = indices.len() / batch.max(1);
@@ -457,26 +458,6 @@ pub(crate) fn first_outside(indices: &Tensor, n: usize) -> Option<usize> {
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: a tensor's elements are aligned and readable.
     unsafe { all.first_outside(n) }
-}
-
-/// The least and the greatest of integers, found by the device that they lie on, so that two numbers are copied instead of all; `None`
-/// where they are at hand, or where the device has no kernel for it.
-fn extremes(device: &dyn DeviceKernels, x: &Tensor) -> Result<Option<(i64, i64)>> {
-    if x.is_at_hand() || x.is_empty() {
-        return Ok(None);
-    }
-    let marked: SmallVec<[bool; 4]> = SmallVec::from_elem(true, x.rank());
-    // SAFETY: all dimensions are marked, and the result is a scalar.
-    let (least, greatest) =
-        unsafe { (device.reduce(Reduce::Min, x, &marked, &[])?, device.reduce(Reduce::Max, x, &marked, &[])?) };
-    let (Some(least), Some(greatest)) = (least, greatest) else { return Ok(None) };
-    Ok(least.on_host()?.to_ints()?.first().copied().zip(greatest.on_host()?.to_ints()?.first().copied()))
-}
-
-/// As [`first_outside`], where a device works in the host's place: indices that lie there are copied only where one is outside.
-fn first_outside_by(device: &dyn DeviceKernels, indices: &Tensor, n: usize) -> Result<Option<usize>> {
-    let inside = |(least, greatest): (i64, i64)| least >= 0 && greatest < n as i64;
-    if extremes(device, indices)?.is_some_and(inside) { Ok(None) } else { Ok(first_outside(indices, n)) }
 }
 
 /// The numbers of the rows that `indices`, `count` rows of `dims.len()` each, name in an array of extents `dims`.
@@ -563,7 +544,8 @@ pub(crate) fn segment_reduce(
     [batch, outer, n, width]: [usize; 4],
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
-    if call.env.kernels().is_some() && groups_by_device(call, (op, empty), x, segments, [batch, outer, n, width], dims)?
+    if call.env.kernels().is_some()
+        && groups::by_device(call, (op, empty), x, segments, [batch, outer, n, width], dims)?
     {
         return Ok(());
     }
@@ -586,98 +568,6 @@ pub(crate) fn segment_reduce(
         }
     }
     Ok(())
-}
-
-/// As many ids are sorted by the device.
-const MANY_IDS: usize = 1 << 12;
-
-/// The groups of rows that ids below `n` name, as [`DeviceKernels::reduce_groups`] takes them, sorted by the device; `None` where it has
-/// no kernels for it, and of a few. Negative ids name none.
-///
-/// # Errors
-/// `Err(Ok(position))` for the first id that is too great; `Err(Err(_))`: those of the device.
-fn groups_sorted(device: &dyn DeviceKernels, ids: &Tensor, n: usize) -> Result<Option<[Tensor; 2]>, Result<usize>> {
-    let (dtype, count) = (ids.dtype(), ids.len());
-    if !DTypeSet::INDEX.contains(dtype) || count < MANY_IDS {
-        return Ok(None);
-    }
-    let is_below = extremes(device, ids).map_err(Err)?.is_some_and(|(_, greatest)| greatest < n as i64);
-    if !is_below && let Some(position) = ids.to_ints().map_err(Err)?.iter().position(|&id| id >= n as i64) {
-        return Err(Ok(position));
-    }
-    let order = Selection {
-        rows: Rows { outer: 1, n: count, inner: 1 },
-        k: count,
-        direction: Direction::Ascending,
-        nan_first: false,
-        elements: true,
-        positions: Some(DType::I32),
-    };
-    // SAFETY: the ids are one row, and the results have an element for each of them.
-    let Some(sorted) = unsafe { device.select(&order, ids, &[count]) }.map_err(Err)? else { return Ok(None) };
-    let [sorted, rows] = &sorted[..] else { return Ok(None) };
-    let number = |v: i64| if dtype == DType::I32 { Tensor::from(v as i32) } else { Tensor::from(v) };
-    let from_0 = ByPlace::Range { start: &number(0), step: &number(1) };
-    // SAFETY: both are one element of the dtype.
-    let Some(groups) = unsafe { device.by_place(&from_0, dtype, &[n + 1]) }.map_err(Err)? else { return Ok(None) };
-    // SAFETY: all ids are one row, which ascends.
-    let offsets = unsafe { device.search(Side::Left, sorted, count, &groups, DType::I32) }.map_err(Err)?;
-    Ok(offsets.map(|offsets| [offsets, rows.clone()]))
-}
-
-/// As [`groups_sorted`], by the host, of `batch` rows of ids.
-fn groups_of(segments: &Tensor, batch: usize, n: usize) -> Result<[Tensor; 2], Result<usize>> {
-    let ids = segments.to_ints().map_err(Err)?;
-    if let Some(position) = ids.iter().position(|&id| id >= n as i64) {
-        return Err(Ok(position));
-    }
-    let (total, count) = (ids.len(), ids.len() / batch);
-    let group = |i: usize| usize::try_from(ids[i]).ok().map(|id| i / count * n + id);
-    let mut offsets: Vec<i32> = memory::collected((0..=batch * n).map(|_| 0)).map_err(Err)?;
-    (0..total).filter_map(group).for_each(|g| offsets[g + 1] += 1);
-    for g in 1..offsets.len() {
-        offsets[g] += offsets[g - 1];
-    }
-    let mut next: Vec<i32> = memory::collected(offsets.iter().copied()).map_err(Err)?;
-    let mut rows: Vec<i32> = memory::collected((0..total).map(|_| 0)).map_err(Err)?;
-    for i in 0..total {
-        if let Some(g) = group(i) {
-            rows[next[g] as usize] = (i % count) as i32;
-            next[g] += 1;
-        }
-    }
-    Ok([Tensor::vector(&offsets), Tensor::vector(&rows)])
-}
-
-/// As [`segment_reduce`], by the device that works in the host's place; whether it has kernels for it. The rows are sorted into groups, in
-/// their order: by the device where they are many, else by the host.
-fn groups_by_device(
-    call: &mut Call<'_>,
-    (op, empty): (Reduce, Empty),
-    x: &Tensor,
-    segments: &Tensor,
-    [batch, outer, n, width]: [usize; 4],
-    dims: &[usize],
-) -> Result<bool, Result<usize>> {
-    let Some(device) = call.env.kernels() else { return Ok(false) };
-    // Single elements are joined side by side on the host.
-    let plain = matches!((op, empty), (Reduce::Sum | Reduce::Mean, Empty::Zero) | (Reduce::Prod, Empty::One));
-    let (total, most) = (segments.len(), i32::MAX as usize);
-    if !plain || width < 2 || batch == 0 || total > most || batch.checked_mul(n).is_none_or(|groups| groups >= most) {
-        return Ok(false);
-    }
-    let count = total / batch;
-    let sorted = if batch == 1 { groups_sorted(device, segments, n)? } else { None };
-    let groups = match sorted {
-        Some(groups) => groups,
-        None => groups_of(segments, batch, n)?,
-    };
-    assert_eq!(x.len(), batch * outer * count * width);
-    assert_eq!(num_elements(dims), Some(batch * outer * n * width));
-    // SAFETY: each block of `x` has `count` rows, and the groups name rows below `count`. The result has one row for each group.
-    let made = unsafe { device.reduce_groups(op, x, [&groups[0], &groups[1]], [batch, outer, n, width], dims) };
-    let made = made.map_err(Err)?;
-    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 
 /// What is indexed along an axis, and by how many indices.
@@ -720,23 +610,8 @@ pub(crate) fn add_along(
 ) -> Result<(), Result<usize>> {
     let along = along_axis(dims, axis, indices);
     assert_eq!(updates.dims(), indices.dims());
-    if let Some(device) = call.env.kernels() {
-        if let Some(position) = first_outside_by(device, indices, along.n).map_err(Err)? {
-            return Err(Ok(position));
-        }
-        let (outer, n) = (along.outer, along.n);
-        // Floats of 16 bits are rounded after each addition on the host.
-        let is_exact = updates.dtype().is_integer() || updates.dtype().size() >= 4;
-        if along.inner == 1 && is_exact && i32::try_from(indices.len().max(outer * n)).is_ok() && outer > 0 {
-            let groups = groups_of(indices, outer, n)?;
-            // SAFETY: each of the `outer` rows of updates has its groups, which name some of it; so has the result.
-            let made =
-                unsafe { device.reduce_groups(Reduce::Sum, updates, [&groups[0], &groups[1]], [outer, 1, n, 1], dims) };
-            if let Some(made) = made.map_err(Err)? {
-                call.set(0, made);
-                return Ok(());
-            }
-        }
+    if along.inner == 1 && groups::sums_by_device(call, updates, indices, [along.outer, along.n, 1], dims)? {
+        return Ok(());
     }
     let out = call.out(0, updates.dtype(), dims).map_err(Err)?;
     let all = indices_of(indices, 0..indices.len());

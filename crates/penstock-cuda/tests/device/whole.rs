@@ -818,6 +818,28 @@ fn elements_along_an_axis_and_their_sums_are_those_of_the_host() {
 }
 
 #[test]
+fn slices_by_rows_of_indices_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(20);
+    for (dims, depth, count) in [(&[7usize, 40][..], 1usize, 9usize), (&[3, 5, 33], 2, 50), (&[31, 5], 2, 5000)] {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::I64, DType::U8] {
+            let named: Vec<i32> =
+                (0..count).flat_map(|_| dims[..depth].to_vec()).map(|n| numbers.below(n) as i32).collect();
+            let indices = Tensor::from_slice(&[count, depth], &named).expect("memory");
+            let slices = [&[count], &dims[depth..]].concat();
+            let (x, updates) = (numbers.tensor(dtype, dims), numbers.tensor(dtype, &slices));
+            let shape: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
+            agree(op("gather_nd"), &[&x, &indices], &[]);
+            agree(op("scatter_nd"), &[&indices, &updates, &Tensor::vector(&shape)], &[]);
+            let wrong = Tensor::from_slice(&[1, 1], &[dims[0] as i32]).expect("memory");
+            agree(op("gather_nd"), &[&x, &wrong], &[]);
+        }
+    }
+}
+
+#[test]
 fn indices_that_the_device_has_computed_are_checked() {
     if gpu().is_none() {
         return;
