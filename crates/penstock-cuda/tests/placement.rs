@@ -132,6 +132,36 @@ fn a_function_runs_its_elementwise_groups_on_the_device() {
 }
 
 #[test]
+fn a_function_that_drops_elements_runs_on_the_device_alone() {
+    let Some(gpu) = gpu() else { return };
+    let f = function(
+        "func @main(%0: f32[40,50]) -> f32[40,50] {
+           %1: i64[2] = const {value=i64[2] [40,50]}
+           %2: f32[40,50] = random_uniform %1 {dtype=f32}
+           %3: f32[] = const {value=f32[] 0.25}
+           %4: bool[40,50] = greater_equal %2, %3
+           %5: f32[] = const {value=f32[] 0}
+           %6: f32[40,50] = select %4, %0, %5
+           return %6
+         }",
+    );
+    let x = numbers(2000).reshaped(&[40, 50]).expect("a view");
+    let run = || {
+        let small = Options { thresholds: Thresholds::SMALL, ..Options::default() };
+        let recorder = Recorder::counting();
+        let executable = Executable::with_options(&f, small).expect("an executable");
+        let drawn = executable.run(&[Arg::Tensor(x.clone())], &recorder).expect("a run").remove(0);
+        (drawn, recorder.steps().into_keys().collect::<Vec<_>>())
+    };
+    let (due, _) = run();
+    let (got, kinds) = within(Some(&gpu), run);
+    assert_eq!((device_of(&got), kinds), ("/device:GPU:0", vec!["device"]));
+    assert!(same_tensor(&got, &due));
+    let dropped = due.as_slice::<f32>().iter().filter(|&&v| v == 0.0).count();
+    assert!((400..600).contains(&dropped), "{dropped}");
+}
+
+#[test]
 fn a_variable_stays_on_the_device_where_its_value_is() {
     let Some(gpu) = gpu() else { return };
     let value = gpu.upload(&numbers(100)).expect("a copy");
