@@ -389,11 +389,20 @@ def work_on_tensors() -> dict[str, Any]:
         rows = tf.reshape(tf.constant(rng.random(n, dtype=np.float32)), [-1, 1024])
         table = rows[: 1 << 17, :128]
         chosen = tf.constant(rng.integers(0, 1 << 17, 1 << 20).astype(np.int32))
+        flat = tf.reshape(rows, [-1])
+        keys = tf.constant(rng.integers(-(1 << 31), 1 << 31, 1 << 24).astype(np.int32))
         moved: dict[str, tuple[Callable[[], Any], int]] = {
             "row sums": (lambda: tf.reduce_sum(rows, 1), 4 * n),
             "column sums": (lambda: tf.reduce_sum(rows, 0), 4 * n),
             "softmax": (lambda: tf.nn.softmax(rows), 8 * n),
             "transpose": (lambda: tf.transpose(rows), 8 * n),
+            "uniform numbers": (lambda: tf.random.stateless_uniform([n], [1, 2]), 4 * n),
+            "normal numbers": (lambda: tf.random.stateless_normal([n], [1, 2]), 4 * n),
+            "running sums of rows": (lambda: tf.cumsum(rows, 1), 8 * n),
+            "running sum of all": (lambda: tf.cumsum(flat), 8 * n),
+            "argmax of rows": (lambda: tf.argmax(rows, 1), 4 * n),
+            "sort 2^24 int32": (lambda: tf.sort(keys), 8 << 24),
+            "sort 2^14 rows of 1024 int32": (lambda: tf.sort(tf.reshape(keys, [-1, 1024])), 8 << 24),
             "gather 2^20 rows of 128": (lambda: tf.gather(table, chosen), 8 * 128 * (1 << 20)),
         }
         for name, (work, size) in moved.items():

@@ -81,10 +81,10 @@ fn what_the_device_has_no_code_for_runs_on_the_host_and_goes_there_where_it_was_
     let Some(gpu) = gpu() else { return };
     let x = within(Some(&gpu), || placed(&numbers(100))).expect("a copy");
     assert_eq!(device_of(&x), "/device:GPU:0");
-    let sorted = |x: &Tensor| run("sort", &[x]);
-    let result = within(Some(&gpu), || sorted(&x)).expect("a result").remove(0);
+    let distinct = |x: &Tensor| run("unique", &[x]);
+    let result = within(Some(&gpu), || distinct(&x)).expect("a result").remove(0);
     assert_eq!((device_of(&result), &result), ("/device:GPU:0", &numbers(100)));
-    assert_eq!(device_of(&sorted(&x).expect("a result")[0]), "host");
+    assert_eq!(device_of(&distinct(&x).expect("a result")[0]), "host");
     let text = Tensor::from("text");
     let same = within(Some(&gpu), || run("identity", &[&text])).expect("identity");
     assert_eq!((device_of(&same[0]), &same[0]), ("host", &text));
@@ -129,6 +129,36 @@ fn a_function_runs_its_elementwise_groups_on_the_device() {
     // An argument that is there has the function run there.
     let there = gpu.upload(&numbers(100)).expect("a copy");
     assert_eq!(steps(&f, &[Arg::Tensor(there), args[1].clone()]).1, ["device"]);
+}
+
+#[test]
+fn a_function_that_drops_elements_runs_on_the_device_alone() {
+    let Some(gpu) = gpu() else { return };
+    let f = function(
+        "func @main(%0: f32[40,50]) -> f32[40,50] {
+           %1: i64[2] = const {value=i64[2] [40,50]}
+           %2: f32[40,50] = random_uniform %1 {dtype=f32}
+           %3: f32[] = const {value=f32[] 0.25}
+           %4: bool[40,50] = greater_equal %2, %3
+           %5: f32[] = const {value=f32[] 0}
+           %6: f32[40,50] = select %4, %0, %5
+           return %6
+         }",
+    );
+    let x = numbers(2000).reshaped(&[40, 50]).expect("a view");
+    let run = || {
+        let small = Options { thresholds: Thresholds::SMALL, ..Options::default() };
+        let recorder = Recorder::counting();
+        let executable = Executable::with_options(&f, small).expect("an executable");
+        let drawn = executable.run(&[Arg::Tensor(x.clone())], &recorder).expect("a run").remove(0);
+        (drawn, recorder.steps().into_keys().collect::<Vec<_>>())
+    };
+    let (due, _) = run();
+    let (got, kinds) = within(Some(&gpu), run);
+    assert_eq!((device_of(&got), kinds), ("/device:GPU:0", vec!["device"]));
+    assert!(same_tensor(&got, &due));
+    let dropped = due.as_slice::<f32>().iter().filter(|&&v| v == 0.0).count();
+    assert!((400..600).contains(&dropped), "{dropped}");
 }
 
 #[test]

@@ -102,6 +102,11 @@ impl RemoteBuffer {
         &*self.memory
     }
 
+    /// Whether the elements are on the host, too.
+    pub(crate) fn has_host(&self) -> bool {
+        matches!(self.host.get(), Some(Ok(_)))
+    }
+
     /// The elements on the host.
     ///
     /// # Errors

@@ -265,6 +265,14 @@ impl Tensor {
         matches!(self.storage, Storage::Shared { .. })
     }
 
+    /// Whether the elements can be read on the host at once, without a copy from elsewhere.
+    pub fn is_at_hand(&self) -> bool {
+        match &self.storage {
+            Storage::Remote(remote) => remote.has_host(),
+            _ => true,
+        }
+    }
+
     /// The memory of a device in which the elements lie; `None` where that is the host's.
     #[inline]
     pub fn remote(&self) -> Option<&dyn Remote> {
@@ -818,13 +826,13 @@ mod tests {
     fn elements_on_a_device_are_copied_to_the_host_once() {
         let t = elsewhere(&[1, 2, 3, 4]);
         let view = t.reshaped(&[2, 2]).unwrap();
-        assert!(view.shares_data(&t) && t.remote().is_some());
+        assert!(view.shares_data(&t) && t.remote().is_some() && !t.is_at_hand());
         assert_eq!(
             (t.rows(1, 2).unwrap(), view.bitcast(DType::U64).unwrap().dtype()),
             (Tensor::vector(&[2i64, 3]), DType::U64)
         );
         assert_eq!(view.as_slice::<i64>(), [1, 2, 3, 4]);
-        assert!(t.on_host().unwrap().remote().is_none() && t.on_host().unwrap() == t);
+        assert!(t.on_host().unwrap().remote().is_none() && t.on_host().unwrap() == t && t.is_at_hand());
         let memory: &dyn std::any::Any = t.remote().unwrap();
         let fetched = &memory.downcast_ref::<Elsewhere>().unwrap().1;
         assert_eq!(fetched.load(std::sync::atomic::Ordering::Relaxed), 1);
@@ -839,7 +847,7 @@ mod tests {
     fn what_was_copied_to_a_device_is_read_where_it_came_from() {
         let host = Tensor::vector(&[1i64, 2, 3, 4]);
         let t = host.rows(1, 3).unwrap().mirrored(Box::new(Elsewhere(Vec::new(), 0.into())));
-        assert!(t.remote().is_some() && t.on_host().unwrap().shares_data(&host));
+        assert!(t.remote().is_some() && t.is_at_hand() && t.on_host().unwrap().shares_data(&host));
         assert_eq!(t.as_slice::<i64>(), [2, 3, 4]);
         assert!(Tensor::from(1i64).mirrored(Box::new(Elsewhere(Vec::new(), 0.into()))).remote().is_none());
     }

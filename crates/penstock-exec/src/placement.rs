@@ -133,6 +133,10 @@ impl Env for OnDevice<'_> {
         Some(self.kernels)
     }
 
+    fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
+        self.env.draw(blocks)
+    }
+
     fn profiler(&self) -> Option<&dyn Profiler> {
         self.env.profiler()
     }

@@ -60,4 +60,6 @@ pub use profile::{Activity, Detail, Profiler, Span, told};
 pub use promise::Promise;
 pub use types::Type;
 pub use verify::{check_results, checks_trusted, infer_types, verify, verify_after};
-pub use whole::{BoxCopy, Convolution, CopyDim, DeviceKernels, Pooling, Product, Rest};
+pub use whole::{
+    BoxCopy, ByPlace, Carried, Convolution, CopyDim, DeviceKernels, Draw, Pooling, Product, Rest, Scan, Selection,
+};

@@ -7,9 +7,10 @@
 #![expect(unsafe_code, reason = "what devices do has the contracts of the host's kernels")]
 
 use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_kernels::Reduce;
 use penstock_kernels::conv::Geometry;
 use penstock_kernels::pooling::{AtMax, Windows};
+use penstock_kernels::sort::{Direction, Rows, Side};
+use penstock_kernels::{Cumulative, Philox, Reduce};
 use smallvec::SmallVec;
 
 /// A dimension of a [`BoxCopy`].
@@ -115,6 +116,95 @@ pub enum Pooling {
     AtMax(AtMax),
 }
 
+/// What is drawn of a stream of random numbers, as the functions of [`Philox`] draw it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Draw {
+    /// Floats uniform in [0, 1).
+    Uniform,
+    /// Standard normal floats.
+    Normal,
+    /// Standard normal floats of magnitudes below 2.
+    TruncatedNormal,
+    /// Integers from `low` on, below `high`; all there are where both are equal.
+    Integers {
+        /// The least.
+        low: i64,
+        /// The end.
+        high: i64,
+    },
+}
+
+/// What a scan carries along the middle axis of its extents.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Carried {
+    /// Sums, products or logarithms, of `x`.
+    Running(Cumulative),
+    /// `factor * carried + term`, of the factors and the terms.
+    Recurrence,
+}
+
+/// A scan, as [`penstock_kernels::cumulative`] and [`penstock_kernels::recurrence`] do it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Scan {
+    /// What is carried.
+    pub carried: Carried,
+    /// The extents before the axis, of the axis, and after it.
+    pub extents: [usize; 3],
+    /// Whether an element takes no part in its own result.
+    pub exclusive: bool,
+    /// Whether it runs from the end.
+    pub reverse: bool,
+}
+
+/// The first elements of rows in some order, of which equal ones keep theirs.
+#[derive(Clone, Copy, Debug)]
+pub struct Selection {
+    /// The rows.
+    pub rows: Rows,
+    /// How many of each.
+    pub k: usize,
+    /// Which come first. NaN is above every number.
+    pub direction: Direction,
+    /// Whether NaN comes first in an ascending order, too.
+    pub nan_first: bool,
+    /// Whether the elements are asked for.
+    pub elements: bool,
+    /// Of which dtype their positions in their rows are, where they are asked for: `int32` or `int64`.
+    pub positions: Option<DType>,
+}
+
+/// Elements that follow from where they are.
+#[derive(Clone, Copy, Debug)]
+pub enum ByPlace<'a> {
+    /// Those of matrices that are at most so many diagonals below and above the main one; the others are zeros.
+    Band {
+        /// The matrices, of the extents of the result.
+        x: &'a Tensor,
+        /// Diagonals below.
+        lower: usize,
+        /// Diagonals above.
+        upper: usize,
+    },
+    /// `on` where the place along the middle axis is the index, else `off`.
+    OneHot {
+        /// An integer for each place of the outer and the inner axes.
+        indices: &'a Tensor,
+        /// One element.
+        on: &'a Tensor,
+        /// One element.
+        off: &'a Tensor,
+        /// The extents: outer, middle and inner.
+        extents: [usize; 3],
+    },
+    /// `start`, then each `step` further, as [`penstock_kernels::gather::range`] has it; one element each, on the host.
+    Range {
+        /// The first element.
+        start: &'a Tensor,
+        /// From one to the next.
+        step: &'a Tensor,
+    },
+}
+
 /// The kinds of work on whole tensors that a device does. Each gives a tensor on the device, or `None` where it has no kernel for the
 /// dtypes; the host computes it then.
 ///
@@ -140,6 +230,10 @@ pub trait DeviceKernels: Sync {
 
     /// A product of matrices of one dtype. `dims` are the extents of the result: the batch, the rows and the columns.
     unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// Logarithms of sums of exponentials along the middle of three extents, as [`penstock_kernels::logsumexp::logsumexp`] has them;
+    /// `dims` are the extents of the result.
+    unsafe fn logsumexp(&self, x: &Tensor, extents: [usize; 3], dims: &[usize]) -> Result<Option<Tensor>>;
 
     /// Softmax, or its logarithm, of rows of `n` elements.
     unsafe fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>>;
@@ -183,6 +277,30 @@ pub trait DeviceKernels: Sync {
         operands: &[&Tensor],
         dims: &[usize],
     ) -> Result<Option<Tensor>>;
+
+    /// Random numbers of a stream.
+    unsafe fn random(&self, draw: Draw, stream: Philox, dtype: DType, dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// A scan of the operands that [`Carried`] names, which are of one dtype and have the extents of the result.
+    unsafe fn scan(&self, scan: &Scan, operands: &[&Tensor]) -> Result<Option<Tensor>>;
+
+    /// The first elements of rows, and their positions, as far as they are asked for and in this order. `dims` are the extents of each.
+    unsafe fn select(&self, selection: &Selection, x: &Tensor, dims: &[usize])
+    -> Result<Option<SmallVec<[Tensor; 2]>>>;
+
+    /// For each of `values`, as many for each row, how many elements of its row of `n` ascending ones are below it, or not above it: what
+    /// [`penstock_kernels::sort::search_sorted`] finds, of `dtype`. The result has the extents of `values`.
+    unsafe fn search(
+        &self,
+        side: Side,
+        sorted: &Tensor,
+        n: usize,
+        values: &Tensor,
+        dtype: DType,
+    ) -> Result<Option<Tensor>>;
+
+    /// Elements that follow from where they are, of a dtype. `dims` are the extents of the result.
+    unsafe fn by_place(&self, what: &ByPlace<'_>, dtype: DType, dims: &[usize]) -> Result<Option<Tensor>>;
 }
 
 #[cfg(test)]

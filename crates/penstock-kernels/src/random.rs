@@ -7,8 +7,11 @@
 
 use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
 
+use crate::Formula;
+use crate::algebra::Algebra;
 use crate::arch::dispatch;
-use crate::math::Math;
+use crate::formula::record;
+use crate::math::{Functions, Math};
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
 
@@ -271,54 +274,95 @@ fn each_pair<R: Copy + Default>(words: &Words, at: usize, make: impl Fn(u32, u32
     made
 }
 
-/// Sine and cosine of `turn` whole turns, in [0, 1): of the part that exceeds a quarter turn's multiple, which is exact, by
-/// polynomials (Cephes for `f32`, fdlibm for `f64`), then turned back.
-macro_rules! sine_and_cosine {
-    ($name:ident, $ty:ident, $sine:expr, $cosine:expr) => {
-        #[inline(always)]
-        fn $name(turn: $ty) -> ($ty, $ty) {
-            let quarter = (turn * 4.0 + 0.5).floor();
-            let t = (turn - quarter * 0.25) * std::$ty::consts::TAU;
-            let z = t * t;
-            let sine = $sine.iter().fold(0.0, |acc, c| acc * z + c);
-            let cosine = $cosine.iter().fold(0.0, |acc, c| acc * z + c);
-            let (sine, cosine) = (t + t * z * sine, 1.0 - 0.5 * z + z * z * cosine);
-            let odd = quarter == 1.0 || quarter == 3.0;
-            let (s, c) = (if odd { cosine } else { sine }, if odd { sine } else { cosine });
-            (
-                if quarter == 2.0 || quarter == 3.0 { -s } else { s },
-                if quarter == 1.0 || quarter == 2.0 { -c } else { c },
-            )
-        }
-    };
+/// The polynomials of sine and cosine, of which floats of a width use their own (Cephes for `f32`, fdlibm for `f64`).
+struct Circle {
+    tau: f64,
+    sine: &'static [f64],
+    cosine: &'static [f64],
 }
 
-sine_and_cosine!(
-    turned32,
-    f32,
-    [-1.951_529_6e-4f32, 8.332_161e-3, -0.166_666_55],
-    [2.443_315_7e-5f32, -1.388_731_6e-3, 4.166_664_6e-2]
-);
-sine_and_cosine!(
-    turned64,
-    f64,
-    [
-        1.589_690_995_211_55e-10f64,
+const CIRCLE32: Circle = Circle {
+    tau: std::f32::consts::TAU as f64,
+    sine: &[-1.951_529_6e-4f32 as f64, 8.332_161e-3f32 as f64, -0.166_666_55f32 as f64],
+    cosine: &[2.443_315_7e-5f32 as f64, -1.388_731_6e-3f32 as f64, 4.166_664_6e-2f32 as f64],
+};
+
+const CIRCLE64: Circle = Circle {
+    tau: std::f64::consts::TAU,
+    sine: &[
+        1.589_690_995_211_55e-10,
         -2.505_076_025_340_686_3e-8,
         2.755_731_370_707_006_8e-6,
         -1.984_126_982_985_795e-4,
         8.333_333_333_322_49e-3,
         -0.166_666_666_666_666_32,
     ],
-    [
-        -1.135_964_755_778_819_5e-11f64,
+    cosine: &[
+        -1.135_964_755_778_819_5e-11,
         2.087_572_321_298_175e-9,
         -2.755_731_435_139_066_3e-7,
         2.480_158_728_947_673e-5,
         -1.388_888_888_887_411e-3,
         4.166_666_666_666_66e-2,
-    ]
-);
+    ],
+};
+
+/// Sine and cosine of `turn` whole turns, in [0, 1): of the part that exceeds a quarter turn's multiple, which is exact, by
+/// polynomials, then turned back.
+#[inline(always)]
+fn turned<T: Algebra>(circle: &Circle, turn: T) -> (T, T) {
+    let quarter = (turn * T::of(4.0) + T::of(0.5)).floor();
+    let t = (turn - quarter * T::of(0.25)) * T::of(circle.tau);
+    let z = t * t;
+    let sine = circle.sine.iter().fold(T::ZERO, |acc, &c| acc * z + T::of(c));
+    let cosine = circle.cosine.iter().fold(T::ZERO, |acc, &c| acc * z + T::of(c));
+    let (sine, cosine) = (t + t * z * sine, T::ONE - T::of(0.5) * z + z * z * cosine);
+    let is = |n: f64| Algebra::eq(quarter, T::of(n));
+    let odd = is(1.0) | is(3.0);
+    let (s, c) = (T::select(odd, cosine, sine), T::select(odd, sine, cosine));
+    (T::select(is(2.0) | is(3.0), -s, s), T::select(is(1.0) | is(2.0), -c, c))
+}
+
+#[inline(always)]
+fn turned32<T: Algebra>(turn: T) -> (T, T) {
+    turned(&CIRCLE32, turn)
+}
+
+#[inline(always)]
+fn turned64<T: Algebra>(turn: T) -> (T, T) {
+    turned(&CIRCLE64, turn)
+}
+
+/// The radius of two normals, of a number uniform in [0, 1).
+#[inline(always)]
+fn radius<T: Functions>(u: T) -> T {
+    let least = T::of(1e-7);
+    let u = T::select(Algebra::lt(u, least), least, u);
+    (T::of(-2.0) * u.log()).sqrt()
+}
+
+/// What the transform of Box and Muller multiplies, each of a number uniform in [0, 1).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Polar {
+    /// The radius.
+    Radius,
+    /// The sine of the angle.
+    Sine,
+    /// Its cosine.
+    Cosine,
+}
+
+/// The formula of a part of the transform, for floats of 4 bytes, or of 8 where `wide`.
+pub fn polar_formula(part: Polar, wide: bool) -> Formula {
+    match (part, wide) {
+        (Polar::Radius, false) => record::<f32, f32, 1>(|[u]| radius(u)),
+        (Polar::Sine, false) => record::<f32, f32, 1>(|[v]| turned32(v).0),
+        (Polar::Cosine, false) => record::<f32, f32, 1>(|[v]| turned32(v).1),
+        (Polar::Radius, true) => record::<f64, f64, 1>(|[u]| radius(u)),
+        (Polar::Sine, true) => record::<f64, f64, 1>(|[v]| turned64(v).0),
+        (Polar::Cosine, true) => record::<f64, f64, 1>(|[v]| turned64(v).1),
+    }
+}
 
 /// Values of all pairs of adjacent words.
 #[inline(always)]
@@ -331,14 +375,11 @@ fn pairs<R: Copy + Default>(words: &Words, make: impl Fn(u32, u32) -> R) -> [[R;
 fn polar<T: Math + Default, const N: usize>(
     u: [T; N],
     v: [T; N],
-    least: T,
     sine_and_cosine: impl Fn(T) -> (T, T),
 ) -> [[T; N]; 2] {
-    let minus_two = T::of(-2.0);
     let mut made = [[T::default(); N]; 2];
     for i in 0..N {
-        let u = if u[i] < least { least } else { u[i] };
-        let radius = (minus_two * u.log()).sqrt();
+        let radius = radius(u[i]);
         let (sine, cosine) = sine_and_cosine(v[i]);
         made[0][i] = sine * radius;
         made[1][i] = cosine * radius;
@@ -349,14 +390,14 @@ fn polar<T: Math + Default, const N: usize>(
 #[inline(always)]
 fn normal32<const N: usize>(w: &[[u32; N]; 4]) -> [[f32; N]; 4] {
     let unit = w.map(|row| row.map(unit32));
-    let ([a, b], [c, d]) = (polar(unit[0], unit[1], 1e-7, turned32), polar(unit[2], unit[3], 1e-7, turned32));
+    let ([a, b], [c, d]) = (polar(unit[0], unit[1], turned32), polar(unit[2], unit[3], turned32));
     [a, b, c, d]
 }
 
 #[inline(always)]
 fn normal64<const N: usize>(w: &[[u32; N]; 4]) -> [[f64; N]; 2] {
     let unit = |at: usize| std::array::from_fn(|i| unit64(w[at][i], w[at + 1][i]));
-    polar(unit(0), unit(2), 1e-7, turned64)
+    polar(unit(0), unit(2), turned64)
 }
 
 #[inline(always)]

@@ -485,7 +485,7 @@ pub static RANGE: OpDef = OpDef {
         let n = range_len(start, limit, delta)?;
         moves::range(call, start, delta, n)
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(range_vjp),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -617,7 +617,7 @@ pub static ONE_HOT: OpDef = OpDef {
         one(like(cx, 2, Shape::new(dims)))
     },
     cpu: Cpu::Kernel(|call| moving(call, run_one_hot)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(one_hot_vjp),
     jvp: Jvp::Linear(&[2, 3]),
     batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),

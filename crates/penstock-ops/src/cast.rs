@@ -103,7 +103,7 @@ pub static BITCAST: OpDef = OpDef {
         call.outputs[0].bytes_mut().copy_from_slice(x.bytes());
         Ok(())
     }),
-    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::NonDifferentiable("bits are not numbers"),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),

@@ -2,20 +2,20 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, Jvp, OpDef, Rows,
-    Sample, Type, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, BoxCopy, ByPlace, Call, CopyDim, Cost, Cpu, Cuda, DTypeVar, Elements, Fails,
+    Fold, Jvp, OpDef, Rest, Rows, Sample, Type, Vjp, arg,
 };
 use smallvec::{SmallVec, smallvec};
 
 use crate::grad::rule;
 use crate::linalg::matrices;
+use crate::moves;
 use crate::samples::{DISTINCT, EDGES, LINE, tensor};
 use crate::util::{PROMISE, one};
 
 /// The operators of this family.
 pub static OPS: &[&OpDef] = &[&BAND_PART, &DIAG_PART, &SET_DIAG];
 
-const ON_HOST: Cuda = Cuda::HostFallback("triangles and diagonals are moved on the host");
 const DTYPES: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::PLAIN)];
 
 /// Matrices with zeros outside of a band.
@@ -37,7 +37,7 @@ pub static BAND_PART: OpDef = OpDef {
         one(cx.inputs[0].clone())
     },
     cpu: Cpu::Kernel(run_band_part),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let band = [("lower", t.attrs.int(0).into()), ("upper", t.attrs.int(1).into())];
@@ -74,12 +74,20 @@ fn extents(x: &Tensor) -> (usize, usize, usize) {
     (batch.iter().product(), m, n)
 }
 
+/// From one element of a main diagonal to the next: in the matrix, and by itself.
+fn steps_of(n: usize) -> [isize; 2] {
+    [n as isize + 1, 1]
+}
+
 fn run_band_part(call: &mut Call<'_>) -> Result<()> {
     let x = call.inputs[0];
     let (count, m, n) = extents(x);
     let size = x.dtype().size();
     let width = |index| usize::try_from(call.attrs.int(index)).unwrap_or(usize::MAX);
     let (lower, upper) = (width(0), width(1));
+    if moves::by_place(call, &ByPlace::Band { x, lower, upper }, x.dtype(), x.dims())? {
+        return Ok(());
+    }
     call.out(0, x.dtype(), x.dims())?;
     if m == 0 || n == 0 {
         return Ok(());
@@ -113,6 +121,17 @@ pub static DIAG_PART: OpDef = OpDef {
         let (size, length) = (x.dtype().size(), m.min(n));
         let mut dims: SmallVec<[usize; 4]> = x.dims()[..x.rank() - 2].into();
         dims.push(length);
+        let copies = || {
+            let [from, to] = steps_of(n);
+            let dims = SmallVec::from_slice(&[
+                CopyDim { extent: count, from: (m * n) as isize, to: length as isize },
+                CopyDim { extent: length, from, to },
+            ]);
+            [BoxCopy { source: x, from: 0, to: 0, dims }]
+        };
+        if moves::by_device(call, 0, (x.dtype(), &dims), Rest::None, copies)? {
+            return Ok(());
+        }
         call.out(0, x.dtype(), &dims)?;
         let to = call.outputs[0].bytes_mut();
         for i in 0..count * length {
@@ -121,7 +140,7 @@ pub static DIAG_PART: OpDef = OpDef {
         }
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             smallvec![t.needed[0].then(|| t.x(0).then(&crate::array::ZEROS_LIKE).emit(&SET_DIAG, &[t.g()], &[]))]
@@ -181,6 +200,17 @@ pub static SET_DIAG: OpDef = OpDef {
         if due.extents().as_deref() != Some(diagonal.dims()) {
             return Err(Error::invalid(format!("expected shape {due}, got {:?}", diagonal.dims())).argument("diagonal"));
         }
+        let copies = || {
+            let [to, from] = steps_of(n);
+            let dims = SmallVec::from_slice(&[
+                CopyDim { extent: count, from: length as isize, to: (m * n) as isize },
+                CopyDim { extent: length, from, to },
+            ]);
+            [BoxCopy::whole(x, 0), BoxCopy { source: diagonal, from: 0, to: 0, dims }]
+        };
+        if moves::by_device(call, 0, (x.dtype(), x.dims()), Rest::None, copies)? {
+            return Ok(());
+        }
         call.out(0, x.dtype(), x.dims())?;
         let to = call.outputs[0].bytes_mut();
         to.copy_from_slice(x.bytes());
@@ -190,7 +220,7 @@ pub static SET_DIAG: OpDef = OpDef {
         }
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let g = t.g();

@@ -11,6 +11,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::batch_rules;
 use crate::grad::rule;
+use crate::groups;
 use crate::moves::{self, moving};
 use crate::operands::{described_shape, described_size, index_arg, int_scalar, like, shape_of, size, sizes_of};
 use crate::sample_arrays::{each_kind, f64s, i32_array, i32s, i64s, kinds};
@@ -385,7 +386,7 @@ pub static GATHER_ND: OpDef = OpDef {
     effects: &[],
     infer: |cx| one(like(cx, 0, named_shape(cx, cx.shape(0), 1)?)),
     cpu: Cpu::Kernel(|call| moving(call, run_gather_nd)),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let shape = shape_of(cx, cx.inputs[0])?;
@@ -444,6 +445,14 @@ pub(crate) fn scatter_into(
     moves::scatter(call, op, updates, &rows, n).map_err(|at| not_in(&rows, at, n, "indices"))
 }
 
+/// Has the device make result 0 zeros, to whose slices the updates are added; whether it has a kernel for it.
+fn sums_by_device(call: &mut Call<'_>, indices: &Tensor, updates: &Tensor, dims: &[usize]) -> Result<bool> {
+    let RowIndex { rows, n, inner } = row_index(indices, dims)?;
+    check_slices(indices, updates, &inner)?;
+    let extents = [1, n, inner.iter().product()];
+    groups::sums_by_device(call, updates, &rows, extents, dims).map_err(explain(&rows, n, "indices"))
+}
+
 /// Slices, added by rows of indices.
 pub static SCATTER_ND: OpDef = OpDef {
     name: "scatter_nd",
@@ -466,11 +475,14 @@ pub static SCATTER_ND: OpDef = OpDef {
         if updates.dtype() == DType::Str {
             return scatter_strings(call, indices, updates, &dims);
         }
+        if call.env.kernels().is_some() && sums_by_device(call, indices, updates, &dims)? {
+            return Ok(());
+        }
         call.out(0, updates.dtype(), &dims).map_err(|e| e.argument("shape"))?;
         call.outputs[0].bytes_mut().fill(0);
         scatter_into(call, Some(Binary::Add), indices, updates, &dims)
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         Ok(smallvec![None, Some(cx.emit.emit(&GATHER_ND, &[g, cx.inputs[0]], &[])?), None])

@@ -21,6 +21,7 @@ pub mod fourier;
 pub mod fused;
 pub mod gather;
 mod grad;
+mod groups;
 pub mod host;
 pub mod images;
 pub mod joining;

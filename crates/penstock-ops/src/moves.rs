@@ -4,12 +4,14 @@
 #![expect(unsafe_code, reason = "calls of kernels on the memory of tensors; each contract is checked before")]
 
 use penstock_data::{Bytes, DType, Result, Tensor, memory, num_elements};
-use penstock_ir::{BoxCopy, Call, CopyDim, Rest};
+use penstock_ir::{BoxCopy, ByPlace, Call, CopyDim, Rest};
 use penstock_kernels::gather::Indices;
 use penstock_kernels::positions::{self, Nonzero};
 use penstock_kernels::segment::{AlongAxis, Empty, Segments};
 use penstock_kernels::{Binary, Reduce, copy, gather as rows, segment};
 use smallvec::SmallVec;
+
+use crate::groups;
 
 /// A box in an array: for each dimension the first index, the step and the number of indices.
 pub(crate) struct Window<'a> {
@@ -65,7 +67,7 @@ fn entered(steps: &[isize], window: &Window<'_>) -> (usize, SmallVec<[isize; 6]>
 ///
 /// # Errors
 /// Those of the device.
-fn by_device<'a, const N: usize>(
+pub(crate) fn by_device<'a, const N: usize>(
     call: &mut Call<'_>,
     index: usize,
     (dtype, dims): (DType, &[usize]),
@@ -78,6 +80,26 @@ fn by_device<'a, const N: usize>(
     // SAFETY: the copies lie within their sources and the result, and whatever is left is one element, or zeros.
     let made = unsafe { device.moved(dtype, dims, rest, &copies) }?;
     Ok(made.map(|tensor| call.set(index, tensor)).is_some())
+}
+
+/// Has the device make result 0 of elements that follow from where they are, where one works in the host's place and has a kernel for it.
+///
+/// # Errors
+/// Those of the device.
+pub(crate) fn by_place(call: &mut Call<'_>, what: &ByPlace<'_>, dtype: DType, dims: &[usize]) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let len = num_elements(dims);
+    assert!(match *what {
+        ByPlace::Band { x, .. } => x.dims() == dims && x.dtype() == dtype && dims.len() >= 2,
+        ByPlace::OneHot { indices, on, off, extents: [outer, depth, inner] } => {
+            let scalars = [on, off].iter().all(|t| t.len() == 1 && t.dtype() == dtype);
+            scalars && indices.len() == outer * inner && len == Some(outer * depth * inner)
+        }
+        ByPlace::Range { start, step } => [start, step].iter().all(|t| t.len() == 1 && t.dtype() == dtype),
+    });
+    // SAFETY: the extents and dtypes are as they were found to be.
+    let made = unsafe { device.by_place(what, dtype, dims) }?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 
 /// Makes the result `x` with its dimensions permuted: dimension `i` is dimension `perm[i]` of `x`.
@@ -396,7 +418,7 @@ pub(crate) fn gather(
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
     if let Some(device) = call.env.kernels() {
-        if let Some(position) = first_outside(indices, n) {
+        if let Some(position) = groups::first_outside(device, indices, n).map_err(Err)? {
             return Err(Ok(position));
         }
         let count = indices.len() / batch.max(1);
@@ -522,7 +544,8 @@ pub(crate) fn segment_reduce(
     [batch, outer, n, width]: [usize; 4],
     dims: &[usize],
 ) -> Result<(), Result<usize>> {
-    if call.env.kernels().is_some() && groups_by_device(call, (op, empty), x, segments, [batch, outer, n, width], dims)?
+    if call.env.kernels().is_some()
+        && groups::by_device(call, (op, empty), x, segments, [batch, outer, n, width], dims)?
     {
         return Ok(());
     }
@@ -547,51 +570,6 @@ pub(crate) fn segment_reduce(
     Ok(())
 }
 
-/// As [`segment_reduce`], by the device that works in the host's place; whether it has kernels for it. The host sorts the rows into
-/// groups, in their order.
-fn groups_by_device(
-    call: &mut Call<'_>,
-    (op, empty): (Reduce, Empty),
-    x: &Tensor,
-    segments: &Tensor,
-    [batch, outer, n, width]: [usize; 4],
-    dims: &[usize],
-) -> Result<bool, Result<usize>> {
-    let Some(device) = call.env.kernels() else { return Ok(false) };
-    // Single elements are joined side by side on the host.
-    let plain = matches!((op, empty), (Reduce::Sum | Reduce::Mean, Empty::Zero) | (Reduce::Prod, Empty::One));
-    let (total, most) = (segments.len(), i32::MAX as usize);
-    if !plain || width < 2 || batch == 0 || total > most || batch.checked_mul(n).is_none_or(|groups| groups >= most) {
-        return Ok(false);
-    }
-    let ids = segments.to_ints().map_err(Err)?;
-    if let Some(position) = ids.iter().position(|&id| id >= n as i64) {
-        return Err(Ok(position));
-    }
-    let count = total / batch;
-    let group = |i: usize| usize::try_from(ids[i]).ok().map(|id| i / count * n + id);
-    let mut offsets: Vec<i32> = memory::collected((0..=batch * n).map(|_| 0)).map_err(Err)?;
-    (0..total).filter_map(group).for_each(|g| offsets[g + 1] += 1);
-    for g in 1..offsets.len() {
-        offsets[g] += offsets[g - 1];
-    }
-    let mut next: Vec<i32> = memory::collected(offsets.iter().copied()).map_err(Err)?;
-    let mut rows: Vec<i32> = memory::collected((0..total).map(|_| 0)).map_err(Err)?;
-    for i in 0..total {
-        if let Some(g) = group(i) {
-            rows[next[g] as usize] = (i % count) as i32;
-            next[g] += 1;
-        }
-    }
-    let groups = [Tensor::vector(&offsets), Tensor::vector(&rows)];
-    assert_eq!(x.len(), batch * outer * count * width);
-    assert_eq!(num_elements(dims), Some(batch * outer * n * width));
-    // SAFETY: each block of `x` has `count` rows, and the groups name rows below `count`. The result has one row for each group.
-    let made = unsafe { device.reduce_groups(op, x, [&groups[0], &groups[1]], [batch, outer, n, width], dims) };
-    let made = made.map_err(Err)?;
-    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
-}
-
 /// What is indexed along an axis, and by how many indices.
 fn along_axis(dims: &[usize], axis: usize, indices: &Tensor) -> AlongAxis {
     assert!(dims.len() == indices.rank() && (0..dims.len()).all(|i| i == axis || dims[i] == indices.dims()[i]));
@@ -610,6 +588,9 @@ fn along_axis(dims: &[usize], axis: usize, indices: &Tensor) -> AlongAxis {
 /// `Err(Ok(position))` for the first index outside; `Err(Err(_))` where the memory cannot be had.
 pub(crate) fn take_along(call: &mut Call<'_>, x: &Tensor, indices: &Tensor, axis: usize) -> Result<(), Result<usize>> {
     let along = along_axis(x.dims(), axis, indices);
+    if call.env.kernels().is_some() && along.inner == 1 {
+        return gather(call, x, indices, [along.outer, 1, along.n, x.dtype().size()], indices.dims());
+    }
     let out = call.out(0, x.dtype(), indices.dims()).map_err(Err)?;
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: `x` has the extents of `along`; `out` is a fresh array of as many elements as there are indices.
@@ -629,6 +610,9 @@ pub(crate) fn add_along(
 ) -> Result<(), Result<usize>> {
     let along = along_axis(dims, axis, indices);
     assert_eq!(updates.dims(), indices.dims());
+    if along.inner == 1 && groups::sums_by_device(call, updates, indices, [along.outer, along.n, 1], dims)? {
+        return Ok(());
+    }
     let out = call.out(0, updates.dtype(), dims).map_err(Err)?;
     let all = indices_of(indices, 0..indices.len());
     // SAFETY: there are as many updates as indices; `out` is a fresh array of the extents of `along`.
@@ -647,6 +631,9 @@ pub(crate) fn one_hot(
     dims: &[usize],
 ) -> Result<()> {
     assert!(on.len() == 1 && off.len() == 1 && on.dtype() == off.dtype());
+    if by_place(call, &ByPlace::OneHot { indices, on, off, extents: [outer, depth, inner] }, on.dtype(), dims)? {
+        return Ok(());
+    }
     let out = call.out(0, on.dtype(), dims)?;
     assert!(indices.len() == outer * inner && call.outputs[0].len() == outer * depth * inner);
     let all = indices_of(indices, 0..indices.len());
@@ -661,6 +648,9 @@ pub(crate) fn one_hot(
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn range(call: &mut Call<'_>, start: &Tensor, step: &Tensor, n: usize) -> Result<()> {
     assert!(start.len() == 1 && step.len() == 1 && start.dtype() == step.dtype());
+    if by_place(call, &ByPlace::Range { start, step }, start.dtype(), &[n])? {
+        return Ok(());
+    }
     let out = call.out(0, start.dtype(), &[n])?;
     // SAFETY: both are one element of a dtype that is real by declaration; `out` is a fresh array of `n`.
     unsafe { rows::range(start.dtype(), start.as_ptr(), step.as_ptr(), n, out) };

@@ -10,10 +10,10 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor, num_elements};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Effect, Elements, Fails, Fold, InferCx,
-    Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Draw, Effect, Elements, Fails, Fold,
+    InferCx, Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg,
 };
-use penstock_kernels::random_shapes::{Shaped, fill};
+use penstock_kernels::random_shapes::{self, Shaped};
 use penstock_kernels::{Philox, TRIES};
 use smallvec::smallvec;
 
@@ -43,7 +43,7 @@ pub static OPS: &[&OpDef] = &[
 ];
 
 const DTYPE: &[AttrDef] = &[AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::F32))];
-const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
+const ON_HOST: Cuda = Cuda::HostFallback("its numbers take loops of unknown length");
 const STATEFUL: Fold = Fold::Never("it draws anew in each run");
 
 /// The stream of a seed of two words, or of the three words of a generator's state: counter and key as they are.
@@ -81,15 +81,32 @@ impl Floats {
 /// Fills result 0, of a float dtype, from a stream.
 fn fill_floats(call: &mut Call<'_>, kind: Floats, stream: Philox) -> Result<()> {
     let dims = sizes_of(call, 0, "shape")?;
-    let dtype = call.attrs.dtype(0);
-    let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
+    let draws = match kind {
+        Floats::Uniform => Draw::Uniform,
+        Floats::Normal => Draw::Normal,
+        Floats::TruncatedNormal => Draw::TruncatedNormal,
+    };
+    fill(call, draws, stream, call.attrs.dtype(0), &dims)
+}
+
+/// Fills result 0 from a stream, which gives floats of a float dtype, and integers of one of integers.
+fn fill(call: &mut Call<'_>, draws: Draw, stream: Philox, dtype: DType, dims: &[usize]) -> Result<()> {
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: nothing is asked for of the arguments.
+        if let Some(made) = unsafe { device.random(draws, stream, dtype, dims) }.map_err(|e| e.argument("shape"))? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
+    let out = call.out(0, dtype, dims).map_err(|e| e.argument("shape"))?;
     let n = call.outputs[0].len();
-    // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference found to be a float.
+    // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference found to be a float, or an integer.
     unsafe {
-        match kind {
-            Floats::Uniform => stream.uniform(dtype, n, out),
-            Floats::Normal => stream.normal(dtype, n, out),
-            Floats::TruncatedNormal => stream.truncated_normal(dtype, n, out),
+        match draws {
+            Draw::Uniform => stream.uniform(dtype, n, out),
+            Draw::Normal => stream.normal(dtype, n, out),
+            Draw::TruncatedNormal => stream.truncated_normal(dtype, n, out),
+            Draw::Integers { low, high } => stream.uniform_int(dtype, low, high, n, out),
         }
     }
     Ok(())
@@ -160,7 +177,7 @@ macro_rules! floats {
                 let stream = draw(call, call.attrs.dtype(0), Floats::$kind.blocks())?;
                 fill_floats(call, Floats::$kind, stream)
             }),
-            cuda: ON_HOST,
+            cuda: Cuda::Kernels,
             vjp: Vjp::Zero,
             jvp: Jvp::FromVjp,
             batch: Batch::Rule(batch_rules::drawn),
@@ -189,7 +206,7 @@ macro_rules! floats {
                 let stream = seeded(call.inputs[1])?;
                 fill_floats(call, Floats::$kind, stream)
             }),
-            cuda: ON_HOST,
+            cuda: Cuda::Kernels,
             vjp: Vjp::Zero,
             jvp: Jvp::FromVjp,
             batch: Batch::Loop("no form for many examples is known"),
@@ -244,11 +261,7 @@ fn fill_ints(call: &mut Call<'_>, first: usize, stream: Philox) -> Result<()> {
         return Err(Error::invalid(format!("must be above minval = {low}, got {high}")).argument("maxval"));
     }
     let dims = sizes_of(call, 0, "shape")?;
-    let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
-    let n = call.outputs[0].len();
-    // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which is an integer by declaration.
-    unsafe { stream.uniform_int(dtype, low, high, n, out) };
-    Ok(())
+    fill(call, Draw::Integers { low, high }, stream, dtype, &dims)
 }
 
 fn int_samples() -> Vec<Sample> {
@@ -274,7 +287,7 @@ pub static RANDOM_UNIFORM_INT: OpDef = OpDef {
         let stream = draw(call, call.inputs[1].dtype(), 1)?;
         fill_ints(call, 1, stream)
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(batch_rules::drawn),
@@ -307,7 +320,7 @@ pub static STATELESS_RANDOM_UNIFORM_INT: OpDef = OpDef {
         let stream = seeded(call.inputs[1])?;
         fill_ints(call, 2, stream)
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -339,14 +352,9 @@ pub static STATELESS_RANDOM_UNIFORM_FULL_INT: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let stream = seeded(call.inputs[1])?;
         let dims = sizes_of(call, 0, "shape")?;
-        let dtype = call.attrs.dtype(0);
-        let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
-        let n = call.outputs[0].len();
-        // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference found to be an integer.
-        unsafe { stream.uniform_int(dtype, 0, 0, n, out) };
-        Ok(())
+        fill(call, Draw::Integers { low: 0, high: 0 }, stream, call.attrs.dtype(0), &dims)
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -407,7 +415,7 @@ fn fill_shaped(call: &mut Call<'_>, kind: Shaped, dtype: DType) -> Result<()> {
     let out = call.out(0, dtype, &dims).map_err(|e| e.argument("shape"))?;
     let n = call.outputs[0].len();
     // SAFETY: `out` is a fresh array of `n` elements of `dtype`, which inference has checked.
-    unsafe { fill(kind, stream, dtype, n, parameter, out) };
+    unsafe { random_shapes::fill(kind, stream, dtype, n, parameter, out) };
     Ok(())
 }
 

@@ -7,9 +7,10 @@ use std::mem::MaybeUninit;
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cotangents, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
-    Graph, InferCx, Inst, Jvp, Known, OpDef, OutTypes, Resolved, Rows, Sample, Type, Vjp, VjpCx, arg,
+    Graph, InferCx, Inst, Jvp, Known, OpDef, OutTypes, Resolved, Rows, Sample, Selection, Type, Vjp, VjpCx, arg,
 };
 use penstock_kernels::fold::{self, Acc, folds};
+use penstock_kernels::sort::{self, Direction};
 use penstock_kernels::{ARG_REDUCE_DTYPES, Reduce, reduce_dtypes};
 use smallvec::{SmallVec, smallvec};
 
@@ -18,6 +19,7 @@ use crate::grad::{Ex, Tape, rule};
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::run::cast_into;
 use crate::samples::{DISTINCT, EDGES, tensor};
+use crate::sorting::select_by_device;
 use crate::util::{PROMISE, around, normalize_axis, one};
 
 const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
@@ -379,7 +381,7 @@ pub static REDUCE_LOGSUMEXP: OpDef = OpDef {
     effects: &[],
     infer,
     cpu: Cpu::Kernel(run_logsumexp),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         reduction_rule(cx, |t, g, x, y| {
             // Where elements are large, `y` is rounded by as much as a share: the sum of the shares makes up for it. Beside
@@ -415,6 +417,13 @@ fn run_logsumexp(call: &mut Call<'_>) -> Result<()> {
             (&moved, [left.iter().product(), n, 1])
         }
     };
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: `x` has these extents, and the result an element for each of the first and the last.
+        if let Some(made) = unsafe { device.logsumexp(x, extents, &left) }? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let out = call.out(0, x.dtype(), &left)?;
     // SAFETY: `x` has these extents, of a float dtype; `out` is a fresh array of an element for each of the first and the last.
     unsafe { penstock_kernels::logsumexp::logsumexp(x.dtype(), x.as_ptr(), extents, out.cast()) };
@@ -561,7 +570,7 @@ macro_rules! arg_reduction {
             effects: &[],
             infer: infer_arg,
             cpu: Cpu::Kernel(|call| run_arg($max, call)),
-            cuda: ON_HOST,
+            cuda: Cuda::Kernels,
             vjp: Vjp::Zero,
             jvp: Jvp::FromVjp,
             batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
@@ -606,6 +615,17 @@ fn run_arg(max: bool, call: &mut Call<'_>) -> Result<()> {
     }
     let mut left: Dims = x.dims().into();
     left.remove(axis);
+    let first = Selection {
+        rows: sort::Rows { outer, n, inner },
+        k: 1,
+        direction: if max { Direction::Descending } else { Direction::Ascending },
+        nan_first: true,
+        elements: false,
+        positions: Some(dtype),
+    };
+    if select_by_device(call, &first, &left)? {
+        return Ok(());
+    }
     let to = call.out(0, dtype, &left)?;
     // SAFETY: `x` has `outer * n * inner` elements of a dtype that the operator takes, `to` starts `outer * inner` of
     // `dtype`, which inference has checked, and an output is none of the operands.

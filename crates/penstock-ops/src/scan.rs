@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result};
 use penstock_ir::{
-    AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef,
-    OutTypes, Rows, Sample, Type, Vjp, arg,
+    AttrDef, AttrDefault, AttrKind, Batch, Call, Carried, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx,
+    Jvp, OpDef, OutTypes, Rows, Sample, Scan, Type, Vjp, arg,
 };
 use penstock_kernels::{CUMULATIVE_DTYPES, Cumulative};
 use smallvec::smallvec;
@@ -23,7 +23,6 @@ const ATTRS: &[AttrDef] = &[
     AttrDef::flag("exclusive", false),
     AttrDef::flag("reverse", false),
 ];
-const ON_HOST: Cuda = Cuda::HostFallback("running sums and products are computed on the host");
 
 macro_rules! scan {
     ($name:ident $text:literal $tf:literal $op:ident $dtypes:expr, $vjp:expr, $jvp:expr, $summary:literal) => {
@@ -43,7 +42,7 @@ macro_rules! scan {
             effects: &[],
             infer,
             cpu: Cpu::Kernel(|call| run(Cumulative::$op, call)),
-            cuda: ON_HOST,
+            cuda: Cuda::Kernels,
             vjp: $vjp,
             jvp: $jvp,
             batch: Batch::Rule(|cx| batch_rules::along(cx, 0)),
@@ -81,10 +80,22 @@ fn run(op: Cumulative, call: &mut Call<'_>) -> Result<()> {
     let x = call.inputs[0];
     let (outer, n, inner) = around(x.dims(), normalize_axis(call.attrs.int(0), x.rank(), "axis")?);
     let (exclusive, reverse) = (call.attrs.flag(1), call.attrs.flag(2));
+    let extents = [outer, n, inner];
+    if by_device(call, Scan { carried: Carried::Running(op), extents, exclusive, reverse })? {
+        return Ok(());
+    }
     let to = call.out(0, x.dtype(), x.dims())?;
     // SAFETY: `x` has `outer * n * inner` elements of a numeric dtype, and `to` starts as many that are not those of `x`.
-    unsafe { penstock_kernels::cumulative(op, x.dtype(), x.as_ptr(), [outer, n, inner], exclusive, reverse, to) };
+    unsafe { penstock_kernels::cumulative(op, x.dtype(), x.as_ptr(), extents, exclusive, reverse, to) };
     Ok(())
+}
+
+/// Has the device do a scan of the operands, which have its extents, where one works in the host's place and has a kernel for it.
+fn by_device(call: &mut Call<'_>, scan: Scan) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    // SAFETY: the operands have one dtype and these extents, and are those that the scan names.
+    let made = unsafe { device.scan(&scan, call.inputs) }?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 
 /// A scan along the instruction's axis, in its direction or against it.
@@ -150,7 +161,7 @@ pub static LINEAR_RECURRENCE: OpDef = OpDef {
         one(Type::tensor(cx.dtype(0), shape))
     },
     cpu: Cpu::Kernel(run_recurrence),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let (factors, terms) = (t.x(0), t.x(1));
@@ -188,8 +199,11 @@ fn run_recurrence(call: &mut Call<'_>) -> Result<()> {
     }
     let (outer, n, inner) = around(factors.dims(), normalize_axis(call.attrs.int(0), factors.rank(), "axis")?);
     let (exclusive, reverse) = (call.attrs.flag(1), call.attrs.flag(2));
-    let to = call.out(0, factors.dtype(), factors.dims())?;
     let extents = [outer, n, inner];
+    if by_device(call, Scan { carried: Carried::Recurrence, extents, exclusive, reverse })? {
+        return Ok(());
+    }
+    let to = call.out(0, factors.dtype(), factors.dims())?;
     let (factors, terms) = (factors.as_ptr(), terms.as_ptr());
     // SAFETY: both have as many elements of a dtype that the operator takes, and `to` starts as many that are not theirs.
     unsafe { penstock_kernels::recurrence(call.inputs[0].dtype(), factors, terms, extents, exclusive, reverse, to) };

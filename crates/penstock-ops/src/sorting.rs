@@ -9,7 +9,7 @@ use penstock_data::{
 };
 use penstock_ir::{
     AttrDef, AttrDefault, AttrKind, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef,
-    Sample, Type, Vjp, arg,
+    Sample, Selection, Type, Vjp, arg,
 };
 use penstock_kernels::sort::{Direction, Rows, SORT_DTYPES, Side, search_sorted, select, sort};
 use rustc_hash::FxHashMap;
@@ -28,7 +28,6 @@ use crate::util::{PROMISE, around, normalize_axis, one};
 pub static OPS: &[&OpDef] = &[&SORT, &ARGSORT, &TOP_K, &SEARCH_SORTED, &UNIQUE, &TAKE_ALONG_AXIS, &SCATTER_ALONG_AXIS];
 
 const SORTED: &[DTypeVar] = &[DTypeVar::new("T", SORT_DTYPES)];
-const ON_HOST: Cuda = Cuda::HostFallback("sorting is done on the host");
 const AXIS: AttrDef = AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(-1));
 const POSITION_DTYPE: AttrDef = AttrDef::new("dtype", AttrKind::DType, AttrDefault::DType(DType::I32));
 
@@ -41,6 +40,22 @@ fn rows(x: &Tensor, axis: i64) -> Result<(Rows, usize)> {
     let axis = normalize_axis(axis, x.rank(), "axis")?;
     let (outer, n, inner) = around(x.dims(), axis);
     Ok((Rows { outer: if x.is_empty() { 0 } else { outer }, n, inner }, axis))
+}
+
+/// All elements of rows, the least first, of which nothing is asked for yet.
+fn all_of(rows: Rows) -> Selection {
+    let direction = Direction::Ascending;
+    Selection { rows, k: rows.n, direction, nan_first: false, elements: false, positions: None }
+}
+
+/// Has the device select elements of operand 0, where one works in the host's place and has a kernel for it. The results are what the
+/// selection asks for, each of the extents `dims`.
+pub(crate) fn select_by_device(call: &mut Call<'_>, selection: &Selection, dims: &[usize]) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    // SAFETY: operand 0 has the rows of the selection, and `dims` the extents of `k` elements for each.
+    let Some(made) = (unsafe { device.select(selection, call.inputs[0], dims) })? else { return Ok(false) };
+    made.into_iter().enumerate().for_each(|(i, tensor)| call.set(i, tensor));
+    Ok(true)
 }
 
 fn check_axis(cx: &InferCx<'_>) -> Result<()> {
@@ -85,12 +100,16 @@ pub static SORT: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let x = call.inputs[0];
         let (rows, _) = rows(x, call.attrs.int(0))?;
+        let order = Selection { direction: direction(call.attrs.flag(1)), elements: true, ..all_of(rows) };
+        if select_by_device(call, &order, x.dims())? {
+            return Ok(());
+        }
         let out = call.out(0, x.dtype(), x.dims())?;
         // SAFETY: `x` has the extents of `rows`, of a dtype that is sorted; `out` is a fresh array of the same.
         unsafe { sort(x.dtype(), rows, direction(call.attrs.flag(1)), x.as_ptr(), out) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             smallvec![t.needed[0].then(|| {
@@ -134,13 +153,16 @@ pub static ARGSORT: OpDef = OpDef {
         let (x, dtype) = (call.inputs[0], call.attrs.dtype(2));
         let (rows, _) = rows(x, call.attrs.int(0))?;
         fits(rows.n, dtype)?;
-        let out = call.out(0, dtype, x.dims())?;
         let direction = direction(call.attrs.flag(1));
+        if select_by_device(call, &Selection { direction, positions: Some(dtype), ..all_of(rows) }, x.dims())? {
+            return Ok(());
+        }
+        let out = call.out(0, dtype, x.dims())?;
         // SAFETY: `x` has the extents of `rows`, of a dtype that is sorted; `out` is a fresh array of as many positions.
         unsafe { select(x.dtype(), rows, rows.n, direction, x.as_ptr(), None, dtype, out) };
         Ok(())
     }),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -194,7 +216,7 @@ pub static TOP_K: OpDef = OpDef {
         Ok(smallvec![like(cx, 0, shape.clone()), Type::tensor(dtype, shape)])
     },
     cpu: Cpu::Kernel(run_top_k),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let dx = t.grad(0).filter(|_| t.needed[0]);
@@ -242,6 +264,11 @@ fn run_top_k(call: &mut Call<'_>) -> Result<()> {
     // However many rows there are of nothing, none is gone through.
     let outer = if x.is_empty() || k == 0 { 0 } else { rest.iter().product() };
     let rows = Rows { outer, n, inner: 1 };
+    let order =
+        Selection { k, direction: Direction::Descending, elements: true, positions: Some(dtype), ..all_of(rows) };
+    if select_by_device(call, &order, &dims)? {
+        return Ok(());
+    }
     let (values, positions) = (call.out(0, x.dtype(), &dims)?, call.out(1, dtype, &dims)?);
     // SAFETY: `x` has the extents of `rows`, of a dtype that is sorted; the results are fresh arrays of `k` elements a row.
     unsafe { select(x.dtype(), rows, k, Direction::Descending, x.as_ptr(), Some(values), dtype, positions) };
@@ -276,7 +303,7 @@ pub static SEARCH_SORTED: OpDef = OpDef {
         one(Type::tensor(dtype, shape))
     },
     cpu: Cpu::Kernel(run_search_sorted),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -335,8 +362,15 @@ fn run_search_sorted(call: &mut Call<'_>) -> Result<()> {
         crate::operands::write_ints(&mut call.outputs[0], &found);
         return Ok(());
     }
-    let out = call.out(0, dtype, values.dims())?;
     let side = if call.attrs.flag(0) { Side::Right } else { Side::Left };
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: both have the same number of rows, and those of the sequence have `n` elements.
+        if let Some(made) = unsafe { device.search(side, rows, n, values, dtype) }? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
+    let out = call.out(0, dtype, values.dims())?;
     let extents = [leading.iter().product(), n, count];
     // SAFETY: the operands have these extents and one dtype, which is sorted; `out` is a fresh array like `values`.
     unsafe { search_sorted(rows.dtype(), side, extents, rows.as_ptr(), values.as_ptr(), dtype, out) };
@@ -529,7 +563,7 @@ pub static TAKE_ALONG_AXIS: OpDef = OpDef {
             moves::take_along(call, x, indices, axis).map_err(explain(indices, x.dims()[axis], "indices"))
         })
     }),
-    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let axis = [("axis", t.attrs.int(0).into())];
@@ -590,7 +624,7 @@ pub static SCATTER_ALONG_AXIS: OpDef = OpDef {
         }
         moves::add_along(call, updates, indices, axis, &dims).map_err(explain(indices, dims[axis], "indices"))
     }),
-    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         rule(cx, |t| {
             let axis = [("axis", t.attrs.int(0).into())];

@@ -10,9 +10,13 @@ mod copy;
 mod dnn;
 mod fold;
 mod gather;
+mod place;
 mod pool;
 mod product;
+mod random;
 mod rows;
+mod scan;
+mod select;
 
 pub use blas::CUBLAS_VARIABLE;
 pub(crate) use blas::{Blas, Gemm};
@@ -24,10 +28,11 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaFunction;
 use penstock_data::{DType, Error, Result, Tensor};
-use penstock_ir::{BoxCopy, Convolution, DeviceKernels, Pooling, Product, Rest};
-use penstock_kernels::Reduce;
+use penstock_ir::{BoxCopy, ByPlace, Convolution, DeviceKernels, Draw, Pooling, Product, Rest, Scan, Selection};
 use penstock_kernels::conv::Geometry;
 use penstock_kernels::pooling::Windows;
+use penstock_kernels::sort::Side;
+use penstock_kernels::{Philox, Reduce};
 use smallvec::SmallVec;
 
 use crate::device::{CudaDevice, CudaMemory, RESIDENT_THREADS, data};
@@ -63,6 +68,11 @@ impl DeviceKernels for CudaDevice {
     unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
         // SAFETY: the caller's promise.
         unsafe { product::matmul(self.ready()?, product, dims) }
+    }
+
+    unsafe fn logsumexp(&self, x: &Tensor, extents: [usize; 3], dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { rows::logsumexp(self.ready()?, x, extents, dims) }
     }
 
     unsafe fn softmax(&self, log: bool, x: &Tensor, n: usize) -> Result<Option<Tensor>> {
@@ -118,6 +128,42 @@ impl DeviceKernels for CudaDevice {
     ) -> Result<Option<Tensor>> {
         // SAFETY: the caller's promise.
         unsafe { pool::pool(self.ready()?, kind, windows, operands, dims) }
+    }
+
+    unsafe fn random(&self, draw: Draw, stream: Philox, dtype: DType, dims: &[usize]) -> Result<Option<Tensor>> {
+        random::random(self.ready()?, draw, stream, dtype, dims)
+    }
+
+    unsafe fn scan(&self, scan: &Scan, operands: &[&Tensor]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { scan::scan(self.ready()?, scan, operands) }
+    }
+
+    unsafe fn select(
+        &self,
+        selection: &Selection,
+        x: &Tensor,
+        dims: &[usize],
+    ) -> Result<Option<SmallVec<[Tensor; 2]>>> {
+        // SAFETY: the caller's promise.
+        unsafe { select::select(self.ready()?, selection, x, dims) }
+    }
+
+    unsafe fn search(
+        &self,
+        side: Side,
+        sorted: &Tensor,
+        n: usize,
+        values: &Tensor,
+        dtype: DType,
+    ) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { select::search(self.ready()?, side, sorted, n, values, dtype) }
+    }
+
+    unsafe fn by_place(&self, what: &ByPlace<'_>, dtype: DType, dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { place::by_place(self.ready()?, what, dtype, dims) }
     }
 }
 

@@ -113,3 +113,61 @@ extern "C" __global__ void penstock_sparse_cross_entropy(E* loss, E* back, const
         if (lane == 0) penstock_store(loss[row], functions::log(r.sum) - (penstock_load(r.x[label]) - r.max));
     }
 }
+
+// --- logarithms of sums of exponentials --------------------------------------------------------
+
+// Elements of a row that a warp takes.
+#define PIECE (I(1) << 15)
+
+// What is subtracted where the greatest element is `max`: neither an infinity nor NaN times 0 is 0.
+__device__ inline A penstock_shift(A max) { return max * A(0) == A(0) ? max : A(0); }
+
+// Of each piece of each row the greatest element and the sum of e to what the others are above the shift: a warp each.
+extern "C" __global__ void penstock_logsumexp_pieces(A* table, const E* in, const I rows, const I n, const I pieces) {
+    const I warps = I(gridDim.x) * (blockDim.x / 32);
+    const int lane = threadIdx.x % 32;
+    for (I t = I(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; t < rows * pieces; t += warps) {
+        const I from = t % pieces * PIECE, end = n - from < PIECE ? n : from + PIECE;
+        const E* const x = in + t / pieces * n;
+        A max = -LARGEST;
+        for (I i = from + lane; i < end; i += 32) max = penstock_greater(max, penstock_load(x[i]));
+        for (int width = 16; width > 0; width /= 2) max = penstock_greater(max, __shfl_down_sync(~0u, max, width));
+        max = __shfl_sync(~0u, max, 0);
+        const A shift = penstock_shift(max);
+        A acc = A(0);
+        for (I i = from + lane; i < end; i += 32) acc = acc + functions::exp(penstock_load(x[i]) - shift);
+        acc = penstock_row_sum(acc);
+        if (lane == 0) {
+            table[2 * t] = max;
+            table[2 * t + 1] = acc;
+        }
+    }
+}
+
+// What the pieces of each row give together: a thread each.
+extern "C" __global__ void penstock_logsumexp_rows(E* out, const A* table, const I rows, const I pieces) {
+    for (I row = I(blockIdx.x) * blockDim.x + threadIdx.x; row < rows; row += I(gridDim.x) * blockDim.x) {
+        const A* const own = table + 2 * row * pieces;
+        A max = -LARGEST, sum = A(0);
+        for (I p = 0; p < pieces; ++p) max = penstock_greater(max, own[2 * p]);
+        const A shift = penstock_shift(max);
+        // Nothing comes of a piece of which all is -inf, also where what it would be scaled by overflows.
+        for (I p = 0; p < pieces; ++p)
+            if (own[2 * p] != -LARGEST) sum = sum + own[2 * p + 1] * functions::exp(penstock_shift(own[2 * p]) - shift);
+        penstock_store(out[row], functions::log(sum) + shift);
+    }
+}
+
+// Along the middle of three dimensions, the last of which has more than one element: a thread for each column.
+extern "C" __global__ void penstock_logsumexp_columns(E* out, const E* in, const I columns, const I n, const I inner) {
+    for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < columns; t += I(gridDim.x) * blockDim.x) {
+        const E* const x = in + t / inner * n * inner + t % inner;
+        A max = -LARGEST, sum = A(0);
+        #pragma unroll 4
+        for (I r = 0; r < n; ++r) max = penstock_greater(max, penstock_load(x[r * inner]));
+        const A shift = penstock_shift(max);
+        #pragma unroll 4
+        for (I r = 0; r < n; ++r) sum = sum + functions::exp(penstock_load(x[r * inner]) - shift);
+        penstock_store(out[t], functions::log(sum) + shift);
+    }
+}

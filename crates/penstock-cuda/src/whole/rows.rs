@@ -1,4 +1,4 @@
-//! Softmax and cross-entropies of rows.
+//! Softmax, cross-entropies and logarithms of sums of exponentials.
 
 #![expect(unsafe_code, reason = "launches of kernels on memory of this device")]
 
@@ -9,7 +9,7 @@ use penstock_data::{DType, Result, Tensor};
 use penstock_ir::ElementFn;
 use penstock_kernels::Unary;
 
-use super::{Operands, Width, launch};
+use super::{Operands, Width, launch, table};
 use crate::device::CudaMemory;
 use crate::faults;
 use crate::formula::Text;
@@ -19,6 +19,9 @@ use crate::program::{compute_type, storage_type};
 
 /// The most elements of a row that a lane keeps.
 const KEPT: usize = 32;
+
+/// Elements of a row of which a warp adds up the exponentials, as in the kernels' text, and on the host.
+const PIECE: usize = 1 << 15;
 
 /// The kernels for rows of `n` elements of a dtype, with labels of another.
 fn function(
@@ -102,4 +105,44 @@ pub(super) unsafe fn cross_entropy(
     let origins = faults::joined(operands.origins.iter().copied(), None);
     let loss = Tensor::on_device(dtype, leading, Box::new(CudaMemory { memory: loss, origins: origins.clone() }))?;
     Ok(Some([loss, operands.result(dtype, logits.dims(), back)?]))
+}
+
+/// # Safety
+/// As for [`penstock_ir::DeviceKernels`].
+pub(super) unsafe fn logsumexp(
+    device: &Arc<Opened>,
+    x: &Tensor,
+    [outer, n, inner]: [usize; 3],
+    dims: &[usize],
+) -> Result<Option<Tensor>> {
+    if x.is_empty() {
+        return Ok(None);
+    }
+    let (dtype, width) = (x.dtype(), Width::of(x.len()));
+    // Those kernels keep no row in registers.
+    let function = |name| function(device, name, dtype, DType::I32, (usize::MAX / 2, width));
+    let (name, pieces) =
+        if inner == 1 { ("penstock_logsumexp_pieces", n.div_ceil(PIECE)) } else { ("penstock_logsumexp_columns", 0) };
+    let Some(first) = function(name)? else { return Ok(None) };
+    let memory = device.allocate(dtype, dims)?;
+    let mut operands = Operands::new(device);
+    let (out, from) = (Arg::Pointer(memory.address), Arg::Pointer(operands.address(x)?));
+    let numbers = |values: [usize; 3]| values.map(|v| width.number(v));
+    let Some(second) = function("penstock_logsumexp_rows")?.filter(|_| inner == 1) else {
+        let columns = outer * inner;
+        let args: Vec<Arg> = [out, from].into_iter().chain(numbers([columns, n, inner])).collect();
+        // SAFETY: the arguments are those of the kernel; the caller's promise of the extents.
+        unsafe { launch(device, &first, columns, &args) }?;
+        return operands.result(dtype, dims, memory).map(Some);
+    };
+    let parts = table(device, outer * pieces, 2 * size_of::<f64>())?;
+    let at = Arg::Pointer(parts.address);
+    let args: Vec<Arg> = [at.clone(), from].into_iter().chain(numbers([outer, n, pieces])).collect();
+    // SAFETY: the arguments are those of the kernels; each piece has two numbers of the type of computing.
+    unsafe {
+        launch(device, &first, (outer * pieces).saturating_mul(32), &args)?;
+        let args = [out, at, width.number(outer), width.number(pieces)];
+        launch(device, &second, outer, &args)?;
+    }
+    operands.result(dtype, dims, memory).map(Some)
 }

@@ -1,7 +1,7 @@
 //! Work on whole tensors, against the host: copies, reductions, products.
 
 use penstock_data::{Class, DType, INLINE_BYTES, Result, Tensor};
-use penstock_exec::{Device, Outputs, StdEnv, eager, register};
+use penstock_exec::{Device, Outputs, StdEnv, eager, register, set_wish};
 use penstock_filetests::same_tensor;
 use penstock_ir::{Attr, Attrs, Cuda, OpDef};
 
@@ -538,4 +538,455 @@ fn rows_in_segments_have_the_bits_of_the_host() {
     }
 }
 
+#[test]
+fn many_ids_are_sorted_into_segments_by_the_device() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(15);
+    for (count, n) in [(4096, 9), (5001, 3000), (20_011, 1)] {
+        for dtype in [DType::I32, DType::I64] {
+            let x = numbers.tensor(DType::F32, &[count, 3]);
+            let ids: Vec<i64> = (0..count).map(|_| numbers.below(n + 2) as i64 - 2).collect();
+            let ids = cast(&Tensor::vector(&ids), dtype);
+            for name in ["unsorted_segment_sum", "unsorted_segment_mean"] {
+                agree(op(name), &[&x, &ids, &Tensor::from(n as i64)], &[]);
+            }
+            // Ids that the device has computed, and one of which is too great.
+            let there = wished(|| host(op("neg"), &[&host(op("neg"), &[&ids], &Attrs::EMPTY)?[0]], &Attrs::EMPTY));
+            let there = there.expect("ids").remove(0);
+            for most in [n as i64, n as i64 - 1] {
+                let (sum, most) = (op("unsorted_segment_sum"), Tensor::from(most));
+                let got = wished(|| host(sum, &[&x, &there, &most], &Attrs::EMPTY));
+                let due = host(sum, &[&x, &ids, &most], &Attrs::EMPTY);
+                match (got, due) {
+                    (Ok(got), Ok(due)) => assert!(same_tensor(&got[0].on_host().expect("a copy"), &due[0])),
+                    (got, due) => assert_eq!(got.err().map(|e| e.class()), due.err().map(|e| e.class())),
+                }
+            }
+            let rows: Vec<i64> = (0..count).map(|_| numbers.below(n) as i64).collect();
+            agree(op("gather_grad"), &[&Tensor::vector(&[n as i64, 3]), &cast(&Tensor::vector(&rows), dtype), &x], &[]);
+        }
+    }
+}
+
+#[test]
+fn places_in_sorted_rows_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(16);
+    for (i, (rows, n, count)) in [(1, 1, 33), (3, 4097, 40), (40, 31, 5), (2, 1000, 4096)].into_iter().enumerate() {
+        for dtype in [DType::F32, DType::F16, DType::I64, DType::U8] {
+            let row = repeated(&mut numbers, dtype, &[rows, n]);
+            let sorted = host(op("sort"), &[&row], &attributes(op("sort"), &[])).expect("rows").remove(0);
+            let values = repeated(&mut numbers, dtype, &[rows, count]);
+            let dtype = if i % 2 == 0 { DType::I32 } else { DType::I64 };
+            for right in [false, true] {
+                agree(op("searchsorted"), &[&sorted, &values], &[("right", right.into()), ("dtype", dtype.into())]);
+            }
+        }
+    }
+}
+
 const BATCHED: [(&str, Attr); 2] = [("axis", Attr::Int(1)), ("batch_dims", Attr::Int(1))];
+
+/// Lengths around those of packs, warps, stretches and lines, and many.
+const LENGTHS: [usize; 11] = [0, 1, 3, 31, 32, 33, 1024, 4095, 4096, 4097, 100_003];
+
+#[test]
+fn random_numbers_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let seeds = [Tensor::vector(&[7i32, -3]), Tensor::vector(&[-1i64, i64::MIN, 5])];
+    for (i, n) in LENGTHS.into_iter().enumerate() {
+        let shape = Tensor::vector(&[n as i64]);
+        let seed = &seeds[i % 2];
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::Bf16] {
+            for name in ["stateless_random_uniform", "stateless_random_normal", "stateless_truncated_normal"] {
+                agree_where_it_matters(op(name), &[&shape, seed], &[("dtype", dtype.into())]);
+            }
+        }
+        for (dtype, low, high) in [
+            (DType::I8, -100.0, 100.0),
+            (DType::U8, 3.0, 17.0),
+            (DType::I16, -30_000.0, 30_000.0),
+            (DType::I32, -2e9, 2e9),
+            (DType::I64, -9e18, 9e18),
+            (DType::U64, 0.0, 1e10),
+        ] {
+            let [low, high] = [low, high].map(|v| cast(&Tensor::from(v), dtype));
+            agree_where_it_matters(op("stateless_random_uniform_int"), &[&shape, seed, &low, &high], &[]);
+        }
+        for dtype in [DType::I32, DType::I64, DType::U32, DType::U64] {
+            let name = "stateless_random_uniform_full_int";
+            agree_where_it_matters(op(name), &[&shape, seed], &[("dtype", dtype.into())]);
+        }
+    }
+}
+
+/// As [`agree`], of operands that are all of the host, though the device is wished for.
+#[track_caller]
+fn agree_where_it_matters(op: &'static OpDef, inputs: &[&Tensor], attrs: &[(&str, Attr)]) {
+    let attrs = attributes(op, attrs);
+    let got = wished(|| host(op, inputs, &attrs)).expect("a result").remove(0);
+    let due = host(op, inputs, &attrs).expect("a result").remove(0);
+    assert_eq!(got.remote().is_some(), due.byte_len() > INLINE_BYTES, "{} {attrs:?}", op.name);
+    let got = got.on_host().expect("a copy");
+    let odd = got.bytes().iter().zip(due.bytes()).position(|(a, b)| a != b);
+    assert!(got.dims() == due.dims() && odd.is_none(), "{} {attrs:?} {:?} at byte {odd:?}", op.name, due.dims());
+}
+
+/// What a function gives while the device is wished for.
+fn wished<R>(work: impl FnOnce() -> R) -> R {
+    let device: std::sync::Arc<dyn Device> = std::sync::Arc::new(gpu().expect("the tests were left without one"));
+    register(device.clone());
+    let before = set_wish(Some(device));
+    let result = work();
+    set_wish(before);
+    result
+}
+
+#[test]
+fn stretches_of_the_stateful_stream_go_on_where_the_host_left_off() {
+    if gpu().is_none() {
+        return;
+    }
+    let drawn = || -> Vec<Tensor> {
+        let env = StdEnv::new(11);
+        let shape = Tensor::vector(&[1001i32, 5]);
+        ["random_uniform", "random_normal", "truncated_normal", "random_uniform"]
+            .map(|name| {
+                let made = eager(op(name), &[&shape], &attributes(op(name), &[]), &env).expect("numbers").remove(0);
+                made.on_host().expect("a copy")
+            })
+            .into()
+    };
+    let (got, due) = (wished(drawn), drawn());
+    assert!(got.iter().zip(&due).all(|(a, b)| same_tensor(a, b)));
+}
+
+/// Extents, and the axis: lines of neighbours and lines side by side, shorter and longer than those that one thread walks.
+const SCANNED: [(&[usize], i64); 14] = [
+    (&[0], 0),
+    (&[1], 0),
+    (&[31], 0),
+    (&[32], 0),
+    (&[33], 0),
+    (&[1024], 0),
+    (&[1025], 0),
+    (&[70, 100], 1),
+    (&[3, 4097], 1),
+    (&[4095, 2], 0),
+    (&[5, 300, 7], 1),
+    (&[2, 1500, 40], 1),
+    (&[40, 33], 0),
+    (&[100_003], 0),
+];
+
+#[test]
+fn running_products_and_recurrences_and_short_sums_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(11);
+    for (i, (dims, axis)) in SCANNED.into_iter().enumerate() {
+        let attrs = |i: usize| {
+            [("axis", Attr::from(axis)), ("exclusive", (i % 2 == 1).into()), ("reverse", (i / 2 % 2 == 1).into())]
+        };
+        let dtypes = [DType::F32, [DType::F64, DType::F16, DType::Bf16][i % 3]];
+        for (d, dtype) in dtypes.into_iter().enumerate() {
+            let (x, y) = (numbers.tensor(dtype, dims), numbers.tensor(dtype, dims));
+            let (attrs, n) = (attrs(i + d), dims[axis as usize]);
+            // A single long line is one thread's, which takes the emulation long.
+            if n < 10_000 {
+                agree(op("cumprod"), &[&x], &attrs);
+                agree(op("linear_recurrence"), &[&x, &y], &attrs);
+            }
+            if n <= 1024 {
+                agree(op("cumsum"), &[&x], &attrs);
+                agree(op("cumulative_logsumexp"), &[&x], &attrs);
+            }
+        }
+        let dtype = [DType::I32, DType::I8, DType::I64, DType::U16][i % 4];
+        let x = numbers.tensor(dtype, dims);
+        agree(op("cumsum"), &[&x], &attrs(i));
+        agree(op("cumprod"), &[&x], &attrs(i + 1));
+    }
+    // The host computes what the device has no kernel for.
+    let z = cast(&numbers.tensor(DType::F32, &[500]), DType::C64);
+    agree(op("cumsum"), &[&z], &[]);
+}
+
+#[test]
+fn long_running_sums_are_within_the_bound_of_the_exact_ones() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(12);
+    for (i, (dims, axis)) in SCANNED.into_iter().filter(|(dims, axis)| dims[*axis as usize] > 1024).enumerate() {
+        for dtype in [DType::F32, DType::F16, DType::F64] {
+            let attrs =
+                [("axis", Attr::from(axis)), ("exclusive", (i % 2 == 1).into()), ("reverse", (i % 3 == 1).into())];
+            let attrs = attributes(op("cumsum"), &attrs);
+            let x = numbers.tensor(dtype, dims);
+            let got = cast(&on_device(op("cumsum"), &[&x], &attrs).expect("sums")[0], DType::F64);
+            let wide = cast(&x, DType::F64);
+            let due = host(op("cumsum"), &[&wide], &attrs).expect("sums").remove(0);
+            let most = host(op("cumsum"), &[&magnitudes(&wide)], &attrs).expect("sums").remove(0);
+            let (eps, rounded) = match dtype {
+                DType::F32 => (f64::from(f32::EPSILON), 0.0),
+                DType::F16 => (f64::from(f32::EPSILON), 1e-3),
+                _ => (f64::EPSILON, 0.0),
+            };
+            let all = got.as_slice::<f64>().iter().zip(due.as_slice::<f64>()).zip(most.as_slice::<f64>());
+            for (at, ((&got, &due), &most)) in all.enumerate() {
+                // The due sums are rounded as well, those of `f64` after each addition.
+                let bound =
+                    (2048.0 * eps + dims.iter().product::<usize>() as f64 * f64::EPSILON) * most + rounded * due.abs();
+                assert!((got - due).abs() <= bound, "{dtype} {dims:?} at {at}: {got}, not {due}");
+            }
+            let attrs = [("axis", Attr::from(axis)), ("exclusive", (i % 2 == 0).into())];
+            let attrs = attributes(op("cumulative_logsumexp"), &attrs);
+            let got = cast(&on_device(op("cumulative_logsumexp"), &[&x], &attrs).expect("logarithms")[0], DType::F64);
+            let due = host(op("cumulative_logsumexp"), &[&wide], &attrs).expect("logarithms").remove(0);
+            for (at, (&got, &due)) in got.as_slice::<f64>().iter().zip(due.as_slice::<f64>()).enumerate() {
+                // An exclusive one starts with the least of its own dtype.
+                let is_least = due == f64::MIN && got <= -65504.0;
+                let bound = 4096.0 * eps * due.abs().max(1.0) + rounded * due.abs() + 1e-9;
+                assert!(is_least || (got - due).abs() <= bound, "{dtype} {dims:?} at {at}: {got}, not {due}");
+            }
+        }
+    }
+}
+
+#[test]
+fn scans_of_odd_floats_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, 0.0, f32::MAX, 1e-40];
+    // A row for each pair of them.
+    const LEN: usize = 45;
+    let pairs = odd.iter().flat_map(|&value| odd.iter().map(move |&other| (value, other)));
+    let rows: Vec<f32> =
+        pairs.flat_map(|(value, other)| (0..LEN).map(move |i| if i % 20 == 17 { value } else { other })).collect();
+    let x = Tensor::from_slice(&[odd.len() * odd.len(), LEN], &rows).expect("memory");
+    let columns = host(op("transpose"), &[&x], &attributes(op("transpose"), &[])).expect("columns").remove(0);
+    for (x, axis) in [(&x, 1i64), (&columns, 0)] {
+        for exclusive in [false, true] {
+            let attrs = [("axis", Attr::from(axis)), ("exclusive", exclusive.into())];
+            for name in ["cumsum", "cumprod", "cumulative_logsumexp"] {
+                agree(op(name), &[x], &attrs);
+            }
+            agree(op("linear_recurrence"), &[x, x], &attrs);
+        }
+    }
+    for &value in &odd {
+        // In the middle of a long line, from which on it has its effect.
+        let mut values = vec![1.0f32; 5000];
+        values[2500] = value;
+        let x = Tensor::vector(&values);
+        agree(op("cumsum"), &[&cast(&x, DType::F64)], &[]);
+        agree(op("cumprod"), &[&x], &[]);
+    }
+}
+
+/// Extents of rows along an axis: short ones, alone and side by side, and those that are sorted by digits.
+const SORTED: [(&[usize], i64); 14] = [
+    (&[0], 0),
+    (&[1], 0),
+    (&[31], 0),
+    (&[32], 0),
+    (&[33], 0),
+    (&[300, 5], 1),
+    (&[7, 40], 0),
+    (&[3, 700, 4], 1),
+    (&[2, 2047], 1),
+    (&[3, 2049], 1),
+    (&[4095], 0),
+    (&[4096], 0),
+    (&[4097, 2], 0),
+    (&[100_003], 0),
+];
+
+/// Numbers of few values, among them the odd ones of floats.
+fn repeated(numbers: &mut Numbers, dtype: DType, dims: &[usize]) -> Tensor {
+    let odd = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, 0.0, -f64::NAN];
+    let value = |n: u64| if n < 6 { odd[n as usize] } else { n as f64 - 40.0 };
+    let values: Vec<f64> = (0..dims.iter().product()).map(|_| value(numbers.next() % 90)).collect();
+    cast(&Tensor::from_slice(dims, &values).expect("memory"), dtype)
+}
+
+#[test]
+fn rows_are_sorted_as_on_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(13);
+    const DTYPES: [DType; 8] =
+        [DType::F64, DType::I8, DType::F16, DType::U32, DType::I64, DType::Bf16, DType::U16, DType::I32];
+    for (i, (dims, axis)) in SORTED.into_iter().enumerate() {
+        // 64-bit keys of many elements take the emulation long.
+        let other = if dims[0] > 10_000 { DType::I16 } else { DTYPES[i % 8] };
+        for (d, dtype) in [DType::F32, other].into_iter().enumerate() {
+            let x = if (i + d) % 3 == 0 { numbers.tensor(dtype, dims) } else { repeated(&mut numbers, dtype, dims) };
+            let descending = (i + d) % 2 == 1;
+            let attrs = [("axis", Attr::from(axis)), ("descending", descending.into())];
+            if d == 0 || dims[0] <= 10_000 {
+                agree(op("sort"), &[&x], &attrs);
+            }
+            let dtype = if i % 2 == 0 { DType::I32 } else { DType::I64 };
+            agree(op("argsort"), &[&x], &[attrs[0].clone(), attrs[1].clone(), ("dtype", dtype.into())]);
+            let n = *dims.last().expect("a row");
+            for k in [0, 1, n / 3, n.min(20)] {
+                if k <= n && (k < 2 || n < 10_000) {
+                    agree(op("top_k"), &[&x, &Tensor::from(k as i64)], &[("dtype", dtype.into())]);
+                }
+            }
+            for (axis, &n) in dims.iter().enumerate() {
+                if n > 0 {
+                    let attrs = [("axis", Attr::from(axis as i64)), ("dtype", dtype.into())];
+                    agree(op("argmax"), &[&x], &attrs);
+                    agree(op("argmin"), &[&x], &attrs);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn elements_along_an_axis_and_their_sums_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(17);
+    for (dims, k) in [(&[7usize, 40][..], 9usize), (&[3, 33], 50), (&[2, 5, 31], 4), (&[4100], 100)] {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::I64, DType::U8] {
+            let (n, mut by) = (*dims.last().expect("a row"), dims.to_vec());
+            *by.last_mut().expect("a row") = k;
+            let mut named: Vec<i64> = (0..by.iter().product()).map(|_| numbers.below(n) as i64).collect();
+            let indices = Tensor::from_slice(&by, &named).expect("memory");
+            let shape: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
+            let (x, updates) = (numbers.tensor(dtype, dims), numbers.tensor(dtype, &by));
+            let attrs = [("axis", Attr::from(-1i64))];
+            agree(op("take_along_axis"), &[&x, &indices], &attrs);
+            agree(op("scatter_along_axis"), &[&Tensor::vector(&shape), &indices, &updates], &attrs);
+            named[k / 2] = n as i64;
+            let indices = Tensor::from_slice(&by, &named).expect("memory");
+            agree(op("take_along_axis"), &[&x, &indices], &attrs);
+            agree(op("scatter_along_axis"), &[&Tensor::vector(&shape), &indices, &updates], &attrs);
+        }
+    }
+}
+
+#[test]
+fn slices_by_rows_of_indices_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(20);
+    for (dims, depth, count) in [(&[7usize, 40][..], 1usize, 9usize), (&[3, 5, 33], 2, 50), (&[31, 5], 2, 5000)] {
+        for dtype in [DType::F32, DType::F64, DType::F16, DType::I64, DType::U8] {
+            let named: Vec<i32> =
+                (0..count).flat_map(|_| dims[..depth].to_vec()).map(|n| numbers.below(n) as i32).collect();
+            let indices = Tensor::from_slice(&[count, depth], &named).expect("memory");
+            let slices = [&[count], &dims[depth..]].concat();
+            let (x, updates) = (numbers.tensor(dtype, dims), numbers.tensor(dtype, &slices));
+            let shape: Vec<i64> = dims.iter().map(|&d| d as i64).collect();
+            agree(op("gather_nd"), &[&x, &indices], &[]);
+            agree(op("scatter_nd"), &[&indices, &updates, &Tensor::vector(&shape)], &[]);
+            let wrong = Tensor::from_slice(&[1, 1], &[dims[0] as i32]).expect("memory");
+            agree(op("gather_nd"), &[&x, &wrong], &[]);
+        }
+    }
+}
+
+#[test]
+fn indices_that_the_device_has_computed_are_checked() {
+    if gpu().is_none() {
+        return;
+    }
+    let x = Numbers(18).tensor(DType::F32, &[60, 5]);
+    let there = gpu().expect("a GPU").upload(&Tensor::vector(&[3.0f32; 50])).expect("a copy");
+    for (limit, fits) in [(50.0f32, true), (80.0, false)] {
+        // Numbers of the device's own: they are not on the host as well.
+        let wide = wished(|| host(op("mul"), &[&there, &Tensor::from(limit / 3.0)], &Attrs::EMPTY)).expect("numbers");
+        let attrs = attributes(op("cast"), &[("dtype", DType::I32.into())]);
+        let indices = host(op("cast"), &[&wide[0]], &attrs).expect("indices").remove(0);
+        assert!(!indices.is_at_hand());
+        let rows = host(op("gather"), &[&x, &indices], &attributes(op("gather"), &[]));
+        assert_eq!(rows.as_ref().err().map(|e| e.class()), (!fits).then_some(Class::InvalidArgument));
+        assert_eq!(indices.is_at_hand(), !fits);
+    }
+}
+
+#[test]
+fn logarithms_of_sums_of_exponentials_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(19);
+    let shapes: [(&[usize], &[i64]); 7] = [
+        (&[31], &[0]),
+        (&[5, 33], &[1]),
+        (&[4, 33, 3], &[1]),
+        (&[40, 70], &[0]),
+        (&[3, 4, 5, 6], &[1, 3]),
+        (&[2, 70_001], &[1]),
+        (&[4097, 2], &[0, 1]),
+    ];
+    for (dims, axes) in shapes {
+        for dtype in [DType::F32, DType::F64, DType::Bf16] {
+            let attrs = [("axes", Attr::from(axes.to_vec()))];
+            agree(op("reduce_logsumexp"), &[&numbers.tensor(dtype, dims)], &attrs);
+        }
+    }
+    let odd = [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0, f32::MAX, 1e-40];
+    let pairs = odd.iter().flat_map(|&value| odd.iter().map(move |&other| (value, other)));
+    let rows: Vec<f32> =
+        pairs.flat_map(|(value, other)| (0..40).map(move |i| if i == 17 { value } else { other })).collect();
+    let x = Tensor::from_slice(&[odd.len() * odd.len(), 40], &rows).expect("memory");
+    agree(op("reduce_logsumexp"), &[&x], &[("axes", vec![1i64].into())]);
+    agree(op("reduce_logsumexp"), &[&x], &[("axes", vec![0i64].into())]);
+}
+
+#[test]
+fn bands_diagonals_one_hot_rows_and_ranges_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(14);
+    for round in 0..20 {
+        let dtype = [DType::F32, DType::I8, DType::F16, DType::I64, DType::C128][round % 5];
+        let dims: [usize; 3] = std::array::from_fn(|i| 1 + numbers.below([4, 40, 40][i]));
+        let x = numbers.tensor(dtype, &dims);
+        let lower = numbers.below(30) as i64 - 5;
+        let attrs = [("lower", Attr::from(lower)), ("upper", Attr::from(numbers.below(30) as i64 - 5))];
+        agree(op("matrix_band_part"), &[&x], &attrs);
+        agree(op("matrix_diag_part"), &[&x], &[]);
+        let diagonal = numbers.tensor(dtype, &[dims[0], dims[1].min(dims[2])]);
+        agree(op("matrix_set_diag"), &[&x, &diagonal], &[]);
+        let indices: Vec<i64> = (0..dims[0] * dims[1]).map(|_| numbers.below(30) as i64 - 3).collect();
+        let indices = cast(
+            &Tensor::from_slice(&dims[..2], &indices).expect("memory"),
+            [DType::I32, DType::I64, DType::I8][round % 3],
+        );
+        let [on, off] = [1.5f64, -2.0].map(|v| cast(&Tensor::from(v), dtype));
+        let axis = round as i64 % 4 - 1;
+        agree(op("one_hot"), &[&indices, &Tensor::from(25i32), &on, &off], &[("axis", axis.min(2).into())]);
+    }
+    for (dtype, start, limit, step) in [
+        (DType::F32, 0.1, 900.0, 0.3),
+        (DType::F64, 5.0, -300.0, -0.1),
+        (DType::F16, 0.0, 30.0, 0.01),
+        (DType::Bf16, 1.0, 60.0, 0.02),
+        (DType::I32, 0.0, 5000.0, 1.0),
+        (DType::I64, 9e17, -9e17, -7e13),
+        (DType::I16, -30_000.0, 30_000.0, 7.0),
+    ] {
+        let [start, limit, step] = [start, limit, step].map(|v| cast(&Tensor::from(v), dtype));
+        agree_where_it_matters(op("range"), &[&start, &limit, &step], &[]);
+    }
+}
