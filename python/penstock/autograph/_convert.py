@@ -18,8 +18,9 @@ from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
 from penstock.autograph._nodes import OPERATORS, define
 from penstock.autograph._tree import made, placed, places
+from penstock.errors import ConversionError
 
-__all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
+__all__ = ["DO_NOT_CONVERT", "convert_function", "converted", "source_of", "tree_of"]
 
 DO_NOT_CONVERT = "_penstock_do_not_convert"
 
@@ -64,10 +65,6 @@ class _Mark(enum.Enum):
     FUNCTION = enum.auto()
     # A piece of a function's body.
     PART = enum.auto()
-
-
-class ConversionError(TypeError):
-    """A function cannot be converted."""
 
 
 def _is_exempt(file: str, module: str) -> bool:
