@@ -202,12 +202,12 @@ def _warn_once(function: FunctionType, why: str) -> None:
     if name in _warned:
         return
     _warned.add(name)
-
-    warnings.warn(
+    warnings.warn_explicit(
         f"{name} is traced without conversion: {why}. Control flow in it cannot depend on tensors; define "
-        "it in a "
-        "file, or use tf.cond and tf.while_loop",
-        stacklevel=2,
+        "it in a file, or use tf.cond and tf.while_loop",
+        UserWarning,
+        function.__code__.co_filename,
+        function.__code__.co_firstlineno,
     )
 
 

@@ -354,11 +354,12 @@ def chain(first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
 def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
     """The condition of an `assert`; of a symbolic one the graph takes care."""
     if is_symbolic(condition):
-        text = "assertion failed" if message is None else message()
-        if is_symbolic(text):
-            _ASSERT(truth(condition), text)
+        said = "assertion failed" if message is None else message()
+        items = said if isinstance(said, list | tuple) else (said,)
+        if any(map(is_symbolic, items)):
+            _ASSERT(truth(condition), *(item if is_symbolic(item) else str(item) for item in items))
         else:
-            _ASSERT(truth(condition), message=str(text))
+            _ASSERT(truth(condition), message=str(said))
         return True
     return condition
 
