@@ -268,9 +268,9 @@ class UnavailableError(OpError):
 
 
 class DataLossError(OpError):
-    """A file is damaged, or not of the kind that was expected.
+    """A file of records or of a saved data set, or a message, is damaged or of another kind.
 
-    Write or copy it anew; go back to an older checkpoint.
+    Write or copy it anew.
     """
 
     error_code = DATA_LOSS
