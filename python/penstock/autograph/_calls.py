@@ -16,6 +16,7 @@ from penstock.autograph import _breakpoint, _comprehension, _convert, _iteration
 from penstock.autograph._branch import is_symbolic, truth
 from penstock.autograph._scopes import MUTATORS
 from penstock.autograph._state import attribute_of, touch, touch_container, tracing
+from penstock.errors import OperatorNotAllowedInGraphError
 
 _STACK = shapes.stack
 
@@ -287,7 +288,17 @@ def _map(function: Any, *iterables: Any) -> Any:
 
 
 def _filter(function: Any, iterable: Any) -> Any:
-    return builtins.filter(None if function is None else callee(function), _iteration.unrolled(iterable))
+    test = (lambda x: x) if function is None else callee(function)
+    return builtins.filter(lambda x: _decided(test(x)), _iteration.unrolled(iterable))
+
+
+def _decided(test: Any) -> Any:
+    if is_symbolic(test):
+        raise OperatorNotAllowedInGraphError(
+            "a symbolic tensor cannot decide what filter() gives: use a list comprehension, "
+            "[x for x in values if test(x)]"
+        )
+    return test
 
 
 def _list(*args: Any) -> Any:

@@ -253,6 +253,21 @@ def test_a_traceback_shows_each_call_of_functions_whose_loops_call() -> None:
     assert [name for name, _ in user_frames(caught.value)] == ["outer", "twice", "twice", "through", "fails"]
 
 
+def test_filter_says_what_to_write_where_a_tensor_decides() -> None:
+    @tf.function
+    def large(x: Any) -> Any:
+        return list(filter(lambda v: v > 1, x))
+
+    @tf.function
+    def comprehension(x: Any) -> Any:
+        return [v for v in x if v > 1]
+
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="list comprehension"):
+        large(tf.constant([1, 2, 3]))
+    assert comprehension(tf.constant([1, 2, 3])).numpy().tolist() == [2, 3]
+    assert tf.function(lambda: list(filter(None, [0, 1, 2])))()[1].numpy() == 2
+
+
 def test_filtering_of_tracebacks_can_be_turned_off() -> None:
     tf.debugging.disable_traceback_filtering()
     try:
