@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
-from penstock.autograph._nodes import OPERATORS, define
+from penstock.autograph._nodes import LATER, OPERATORS, define
 from penstock.autograph._tree import made, placed, places
 from penstock.errors import ConversionError
 
@@ -318,7 +318,7 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: b
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = constant.co_name
-            if inner in _PARTS:
+            if inner in _PARTS or constant.co_varnames[:1] == (LATER,):
                 constant = _named(constant, name, qualname, True)
             else:
                 # The scope of type parameters does not show in names.

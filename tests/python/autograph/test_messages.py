@@ -291,6 +291,32 @@ def test_an_error_of_a_run_names_the_line() -> None:
         g(tf.constant(3))
 
 
+def test_an_error_in_a_condition_names_the_function_that_has_it() -> None:
+    @tf.function
+    def search(x: Any) -> Any:
+        i = 0
+        while tf.gather(x, i) > 0:
+            i += 1
+        return i
+
+    @tf.function
+    def choose(x: Any) -> Any:
+        return tf.gather(x, 7) if x[0] > 0 else x[0]
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"in search\n"):
+        search(tf.constant([1, 2]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"in choose$"):
+        choose(tf.constant([1, 2]))
+    text = search.get_concrete_function(tf.TensorSpec([None], tf.int32)).graph.to_text()
+    assert "<lambda>" not in text
+
+
+def test_a_lambda_of_the_user_keeps_its_name() -> None:
+    f = tf.function(lambda x: (lambda: tf.gather(x, 7))())
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"in <lambda>$"):
+        f(tf.constant([1, 2]))
+
+
 def test_debuggers_and_coverage_see_the_lines_of_the_source() -> None:
     def f(x: Any) -> Any:
         y = 0
