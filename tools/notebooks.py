@@ -64,10 +64,14 @@ def run(cells: Sequence[Cell], name: str) -> Iterator[str]:
         tree = ast.parse(cell.source, file)
         last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
         printed, value = io.StringIO(), None
-        with contextlib.redirect_stdout(printed):
-            exec(compile(tree, file, "exec", dont_inherit=True), space)
-            if isinstance(last, ast.Expr):
-                value = eval(compile(ast.Expression(last.value), file, "eval", dont_inherit=True), space)
+        try:
+            with contextlib.redirect_stdout(printed):
+                exec(compile(tree, file, "exec", dont_inherit=True), space)
+                if isinstance(last, ast.Expr):
+                    value = eval(compile(ast.Expression(last.value), file, "eval", dont_inherit=True), space)
+        except BaseException:
+            print(printed.getvalue(), end="")
+            raise
         yield "\n\n".join(part for part in (_block(printed.getvalue()), shown(value)) if part)
 
 

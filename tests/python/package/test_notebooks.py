@@ -73,6 +73,13 @@ def test_what_has_a_form_in_html_is_shown_so():
     assert notebooks.shown(Table()) == "```{raw} html\n<table></table>\n```"
 
 
+def test_what_a_cell_printed_before_it_failed_is_printed(tmp_path, capsys):
+    path = notebook(tmp_path / "a.ipynb", "print('before')\n1 / 0")
+    with pytest.raises(ZeroDivisionError):
+        list(notebooks.run(notebooks.read(path), "a"))
+    assert capsys.readouterr().out == "before\n"
+
+
 def test_a_notebook_with_outputs_is_refused(tmp_path):
     path = notebook(tmp_path / "a.ipynb", "1")
     text = path.read_text(encoding="utf-8")
