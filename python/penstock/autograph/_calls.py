@@ -189,6 +189,8 @@ def _len(value: Any) -> Any:
 
 def _cast_to(target: type, dtype: Any) -> Callable[..., Any]:
     def convert(*args: Any, **kwargs: Any) -> Any:
+        if target is bool and args and type(args[0]) is _lists.TensorList:
+            return raw_ops.not_equal(args[0].size(), 0)
         if len(args) == 1 and is_symbolic(args[0]) and not kwargs:
             value = args[0]
             value = value.read_value() if isinstance(value, _core._Variable) else value
