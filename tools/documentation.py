@@ -1,8 +1,9 @@
 """The documentation as a site: `python tools/documentation.py [--source-only] [OUT]`, or `make docs`.
 
 The pages of `docs` and those beside the README are copied into one tree of Markdown, links between them are
-fitted to it, and a page for each public module and class is written from the docstrings. Sphinx makes HTML of
-that. A link that leads nowhere, inside the repository or the site, is an error.
+fitted to it, notebooks are run and become pages with what their cells show, and a page for each public module
+and class is written from the docstrings. Sphinx makes HTML of that. A link that leads nowhere, inside the
+repository or the site, is an error.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import notebooks
 import penstock as tf
 import public_names
 from penstock._api_names import symbols
@@ -44,8 +46,17 @@ def pages() -> dict[Path, str]:
     found = {ROOT / name: place for name, place in PROJECT.items()}
     for page in sorted(DOCS.rglob("*.md")):
         found[page] = str(page.relative_to(DOCS))
+    for notebook in sorted(DOCS.rglob("*.ipynb")):
+        found[notebook] = str(notebook.relative_to(DOCS).with_suffix(".md"))
     found[DOCS / "README.md"] = "index.md"
     return found
+
+
+def text_of(page: Path) -> str:
+    """The Markdown of a page, or of a notebook that has not been run; nothing for another file."""
+    if page.suffix == ".ipynb":
+        return notebooks.as_markdown(page)
+    return page.read_text(encoding="utf-8") if page.suffix == ".md" else ""
 
 
 def without_code(text: str) -> str:
@@ -70,14 +81,12 @@ def broken_links(files: Iterable[Path]) -> list[str]:
     """The links of pages that lead to no file of the repository, or to no heading of it."""
     found = []
     for page in files:
-        text = page.read_text(encoding="utf-8")
-        for line, link in links(text):
+        for line, link in links(text_of(page)):
             path, _, anchor = link.partition("#")
             if re.match(r"[a-z]+:", link):
                 continue
             target = (page.parent / path).resolve() if path else page
-            text_of = target.read_text(encoding="utf-8") if target.suffix == ".md" and target.exists() else ""
-            if not target.exists() or (anchor and anchor not in anchors(text_of)):
+            if not target.exists() or (anchor and anchor not in anchors(text_of(target))):
                 found.append(f"{page.relative_to(ROOT)}:{line}: {link} leads nowhere")
     return found
 
@@ -314,14 +323,19 @@ def write_source(out: Path) -> None:
     (out / "reference").mkdir(parents=True)
     places = pages()
     for page, place in places.items():
-        given = page.read_text(encoding="utf-8")
+        given = text_of(page)
+        if page.suffix == ".ipynb":
+            given = notebooks.executed(page)
+            title, _, rest = given.partition("\n")
+            given = f"{title}\n\n{{download}}`This page is a notebook <{page.name}>`.\n{rest}"
         text = moved(given, page, places)
         if place == "index.md":
             text += "\n" + contents(given, places) + "\n"
         (out / place).parent.mkdir(parents=True, exist_ok=True)
         (out / place).write_text(text, encoding="utf-8")
     for file in DOCS.rglob("*"):
-        if file.suffix in (".png", ".svg"):
+        if file.suffix in (".png", ".svg", ".ipynb"):
+            (out / file.relative_to(DOCS)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, out / file.relative_to(DOCS))
     reference(out / "reference")
     shutil.copy(DOCS / "conf.py", out)

@@ -4,12 +4,14 @@ The declarations are read from the built extension. From them come `python/penst
 and documents `penstock.raw_ops`, `python/penstock/_ops/elementwise.py`, the public functions of one
 elementwise operator each (`elementwise.py` beside this file lists them), those of the array standard in
 `python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), `docs/ops.md`, the table of operators,
-and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); and from the
-report of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`. With `--check`
-nothing is written, and the exit status is 1 if a file differs from what would be.
+and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); from the report
+of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`; and from the
+docstrings of `penstock.errors` the table in `docs/errors.md`. With `--check` nothing is written, and the exit
+status is 1 if a file differs from what would be.
 """
 
 import argparse
+import inspect
 import json
 import keyword
 import sys
@@ -21,7 +23,7 @@ import array_elementwise
 import elementwise
 import rust_operators
 import tensorflow_inside
-from penstock import _core, api_report
+from penstock import _core, api_report, errors
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 110
@@ -33,6 +35,7 @@ SYMBOLS = ROOT / "docs" / "tensorflow.md"
 # Pages with a part that is written here.
 LIBRARIES = ROOT / "docs" / "libraries.md"
 SAVING = ROOT / "docs" / "saving.md"
+ERRORS = ROOT / "docs" / "errors.md"
 SYMBOLS_MARK = "<!-- Below: written by tools/generate.py. -->\n"
 
 # What an attribute of a kind may be.
@@ -298,6 +301,21 @@ def unwritten(families: Sequence[Family]) -> str:
     return ", ".join(f"`{name}`" for name in names) + "."
 
 
+def error_classes() -> str:
+    """The table of the classes of errors: Python's classes that each is, when it comes, and what to do."""
+    rows = ["| class in `tf.errors` | is also a | has happened | what to do |", "|---|---|---|---|"]
+    for name in errors.__all__:
+        cls = getattr(errors, name)
+        if not isinstance(cls, type) or cls is errors.OpError:
+            continue
+        python = [base for base in cls.__mro__ if base.__module__ == "builtins"]
+        narrow = [base for base in python if not any(c is not base and issubclass(c, base) for c in python)]
+        also = ", ".join(f"`{base.__name__}`" for base in narrow if base is not Exception)
+        summary, todo, *_ = (inspect.getdoc(cls) or "").split("\n\n")
+        rows.append(f"| `{name}` | {also} | {summary} | {todo} |".replace("\n", " "))
+    return "\n".join(rows)
+
+
 def generated() -> dict[Path, str]:
     """The text of each generated file.
 
@@ -324,6 +342,12 @@ def generated() -> dict[Path, str]:
             "<!-- unwritten:begin -->",
             "<!-- unwritten:end -->",
             unwritten(families),
+        ),
+        ERRORS: between(
+            ERRORS.read_text(encoding="utf-8"),
+            "<!-- classes:begin -->",
+            "<!-- classes:end -->",
+            error_classes(),
         ),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
     }

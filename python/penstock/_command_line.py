@@ -238,15 +238,42 @@ def _check_keras() -> str:
     return f"{version}" + (f", KERAS_BACKEND={backend}" if backend else "")
 
 
+# Variables `PENSTOCK_…` of the environment, with the values of those that are ignored where they have others.
+_SETTINGS: Final = {
+    "CUBLAS": None,
+    "CUDA_CACHE": None,
+    "CUDA_DRIVER": None,
+    "CUDA_GRAPHS": None,
+    "CUDNN": None,
+    "FUEL": None,
+    "NVRTC": None,
+    "PASSES": None,
+    "SIMD": "'base', 'v3' or 'v4'",
+    "THREADS": "a positive number, such as '2'",
+    "THRESHOLDS": None,
+    "VERIFY": "'1' or '0'",
+}
+
+
+def _is_ignored(name: str, value: str) -> bool:
+    if name == "THREADS":
+        return not (value.isascii() and value.isdigit() and int(value) > 0)
+    wanted = _SETTINGS[name]
+    return wanted is not None and f"'{value}'" not in wanted
+
+
 def _check_environment() -> str:
-    known = {
-        "BUILDERS", "CUBLAS", "CUDA_CACHE", "CUDA_DRIVER", "CUDNN", "NVRTC", "PASSES", "SIMD", "THREADS",
-        "VERIFY",
-    }  # fmt: skip
-    names = {name.removeprefix("PENSTOCK_") for name in os.environ if name.startswith("PENSTOCK_")}
-    unknown = sorted(name for name in names - known if not name.startswith("MOCK_"))
+    found = {
+        name.removeprefix("PENSTOCK_"): value
+        for name, value in sorted(os.environ.items())
+        if name.startswith("PENSTOCK_") and not name.startswith("PENSTOCK_MOCK_")
+    }
+    unknown = [name for name in found if name not in _SETTINGS]
     if unknown:
         raise RuntimeError(f"nothing reads {', '.join('PENSTOCK_' + name for name in unknown)}")
+    for name, value in found.items():
+        if _is_ignored(name, value):
+            raise RuntimeError(f"PENSTOCK_{name} is '{value}', and not {_SETTINGS[name]}: it has no effect")
     return "no variable of the environment is misspelt"
 
 
@@ -266,9 +293,7 @@ _CHECKS: Final = (
     ),
     _Check("devices", _check_devices, "docs/gpu.md says which drivers and libraries are needed."),
     _Check("Keras", _check_keras, "pip install --upgrade keras"),
-    _Check(
-        "environment", _check_environment, "See docs/benchmarks.md and docs/gpu.md for those that there are."
-    ),
+    _Check("environment", _check_environment, "docs/reliability.md lists the variables and their values."),
 )
 
 

@@ -1,6 +1,8 @@
 """The exceptions of the engine, by TensorFlow's names.
 
-Each derives from `OpError`, and from the Python builtin that a user would catch for the same fault.
+Most derive from `OpError`, and from the Python builtin that a user would catch for the same fault. The first
+sentence of each says what has happened, its second paragraph what to do: `docs/errors.md` shows them as a
+table.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ __all__ = [
     "AbortedError",
     "AlreadyExistsError",
     "CancelledError",
+    "ConversionError",
     "DTypeError",
     "DataLossError",
     "DeadlineExceededError",
@@ -42,10 +45,12 @@ __all__ = [
     "OutOfRangeError",
     "PermissionDeniedError",
     "ResourceExhaustedError",
+    "SignatureError",
     "UnauthenticatedError",
     "UnavailableError",
     "UnimplementedError",
     "UnknownError",
+    "UnsetError",
 ]
 
 # The numbers of the faults, as `error_code` has them.
@@ -106,19 +111,27 @@ class OpError(Exception):
 
 
 class CancelledError(OpError):
-    """The operation was cancelled."""
+    """The operation was cancelled.
+
+    The package raises none; a callback may, and a program in Rust that stops a run does.
+    """
 
     error_code = CANCELLED
 
 
 class UnknownError(OpError):
-    """A fault of unknown kind."""
+    """A fault that no other class describes, such as a query that a database refuses.
+
+    Read the message, which has the words of who refused.
+    """
 
     error_code = UNKNOWN
 
 
 class InvalidArgumentError(OpError, ValueError):
     """An argument has a value, shape or rank that the operation does not take.
+
+    Read which argument, and print its shape: `print(x.shape)`, in a traced function too.
 
     >>> import penstock as tf
     >>> try:
@@ -132,99 +145,173 @@ class InvalidArgumentError(OpError, ValueError):
 
 
 class DTypeError(InvalidArgumentError, TypeError):
-    """An argument has a dtype that the operation does not take."""
+    """An argument has a dtype that the operation does not take.
+
+    Convert with `tf.cast`; make arrays with the dtype that is meant, `np.zeros(3, np.float32)`.
+    """
 
 
 class IndexOutOfBoundsError(InvalidArgumentError, IndexError):
-    """An index is outside its dimension."""
+    """An index or a slice is outside its dimension.
+
+    Compare it with `x.shape`. As for lists, the last index is the size minus one.
+    """
 
 
 class DeadlineExceededError(OpError, TimeoutError):
-    """A deadline passed."""
+    """A deadline passed.
+
+    The package raises none; it is there for programs.
+    """
 
     error_code = DEADLINE_EXCEEDED
 
 
 class NotFoundError(OpError, LookupError):
-    """Something named does not exist."""
+    """Something named does not exist: a file, a signature, a gradient of an operator.
+
+    Check the name in the message. For a gradient, `tf.custom_gradient` gives one.
+    """
 
     error_code = NOT_FOUND
 
 
 class AlreadyExistsError(OpError):
-    """Something exists that was to be created."""
+    """Something exists that was to be created: a file, or a recording of a profile.
+
+    Choose another name, say `overwrite=True`, or end the first one.
+    """
 
     error_code = ALREADY_EXISTS
 
 
 class PermissionDeniedError(OpError, PermissionError):
-    """The caller may not do this."""
+    """The system does not let the process read or write a file.
+
+    Check who owns the file, and its mode.
+    """
 
     error_code = PERMISSION_DENIED
 
 
 class ResourceExhaustedError(OpError, MemoryError):
-    """Memory or another resource is used up."""
+    """Memory or another resource is used up.
+
+    Look for a size that was meant for another dimension, then take smaller batches, or `tf.recompute_grad`.
+    The program may catch it and go on.
+    """
 
     error_code = RESOURCE_EXHAUSTED
 
 
 class FailedPreconditionError(OpError, RuntimeError):
-    """The state is not one in which the operation may run: a variable without a value, say."""
+    """Something is not ready for the operation: a variable has no value, or a directory is a file.
+
+    Do first what the message says is missing; give a variable its value.
+    """
 
     error_code = FAILED_PRECONDITION
 
 
 class AbortedError(OpError):
-    """The operation was given up, typically after a conflict."""
+    """The operation was given up, typically after a conflict.
+
+    The package raises none; it is there for programs.
+    """
 
     error_code = ABORTED
 
 
 class OutOfRangeError(OpError, IndexError):
-    """An index or position is outside its range, or an iterator is at its end."""
+    """A position is beyond the end: an iterator has no more elements, a `TensorArray` none of that index.
+
+    Use `for` rather than `get_next`, or `next(iterator, None)`; `repeat` makes a data set start again.
+    """
 
     error_code = OUT_OF_RANGE
 
 
 class UnimplementedError(OpError, NotImplementedError):
-    """The combination of arguments is not supported."""
+    """The combination of arguments is not supported.
+
+    Do what the message names instead.
+    """
 
     error_code = UNIMPLEMENTED
 
 
 class InaccessibleTensorError(OpError, TypeError, ValueError):
-    """A symbolic tensor is used outside of the function, or the branch or loop, in which it was made."""
+    """A symbolic tensor is used outside of the function, or the branch or loop, in which it was made.
+
+    Return it from the function, or assign it to a `tf.Variable`.
+    """
 
     error_code = INVALID_ARGUMENT
 
 
 class InternalError(OpError, RuntimeError):
-    """A defect of the engine."""
+    """A defect of the engine: something happened that its authors thought could not.
+
+    Please report it, with the message and the output of `python -m penstock info`.
+    """
 
     error_code = INTERNAL
 
 
 class UnavailableError(OpError):
-    """A service is unavailable."""
+    """Another process cannot be reached, or has ended.
+
+    Start it again; `tf.distribute.run_steps` goes on by itself from what was saved.
+    """
 
     error_code = UNAVAILABLE
 
 
 class DataLossError(OpError):
-    """Data are lost or corrupt."""
+    """A file of records or of a saved data set, or a message, is damaged or of another kind.
+
+    Write or copy it anew.
+    """
 
     error_code = DATA_LOSS
 
 
 class UnauthenticatedError(OpError):
-    """The caller is not authenticated."""
+    """The caller is not authenticated.
+
+    The package raises none; it is there for programs.
+    """
 
     error_code = UNAUTHENTICATED
 
 
 class OperatorNotAllowedInGraphError(TypeError):
-    """Python needs the value of a tensor that has none while its function is traced."""
+    """Python needs the value of a tensor that has none while its function is traced.
+
+    Write `if`, `while` and `for` in a function that AutoGraph converts; use functions of `tf` in place of
+    Python's.
+    """
+
+
+class SignatureError(TypeError, ValueError):
+    """An argument does not match the `input_signature` of a function.
+
+    Pass an argument of that dtype and shape, or have the signature allow it: `None` stands for any size.
+    """
+
+
+class UnsetError(UnboundLocalError, ValueError):
+    """A variable may have no value after a branch or a loop of the graph that sets it.
+
+    Give it a value in both branches, or before.
+    """
+
+
+class ConversionError(TypeError):
+    """AutoGraph cannot convert a function, such as a coroutine.
+
+    Do what the message says, or leave the function to Python: `tf.autograph.experimental.do_not_convert`.
+    """
 
 
 _BY_CLASS: dict[str, type[Exception]] = {

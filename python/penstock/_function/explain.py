@@ -192,6 +192,9 @@ def warn_of_retracing(
     import logging  # start-up does without it
 
     found = [Difference(*d) for d in differences]
+    if any(d.leaf == "self" and d.before != "object dead" for d in found):
+        # Each object has traces of its own: the first call of a method on one traces nothing again.
+        return
     often = f"{traces} out of the last {calls} calls to {name}"
     text = [f"{often} triggered tf.function retracing, which is expensive."]
     if found:

@@ -8,6 +8,7 @@ from typing import Any
 from penstock import _core
 from penstock._types.argument_kinds import Conformed, Specified, fields_of, with_fields
 from penstock._types.specs import TensorSpec, TypeSpec, VariableSpec
+from penstock.errors import SignatureError
 
 __all__ = ["Signature", "check_signature", "conform_to_signature"]
 
@@ -131,12 +132,8 @@ def conform_to_signature(
             more[i] = _conform(name, f"{rest}[{i}]", varargs[i], spec)
     except (TypeError, ValueError) as error:
         given = [*named[offset : offset + fixed], *varargs]
-        raise _Mismatch(f"{error}\n{_sides(given, specs)}") from None
+        raise SignatureError(f"{error}\n{_sides(given, specs)}") from None
     return out, more
-
-
-class _Mismatch(TypeError, ValueError):
-    """Arguments do not match `input_signature`."""
 
 
 def _equals(value: Any, default: Any) -> bool:

@@ -16,6 +16,7 @@ from penstock.autograph import _breakpoint, _comprehension, _convert, _iteration
 from penstock.autograph._branch import is_symbolic, truth
 from penstock.autograph._scopes import MUTATORS
 from penstock.autograph._state import attribute_of, touch, touch_container, tracing
+from penstock.errors import OperatorNotAllowedInGraphError
 
 _STACK = shapes.stack
 
@@ -188,6 +189,8 @@ def _len(value: Any) -> Any:
 
 def _cast_to(target: type, dtype: Any) -> Callable[..., Any]:
     def convert(*args: Any, **kwargs: Any) -> Any:
+        if target is bool and args and type(args[0]) is _lists.TensorList:
+            return raw_ops.not_equal(args[0].size(), 0)
         if len(args) == 1 and is_symbolic(args[0]) and not kwargs:
             value = args[0]
             value = value.read_value() if isinstance(value, _core._Variable) else value
@@ -287,7 +290,17 @@ def _map(function: Any, *iterables: Any) -> Any:
 
 
 def _filter(function: Any, iterable: Any) -> Any:
-    return builtins.filter(None if function is None else callee(function), _iteration.unrolled(iterable))
+    test = (lambda x: x) if function is None else callee(function)
+    return builtins.filter(lambda x: _decided(test(x)), _iteration.unrolled(iterable))
+
+
+def _decided(test: Any) -> Any:
+    if is_symbolic(test):
+        raise OperatorNotAllowedInGraphError(
+            "a symbolic tensor cannot decide what filter() gives: use a list comprehension, "
+            "[x for x in values if test(x)]"
+        )
+    return test
 
 
 def _list(*args: Any) -> Any:

@@ -16,10 +16,11 @@ from typing import Any, NamedTuple
 
 from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
-from penstock.autograph._nodes import OPERATORS, define
+from penstock.autograph._nodes import LATER, OPERATORS, define
 from penstock.autograph._tree import made, placed, places
+from penstock.errors import ConversionError
 
-__all__ = ["DO_NOT_CONVERT", "ConversionError", "convert_function", "converted", "source_of", "tree_of"]
+__all__ = ["DO_NOT_CONVERT", "convert_function", "converted", "source_of", "tree_of"]
 
 DO_NOT_CONVERT = "_penstock_do_not_convert"
 
@@ -64,10 +65,6 @@ class _Mark(enum.Enum):
     FUNCTION = enum.auto()
     # A piece of a function's body.
     PART = enum.auto()
-
-
-class ConversionError(TypeError):
-    """A function cannot be converted."""
 
 
 def _is_exempt(file: str, module: str) -> bool:
@@ -205,12 +202,12 @@ def _warn_once(function: FunctionType, why: str) -> None:
     if name in _warned:
         return
     _warned.add(name)
-
-    warnings.warn(
+    warnings.warn_explicit(
         f"{name} is traced without conversion: {why}. Control flow in it cannot depend on tensors; define "
-        "it in a "
-        "file, or use tf.cond and tf.while_loop",
-        stacklevel=2,
+        "it in a file, or use tf.cond and tf.while_loop",
+        UserWarning,
+        function.__code__.co_filename,
+        function.__code__.co_firstlineno,
     )
 
 
@@ -321,7 +318,7 @@ def _named(code: CodeType, name: str, qualname: str, part: bool = False, made: b
     for constant in code.co_consts:
         if isinstance(constant, CodeType):
             inner = constant.co_name
-            if inner in _PARTS:
+            if inner in _PARTS or constant.co_varnames[:1] == (LATER,):
                 constant = _named(constant, name, qualname, True)
             else:
                 # The scope of type parameters does not show in names.

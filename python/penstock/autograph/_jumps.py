@@ -150,6 +150,9 @@ def _always_jumps(statements: list[ast.stmt]) -> bool:
             and not _breaks(s.body)
         ):
             return True
+        # Without a `break` in the loop, its `else` runs wherever the body has not left.
+        if isinstance(s, LOOPS) and s.orelse and _always_jumps(s.orelse) and not _breaks(s.body):
+            return True
     return False
 
 

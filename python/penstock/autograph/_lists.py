@@ -59,6 +59,9 @@ class TensorList(Composite):
 
     def extend(self, values: Any) -> None:
         """Adds elements at the end."""
+        if isinstance(values, TensorList):
+            self._take(raw_ops.concat(self.stack(), values.stack(), axis=0))
+            return
         for value in values:
             self.append(value)
 
@@ -66,18 +69,65 @@ class TensorList(Composite):
         self.extend(values)
         return self
 
+    def __add__(self, values: Any) -> TensorList:
+        if not isinstance(values, list | TensorList):
+            return NotImplemented
+        made = self.copy()
+        made.extend(values)
+        return made
+
+    def __radd__(self, values: Any) -> TensorList:
+        if not isinstance(values, list):
+            return NotImplemented
+        made = TensorList(raw_ops.list_new(0, dtype=self.dtype), self.dtype, self.element_shape)
+        made.extend(values)
+        made.extend(self)
+        return made
+
     def __iter__(self) -> Any:
         raise OperatorNotAllowedInGraphError(
             "iterating here over a list that grows in the graph is not possible: use a for loop, or tf.stack"
         )
 
+    def __bool__(self) -> bool:
+        raise OperatorNotAllowedInGraphError(
+            "whether a list that grows in the graph has elements, is known when it runs: use len(values) > 0"
+        )
+
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         return self.stack()
 
-    def pop(self) -> Any:
-        """Removes the last element, and gives it."""
-        self.flow, last = raw_ops.list_pop(self.flow, _dims(self.element_shape), dtype=self.dtype)
-        return last
+    def pop(self, index: Any = -1) -> Any:
+        """Removes an element, and gives it."""
+        if type(index) is int and index == -1:
+            self.flow, last = raw_ops.list_pop(self.flow, _dims(self.element_shape), dtype=self.dtype)
+            return last
+        position = self._position(index)
+        found = self[position]
+        whole = self.stack()
+        self._take(raw_ops.concat(whole[:position], whole[position + 1 :], axis=0))
+        return found
+
+    def __delitem__(self, index: Any) -> None:
+        if isinstance(index, slice):
+            raise TypeError("of a list that grows in the graph, one element at a time can be deleted")
+        self.pop(index)
+
+    def insert(self, index: Any, value: Any) -> None:
+        """Adds an element before another; at an end, where the index is beyond it."""
+        position = raw_ops.maximum(raw_ops.minimum(self._position(index), self.size()), 0)
+        behind = self.stack()[position:]
+        self.flow = raw_ops.list_resize(self.flow, position)
+        self.append(value)
+        self._take(raw_ops.concat(self.stack(), behind, axis=0))
+
+    def reverse(self) -> None:
+        """Turns the order of the elements round."""
+        self._take(self.stack()[::-1])
+
+    def _take(self, elements: Any) -> None:
+        """Holds the rows of a tensor from now on."""
+        self.flow = raw_ops.list_from_tensor(elements)
 
     def clear(self) -> None:
         """Removes all elements."""
@@ -106,6 +156,14 @@ class TensorList(Composite):
     def stack(self) -> Any:
         """The elements as one tensor."""
         return raw_ops.list_stack(self.flow, _dims(self.element_shape), dtype=self.dtype)
+
+    def __getattr__(self, name: str) -> Any:
+        if hasattr(list, name):
+            raise AttributeError(
+                f"a list that grows in the graph has no {name!r}: make a tensor of it, tf.stack(values), and "
+                "use functions of tensors"
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
         return f"<list of {self.dtype.name} tensors of shape {self.element_shape}>"

@@ -22,7 +22,7 @@ from penstock.autograph._branch import (
     truth,
 )
 from penstock.autograph._jumps import RESULT
-from penstock.autograph._state import Entry, Held, Note, State, UnsetError, tracing, unset_name
+from penstock.autograph._state import Entry, Held, Note, State, tracing, unset_name
 from penstock.autograph._values import (
     UNDEFINED,
     check_alike,
@@ -37,7 +37,7 @@ from penstock.autograph._values import (
     same,
     zeros,
 )
-from penstock.errors import DTypeError
+from penstock.errors import DTypeError, UnsetError
 
 __all__ = ["Options", "graph_loop"]
 

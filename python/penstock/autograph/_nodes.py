@@ -10,6 +10,7 @@ from penstock.autograph._tree import made, place, places
 
 __all__ = [
     "ITEM",
+    "LATER",
     "LOAD",
     "OPERATORS",
     "SEQUENCES",
@@ -25,6 +26,8 @@ __all__ = [
 # What converted code calls its operators, and the item of an iteration.
 OPERATORS = "ag__"
 ITEM = "item__"
+# The parameter of functions that compute an expression later; nothing is given for it.
+LATER = "later__"
 
 # Displays that a target may be.
 SEQUENCES = (ast.Tuple, ast.List)
@@ -58,9 +61,12 @@ def constant(value: tuple[Any, ...]) -> ast.Constant:
 
 
 def later(value: ast.expr) -> ast.Lambda:
+    """A function that computes an expression of the one around it; its parameter tells it from the user's."""
     if "lineno" not in value.__dict__:
-        return ast.Lambda(_NO_ARGUMENTS, value)
-    return made(ast.Lambda, {"args": _NO_ARGUMENTS, "body": value, **places(value)[0]})
+        return ast.Lambda(ast.arguments([], [], ast.arg(LATER), [], [], None, []), value)
+    whole, within = places(value)
+    arguments = ast.arguments([], [], made(ast.arg, {"arg": LATER, **within}), [], [], None, [])
+    return made(ast.Lambda, {"args": arguments, "body": value, **whole})
 
 
 def define(name: str, body: list[ast.stmt], where: ast.AST, *parameters: str) -> ast.stmt:

@@ -71,6 +71,7 @@ def if_stmt(
     names: FunctionType | None = None,
 ) -> None:
     """`if condition: body() else: orelse()`."""
+    condition = _tested(condition)
     if is_symbolic(condition):
         state = State((body, orelse, names), entries, attributes)
         branch(condition, body, orelse or _nothing, state, _place(body))
@@ -92,6 +93,11 @@ def touch(
         if containers is not None:
             for container in containers():
                 touch_container(container)
+
+
+def _tested(value: Any) -> Any:
+    """What decides in place of a value: of a list of the graph, whether it has elements."""
+    return raw_ops.not_equal(value.size(), 0) if type(value) is TensorList else value
 
 
 def _nothing() -> None:
@@ -122,13 +128,13 @@ def while_stmt(
     and once at the end of each iteration, as often as Python would. An `endless` loop is one of the graph too
     where only an exception that the graph raises ends it.
     """
-    value = test()
+    value = _tested(test())
     while not is_symbolic(value):
         if not value:
             return
         raises = tracing.raises
         body()
-        value = test()
+        value = _tested(test())
         if endless and tracing.raises != raises:
             value = _core._to_tensor(True)
     state = State((body, test, names), entries, attributes)
@@ -140,7 +146,7 @@ def while_stmt(
 
         def step_and_test(_: list[Any]) -> list[Any]:
             body()
-            again = test()
+            again = _tested(test())
             return [truth(again) if is_symbolic(again) else _core._to_tensor(bool(again))]
 
         graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, chosen)
@@ -150,7 +156,7 @@ def while_stmt(
         body()
         return []
 
-    graph_loop(state, [], lambda _: test(), step, runs, where, chosen)
+    graph_loop(state, [], lambda _: _tested(test()), step, runs, where, chosen)
 
 
 def for_stmt(
@@ -229,6 +235,7 @@ def _python_for(
 
 def if_exp(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
     """`body() if condition else orelse()`."""
+    condition = _tested(condition)
     if is_symbolic(condition):
         return select(condition, body, orelse, "the conditional expression")
     return body() if condition else orelse()
@@ -236,21 +243,25 @@ def if_exp(condition: Any, body: Callable[[], Any], orelse: Callable[[], Any]) -
 
 def and_(first: Any, second: Callable[[], Any]) -> Any:
     """`first and second()`: the second operand is computed only if the first is true."""
+    first = _tested(first)
     return _either(first, second, False) if is_symbolic(first) else first and second()
 
 
 def or_(first: Any, second: Callable[[], Any]) -> Any:
     """`first or second()`: the second operand is computed only if the first is false."""
+    first = _tested(first)
     return _either(first, second, True) if is_symbolic(first) else first or second()
 
 
 def and_both(first: Any, second: Callable[[], Any]) -> Any:
     """`first and second()`, where computing the second operand is harmless and cheap."""
+    first = _tested(first)
     return _both(first, second(), False) if is_symbolic(first) else first and second()
 
 
 def or_both(first: Any, second: Callable[[], Any]) -> Any:
     """`first or second()`, where computing the second operand is harmless and cheap."""
+    first = _tested(first)
     return _both(first, second(), True) if is_symbolic(first) else first or second()
 
 
@@ -261,7 +272,7 @@ def _either(first: Any, second: Callable[[], Any], ends: bool) -> Any:
 
     def other() -> Any:
         nonlocal same
-        found = second()
+        found = _tested(second())
         value = _like(first, found)
         same = value is not None
         return value if same else _truth_of(found)
@@ -275,6 +286,7 @@ def _either(first: Any, second: Callable[[], Any], ends: bool) -> Any:
 
 
 def _both(first: Any, second: Any, ends: bool) -> Any:
+    second = _tested(second)
     value = _like(first, second)
     if value is None:
         return (raw_ops.logical_or if ends else raw_ops.logical_and)(truth(first), _truth_of(second))
@@ -298,6 +310,7 @@ def _truth_of(value: Any) -> Any:
 
 def not_(value: Any) -> Any:
     """`not value`."""
+    value = _tested(value)
     if is_symbolic(value):
         return raw_ops.logical_not(truth(value))
     return not value
@@ -353,12 +366,14 @@ def chain(first: Any, *rest: tuple[str, Callable[[], Any]]) -> Any:
 
 def assert_(condition: Any, message: Callable[[], Any] | None) -> Any:
     """The condition of an `assert`; of a symbolic one the graph takes care."""
+    condition = _tested(condition)
     if is_symbolic(condition):
-        text = "assertion failed" if message is None else message()
-        if is_symbolic(text):
-            _ASSERT(truth(condition), text)
+        said = "assertion failed" if message is None else message()
+        items = said if isinstance(said, list | tuple) else (said,)
+        if any(map(is_symbolic, items)):
+            _ASSERT(truth(condition), *(item if is_symbolic(item) else str(item) for item in items))
         else:
-            _ASSERT(truth(condition), message=str(text))
+            _ASSERT(truth(condition), message=str(said))
         return True
     return condition
 

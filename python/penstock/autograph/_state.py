@@ -41,7 +41,6 @@ __all__ = [
     "Note",
     "Slot",
     "State",
-    "UnsetError",
     "attribute_of",
     "fresh",
     "put_back",
@@ -114,10 +113,6 @@ class Slot:
             self.clear()
         else:
             self.set(value)
-
-
-class UnsetError(UnboundLocalError, ValueError):
-    """A variable has no value where a graph needs one."""
 
 
 _UNSET = re.compile(r"variable '(\w+)'")

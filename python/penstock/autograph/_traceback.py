@@ -9,8 +9,8 @@ from typing import Any
 
 from penstock import debugging
 from penstock.autograph import _convert
-from penstock.autograph._state import Note, UnsetError, unset_name
-from penstock.errors import OperatorNotAllowedInGraphError
+from penstock.autograph._state import Note, unset_name
+from penstock.errors import OperatorNotAllowedInGraphError, UnsetError
 
 __all__ = ["USER_LINES", "explained", "filtered", "hide_library"]
 

@@ -547,6 +547,109 @@ def test_what_can_be_done_with_a_list_that_grew() -> None:
     assert as_lists(h(tf.constant(3))) == [2, 1, 2, 3]
 
 
+def test_a_list_that_grew_is_changed_as_in_python() -> None:
+    def changed(n: Any) -> Any:
+        out = [10, 20]
+        for i in range(n):
+            out.append(i)
+        first, second, last = out.pop(0), out.pop(n // 2), out.pop(-1)
+        out.insert(1, 7)
+        out.insert(-100, 8)
+        out.insert(100, 9)
+        out.reverse()
+        del out[1]
+        del out[-1]
+        out.extend(out)
+        return first, second, last, out, out + [1], [2] + out  # noqa: RUF005 -- is what is tested
+
+    for n in (4, 5, 9):
+        assert as_lists(tf.function(changed)(tf.constant(n))) == list(changed(n))
+
+
+def test_lists_as_queues() -> None:
+    @tf.function
+    def halves(n: Any) -> Any:
+        waiting, seen = [n], 0
+        while waiting:
+            x = waiting.pop(0)
+            seen += 1
+            if x > 1:
+                waiting.append(x // 2)
+                waiting.append(x - x // 2)
+        return seen
+
+    assert halves(tf.constant(8)).numpy() == 15
+
+
+def test_a_list_that_grew_is_true_where_it_has_elements() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        out = []
+        for i in tf.range(n):
+            out.append(i)
+        kind = 0
+        if out:
+            kind = 1
+        elif not out:
+            kind = 2
+        return kind, 5 if out else 6, not out, out and n > 1, n > 1 or out, bool(out)
+
+    assert as_lists(f(tf.constant(3))) == [1, 5, False, True, True, True]
+    assert as_lists(f(tf.constant(1))) == [1, 5, False, False, True, True]
+    assert as_lists(f(tf.constant(0))) == [2, 6, True, False, False, False]
+
+    @tf.function
+    def drained(n: Any) -> Any:
+        out, total = [n], 0
+        while out:
+            x = out.pop()
+            total += x
+            if x > 0:
+                out.append(x - 1)
+        assert not out
+        return total
+
+    assert drained(tf.constant(4)).numpy() == 10
+
+
+def test_a_list_that_grew_has_derivatives_through_its_changes() -> None:
+    @tf.function
+    def f(x: Any, n: Any) -> Any:
+        out = [x]
+        for _ in tf.range(n):
+            out.append(out[-1] * x)
+        return out.pop(1) + out[1]
+
+    x = tf.Variable(2.0)
+    with tf.GradientTape() as tape:
+        y = f(x, tf.constant(3))
+    assert y.numpy() == 2.0**2 + 2.0**3
+    assert tape.gradient(y, x).numpy() == 2 * 2.0 + 3 * 2.0**2
+
+
+def test_a_list_that_grew_says_which_methods_it_has_not() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        out = [1]
+        for i in tf.range(n):
+            out.append(i)
+        out.sort()
+        return out
+
+    with pytest.raises(AttributeError, match=r"a list that grows in the graph has no 'sort': .*tf.stack"):
+        f(tf.constant(3))
+
+    @tf.function
+    def g(n: Any) -> Any:
+        out = [1]
+        for i in tf.range(n):
+            out.append(i)
+        return out.pop(10)
+
+    with pytest.raises(tf.errors.OutOfRangeError, match="10"):
+        g(tf.constant(3))
+
+
 def test_lists_as_stacks() -> None:
     @tf.function
     def depth_first(children: Any, root: Any) -> Any:

@@ -253,6 +253,21 @@ def test_a_traceback_shows_each_call_of_functions_whose_loops_call() -> None:
     assert [name for name, _ in user_frames(caught.value)] == ["outer", "twice", "twice", "through", "fails"]
 
 
+def test_filter_says_what_to_write_where_a_tensor_decides() -> None:
+    @tf.function
+    def large(x: Any) -> Any:
+        return list(filter(lambda v: v > 1, x))
+
+    @tf.function
+    def comprehension(x: Any) -> Any:
+        return [v for v in x if v > 1]
+
+    with pytest.raises(tf.errors.OperatorNotAllowedInGraphError, match="list comprehension"):
+        large(tf.constant([1, 2, 3]))
+    assert comprehension(tf.constant([1, 2, 3])).numpy().tolist() == [2, 3]
+    assert tf.function(lambda: list(filter(None, [0, 1, 2])))()[1].numpy() == 2
+
+
 def test_filtering_of_tracebacks_can_be_turned_off() -> None:
     tf.debugging.disable_traceback_filtering()
     try:
@@ -274,6 +289,32 @@ def test_an_error_of_a_run_names_the_line() -> None:
     assert g(tf.constant(7)).numpy() == 10 // 7 + 10 // 6 + 10 // 5 + 10 // 4 + 10 // 3
     with pytest.raises(tf.errors.InvalidArgumentError, match=f"line {line_of(f, 'total += 10')}"):
         g(tf.constant(3))
+
+
+def test_an_error_in_a_condition_names_the_function_that_has_it() -> None:
+    @tf.function
+    def search(x: Any) -> Any:
+        i = 0
+        while tf.gather(x, i) > 0:
+            i += 1
+        return i
+
+    @tf.function
+    def choose(x: Any) -> Any:
+        return tf.gather(x, 7) if x[0] > 0 else x[0]
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"in search\n"):
+        search(tf.constant([1, 2]))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"in choose$"):
+        choose(tf.constant([1, 2]))
+    text = search.get_concrete_function(tf.TensorSpec([None], tf.int32)).graph.to_text()
+    assert "<lambda>" not in text
+
+
+def test_a_lambda_of_the_user_keeps_its_name() -> None:
+    f = tf.function(lambda x: (lambda: tf.gather(x, 7))())
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"in <lambda>$"):
+        f(tf.constant([1, 2]))
 
 
 def test_debuggers_and_coverage_see_the_lines_of_the_source() -> None:

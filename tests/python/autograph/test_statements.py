@@ -126,6 +126,16 @@ def test_assert_stops_the_run() -> None:
         square(tf.constant(0))
 
 
+def test_an_assert_shows_the_values_in_its_message() -> None:
+    @tf.function
+    def check(x: Any, text: str) -> Any:
+        assert x < 3, ("too large:", x, text)
+        return x
+
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"\[too large:\] \[7\] \[m\]"):
+        check(tf.constant(7), "m")
+
+
 def test_a_list_grows_in_a_loop() -> None:
     @tf.function
     def declared(n: Any) -> Any:
@@ -215,6 +225,33 @@ def test_else_of_loops() -> None:
 
     assert value(tf.stack(first_divisor(tf.constant(9)))) == [3, 7]
     assert value(tf.stack(first_divisor(tf.constant(5)))) == [-1, -5]
+
+
+def test_return_in_a_loop_and_in_its_else() -> None:
+    @tf.function
+    def first_above(x: Any, limit: Any) -> Any:
+        for i, element in enumerate(x):
+            if element > limit:
+                return i
+        else:
+            return -1
+
+    @tf.function
+    def doubled_to(x: Any, limit: Any) -> Any:
+        if limit > 0:
+            while x < 100:
+                x *= 2
+                if x == limit:
+                    return x
+            else:
+                return -x
+        else:
+            return limit
+
+    assert value(first_above(tf.constant([1, 5, 2]), tf.constant(4))) == 1
+    assert value(first_above(tf.constant([1, 5, 2]), tf.constant(6))) == -1
+    assert value(first_above(tf.constant([], tf.int32), tf.constant(6))) == -1
+    assert [value(doubled_to(tf.constant(3), tf.constant(n))) for n in (48, 49, -5)] == [48, -192, -5]
 
 
 def test_break_that_depends_on_a_tensor_in_a_python_loop() -> None:
@@ -565,8 +602,9 @@ def test_do_not_convert_leaves_a_function_to_python() -> None:
 def test_a_function_without_source_runs_as_it_is() -> None:
     namespace: dict[str, Any] = {}
     exec("def double(x):\n    return x + x\ndef choose(x):\n    return x if x > 0 else -x\n", namespace)
-    with pytest.warns(UserWarning, match="double is traced without conversion"):
+    with pytest.warns(UserWarning, match="double is traced without conversion") as warned:
         assert value(tf.function(namespace["double"])(tf.constant(2))) == 4
+    assert (warned[0].filename, warned[0].lineno) == ("<string>", 1)
     with (
         pytest.warns(UserWarning, match="choose is traced without conversion"),
         pytest.raises(tf.errors.OperatorNotAllowedInGraphError),

@@ -129,6 +129,29 @@ def test_seldom_retracing_does_not_warn(hits_between, logged):
     assert not logged()
 
 
+def test_the_first_call_of_a_method_on_each_object_does_not_warn(logged):
+    class Layer:
+        @tf.function
+        def __call__(self, x):
+            return x * 2.0
+
+    layers = [Layer() for _ in range(10)]
+    for layer in layers:
+        layer(tf.constant(1.0))
+    assert not logged()
+
+
+def test_a_method_of_a_new_object_in_each_call_warns(logged):
+    class Layer:
+        @tf.function
+        def __call__(self, x):
+            return x * 2.0
+
+    for _ in range(10):
+        Layer()(tf.constant(1.0))
+    assert "keep the object alive" in logged()[0].getMessage()
+
+
 def test_two_warnings_are_enough(logged):
     _, f = counted()
     for n in range(50):

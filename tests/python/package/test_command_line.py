@@ -1,13 +1,18 @@
 """`python -m penstock`."""
 
 import json
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 import penstock as tf
+from penstock import _command_line
 from penstock._command_line import main
+
+ROOT = Path(__file__).resolve().parents[3]
 
 PROGRAM = """
 import sys
@@ -63,6 +68,39 @@ def test_doctor_passes_here_and_names_what_is_misspelt(capsys, monkeypatch):
     monkeypatch.setenv("PENSTOCK_THREDS", "1")
     assert main(["doctor"]) == 1
     assert "PENSTOCK_THREDS" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("name", "right", "wrong"),
+    [
+        ("PENSTOCK_THREADS", "2", "two"),
+        ("PENSTOCK_SIMD", "base", "sse"),
+        ("PENSTOCK_VERIFY", "1", "yes"),
+        ("PENSTOCK_FUEL", "1000000", None),
+        ("PENSTOCK_THRESHOLDS", "small", None),
+    ],
+)
+def test_doctor_knows_settings_and_their_values(name, right, wrong, capsys, monkeypatch):
+    monkeypatch.setenv(name, right)
+    main(["doctor"])
+    assert "ok      environment" in capsys.readouterr().out
+    if wrong is not None:
+        monkeypatch.setenv(name, wrong)
+        assert main(["doctor"]) == 1
+        out = capsys.readouterr().out
+        assert f"{name} is '{wrong}'" in out
+        assert right in out
+
+
+def test_the_settings_that_the_engine_reads_are_known_and_in_the_guide():
+    read = set()
+    for file in ROOT.glob("crates/*/src/**/*.rs"):
+        if "penstock-mockcuda" not in file.parts:
+            text = file.read_text(encoding="utf-8")
+            read |= set(re.findall(r'"PENSTOCK_([A-Z_]+)"', text.partition("#[cfg(test)]")[0]))
+    assert set(_command_line._SETTINGS) == read
+    table = (ROOT / "docs/reliability.md").read_text(encoding="utf-8").partition("## Settings")[2]
+    assert set(re.findall(r"`PENSTOCK_([A-Z_]+)`", table)) == read
 
 
 def test_api_counts_names(capsys):

@@ -4,6 +4,7 @@ import doctest
 import re
 import subprocess
 import sys
+from operator import attrgetter
 from pathlib import Path
 
 import pytest
@@ -56,6 +57,29 @@ def test_a_link_to_no_file_or_no_heading_is_found(tmp_path, monkeypatch):
     )
     found = documentation.broken_links([page])
     assert found == ["page.md:3: #none leads nowhere", "page.md:8: no.md leads nowhere"]
+
+
+# Names that pages mention because the package has none of them.
+ABSENT = {"tf.Variables", "tf.placeholder"}
+
+
+def test_the_names_that_pages_mention_are_there():
+    missing = []
+    # The page on TensorFlow ends with lists of what is not there, and the changelog has what was.
+    without = {ROOT / "docs" / "tensorflow.md", ROOT / "CHANGELOG.md"}
+    for page in {*PAGES, *documentation.pages()} - without:
+        names = set(re.findall(r"\btf\.[A-Za-z_][\w.]*\w(?![\w…])", documentation.text_of(page)))
+        missing += [f"{page.name}: {name}" for name in names - ABSENT if not is_there(name)]
+    assert sorted(missing) == []
+
+
+def is_there(name):
+    """Whether a public name exists."""
+    try:
+        attrgetter(name.removeprefix("tf."))(tf)
+    except AttributeError:
+        return False
+    return True
 
 
 def test_every_page_is_in_the_contents_of_the_site():
