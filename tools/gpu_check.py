@@ -321,6 +321,14 @@ def torch_figures() -> dict[str, Any]:
     out["transpose"] = measure(lambda: rows.t().contiguous(), 8 * n)
     out["column sums"] = measure(lambda: rows.sum(0), 4 * n)
     out["softmax"] = measure(lambda: torch.softmax(rows, 1), 8 * n)
+    out["uniform numbers"] = measure(lambda: torch.rand(n, device="cuda"), 4 * n)
+    out["normal numbers"] = measure(lambda: torch.randn(n, device="cuda"), 4 * n)
+    out["running sums of rows"] = measure(lambda: rows.cumsum(1), 8 * n)
+    out["running sum of all"] = measure(lambda: x.cumsum(0), 8 * n)
+    out["argmax of rows"] = measure(lambda: rows.argmax(1), 4 * n)
+    keys = torch.randint(-(1 << 31), 1 << 31, (1 << 24,), device="cuda", dtype=torch.int32)
+    out["sort 2^24 int32"] = measure(lambda: keys.sort().values, 8 << 24)
+    out["sort 2^14 rows of 1024 int32"] = measure(lambda: keys.view(-1, 1024).sort().values, 8 << 24)
     small = torch.rand(1, device="cuda")
     out["one element"] = measure(lambda: torch.selu(small), 8)
     a, b = (torch.rand(8192, 8192, device="cuda", dtype=torch.bfloat16) for _ in range(2))
@@ -576,6 +584,47 @@ def torch_training() -> dict[str, Any]:
     return out
 
 
+def jax_training() -> dict[str, Any]:
+    """The same steps of the networks of layers by JAX, compiled, in full precision."""
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+
+    jax.config.update("jax_default_matmul_precision", "highest")
+    rng = np.random.default_rng(0)
+
+    def network(widths: Sequence[int], batch: int) -> dict[str, float]:
+        layers = [
+            (jnp.asarray(rng.standard_normal(s, dtype=np.float32) / s[0] ** 0.5), jnp.zeros(s[1]))
+            for s in itertools.pairwise(widths)
+        ]
+        x = jnp.asarray(rng.standard_normal((batch, widths[0]), dtype=np.float32))
+        y = jnp.asarray(rng.integers(0, widths[-1], batch))
+
+        def loss(layers: Any) -> Any:
+            h = x
+            for w, b in layers[:-1]:
+                h = jax.nn.relu(h @ w + b)
+            logits = h @ layers[-1][0] + layers[-1][1]
+            return -jnp.mean(jnp.take_along_axis(jax.nn.log_softmax(logits), y[:, None], 1))
+
+        @functools.partial(jax.jit, donate_argnums=0)
+        def step(layers: Any) -> Any:
+            value, grads = jax.value_and_grad(loss)(layers)
+            return value, jax.tree.map(lambda v, g: v - 0.01 * g, layers, grads)
+
+        times = []
+        for _ in range(6):
+            start = time.perf_counter()
+            for _ in range(50):
+                value, layers = step(layers)
+            value.block_until_ready()
+            times.append((time.perf_counter() - start) / 50 * 1e6)
+        return {"us": round(sorted(times[1:])[2], 1)}
+
+    return {named(*sizes): network(*sizes) for sizes in NETWORKS}
+
+
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "machine": machine,
     "conditional": conditional,
@@ -586,6 +635,7 @@ STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "training": training,
     "torch": torch_figures,
     "torch training": torch_training,
+    "jax training": jax_training,
 }
 
 
