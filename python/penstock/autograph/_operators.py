@@ -36,6 +36,7 @@ __all__ = [
     "attempt",
     "c",
     "chain",
+    "changing",
     "ci",
     "elements",
     "for_stmt",
@@ -92,6 +93,16 @@ def touch(
         if containers is not None:
             for container in containers():
                 touch_container(container)
+
+
+def changing(target: Any, attribute: str | None = None, entry: tuple[Any, ...] | None = None) -> Any:
+    """`target`, of which an attribute or, without one, an item is about to be changed."""
+    if tracing.states:
+        if attribute is None:
+            touch_container(target)
+        else:
+            touched(slots_of((changing,), (), ((lambda: target, attribute, entry or ()),)))
+    return target
 
 
 def _nothing() -> None:
