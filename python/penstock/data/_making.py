@@ -185,7 +185,7 @@ def file_names(file_pattern: Any) -> list[str]:
     given = _core._to_tensor(file_pattern)
     if given.dtype != _core.string:
         raise TypeError(f"argument 'file_pattern' must hold strings, got dtype {given.dtype.name}")
-    patterns = np.atleast_1d(given.numpy()).tolist()
+    patterns = np.ravel(given.numpy()).tolist()
     names = sorted({name for pattern in patterns for name in glob.glob(pattern.decode())})  # noqa: PTH207 -- patterns are absolute or not
     if not names:
         raise InvalidArgumentError(
