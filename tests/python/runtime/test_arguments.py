@@ -40,6 +40,7 @@ import penstock as tf
         (lambda: tf.distribute.DistributedGradientTape(3), "group"),
         (lambda: tf.distribute.MultiWorkerMirroredStrategy(communication_options=3), "communication_options"),
         (lambda: tf.train.load_variable("", 3), "name"),
+        (lambda: tf.nn.with_space_to_batch([1.0], [2], "VALID", print, data_format=[1]), "data_format"),
     ],
 )
 def test_an_argument_of_a_wrong_class_is_named(call, argument):
