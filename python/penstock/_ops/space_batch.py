@@ -9,6 +9,7 @@ from penstock import _core
 from penstock._ops.shapes import pad, required_space_to_batch_paddings, reshape, transpose
 from penstock._runtime.arguments import integer, known_rank, product, sizes
 from penstock._runtime.scope import scoped
+from penstock._types.argument_names import expect
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, SizesLike, TensorLike
@@ -181,6 +182,7 @@ def with_space_to_batch(
 
     Raises:
         ValueError: for another padding, or `"SAME"` without `filter_shape`.
+        TypeError: for a layout that is no string.
 
     >>> import penstock as tf
     >>> x = tf.reshape(tf.range(6.0), [1, 6, 1])
@@ -192,9 +194,10 @@ def with_space_to_batch(
     rates = _block(dilation_rate)
     if padding not in ("VALID", "SAME"):
         raise ValueError(f"argument 'padding' must be 'VALID' or 'SAME', got {padding!r}")
+    layout = expect(data_format or "", str, "data_format", "a string")
     if all(rate == 1 for rate in rates):
         return op(x, len(rates), padding)
-    first = 2 if (data_format or "").startswith("NC") else 1
+    first = 2 if layout.startswith("NC") else 1
     dims = [first + i for i in range(len(rates))]
     if spatial_dims is not None:
         dims = [integer(dim, "spatial_dims") for dim in spatial_dims]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import IO
 
 from penstock import _core
-from penstock.errors import DataLossError, FailedPreconditionError, NotFoundError
+from penstock.errors import DataLossError, FailedPreconditionError, NotFoundError, PermissionDeniedError
 
 __all__ = ["COMPRESSIONS", "Reading", "Sink", "framed", "opened", "records"]
 
@@ -30,6 +30,7 @@ class Reading:
     Raises:
         NotFoundError: where there is no such file.
         FailedPreconditionError: for a directory.
+        PermissionDeniedError: where it may not be read.
         DataLossError: where its compressed content is none.
     """
 
@@ -48,6 +49,10 @@ class Reading:
             raise FailedPreconditionError(f"argument 'filenames': {error}") from None
         if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
             raise DataLossError(f"{self._name} is corrupted: {error}") from None
+        if isinstance(error, PermissionError):
+            raise PermissionDeniedError(f"argument 'filenames': {error}") from None
+        if isinstance(error, NotADirectoryError):
+            raise NotFoundError(f"argument 'filenames': {error}") from None
 
 
 def opened(name: str, compression: str | None) -> IO[bytes]:

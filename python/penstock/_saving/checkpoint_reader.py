@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._saving.checkpoint_state import resolve
+from penstock._types.argument_names import expect
 
 __all__ = ["CheckpointReader", "list_variables", "load_checkpoint", "load_variable"]
 
@@ -179,6 +180,7 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
 
     Raises:
         NotFoundError: where there is no such checkpoint or tensor.
+        TypeError: for a key that is no string.
 
     >>> import os, tempfile
     >>> import penstock as tf
@@ -186,4 +188,5 @@ def load_variable(ckpt_dir_or_file: str | os.PathLike[str], name: str) -> Any:
     >>> tf.train.load_variable(path, "v/.ATTRIBUTES/VARIABLE_VALUE")
     array([1.], dtype=float32)
     """
-    return load_checkpoint(ckpt_dir_or_file).get_tensor(name.removesuffix(":0"))
+    key = expect(name, str, "name", "a string").removesuffix(":0")
+    return load_checkpoint(ckpt_dir_or_file).get_tensor(key)

@@ -14,6 +14,7 @@ from penstock._types.argument_names import expect
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, ShapeLike, TensorLike
@@ -996,6 +997,9 @@ class RaggedTensor(Composite):
     def _check_known(self) -> None:
         if any(part._is_symbolic for part in self._parts()):
             raise ValueError("the rows of a symbolic RaggedTensor have values only while the graph runs")
+        if isinstance(self._values, _core.Tensor) and self._values.shape.rank == 0:
+            # A graph that knew no rank made it.
+            raise InvalidArgumentError("the values of a RaggedTensor are a scalar, which has no rows")
 
     def numpy(self) -> Any:
         """Make an array of the rows, where the values are known.

@@ -36,6 +36,7 @@ __all__ = [
     "attempt",
     "c",
     "chain",
+    "changing",
     "ci",
     "elements",
     "for_stmt",
@@ -98,6 +99,16 @@ def touch(
 def _tested(value: Any) -> Any:
     """What decides in place of a value: of a list of the graph, whether it has elements."""
     return raw_ops.not_equal(value.size(), 0) if type(value) is TensorList else value
+
+
+def changing(target: Any, attribute: str | None = None, entry: tuple[Any, ...] | None = None) -> Any:
+    """`target`, of which an attribute or, without one, an item is about to be changed."""
+    if tracing.states:
+        if attribute is None:
+            touch_container(target)
+        else:
+            touched(slots_of((changing,), (), ((lambda: target, attribute, entry or ()),)))
+    return target
 
 
 def _nothing() -> None:

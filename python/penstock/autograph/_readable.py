@@ -299,6 +299,7 @@ _EXPRESSIONS: dict[str, Callable[..., ast.expr]] = {
     "assert_": _first,
     "c": _first,
     "chain": _chain,
+    "changing": _first,
     "ci": _first,
     "elements": _first,
     "generator": _generator,

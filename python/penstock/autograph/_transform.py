@@ -230,16 +230,36 @@ class _Statements:
     def statement(self, s: ast.stmt) -> list[ast.stmt]:
         if self.left and id(s) in self.left:
             return [self._suspending(s)]
-        touched = self._touched_by(s)
+        changing = self._changing(s) if type(s) in _CHANGING else []
+        touched = self._touched_by(s) if type(s) in _CHANGING else []
         method = _STATEMENTS.get(type(s))
-        if method is not None:
-            return [*touched, *method(self, s)]
-        return [*touched, self.expressions.visit(s) if self.facts.one(s).decides else s]
+        out = method(self, s) if method is not None else [self._visited(s)]
+        for node, *args in changing:
+            node.value = operation("changing", node, node.value, *args)
+        return [*touched, *out]
+
+    def _visited(self, s: ast.stmt) -> ast.stmt:
+        return self.expressions.visit(s) if self.facts.one(s).decides else s
+
+    def _changing(self, s: ast.stmt) -> list[tuple[Any, ...]]:
+        """The attributes and items that a statement changes of what is computed only once.
+
+        Each comes with the attribute's name and entry.
+        """
+        found: list[tuple[Any, ...]] = []
+        for node in self.facts.one(s).attributes:
+            if not repeatable(node.value):
+                entry = ast.Constant(_entry(ast.unparse(node), node.lineno, 0))  # type: ignore[arg-type]
+                found.append((node, ast.Constant(node.attr), entry))
+        for target in _targets(s):
+            while isinstance(target, ast.Subscript) and isinstance(target.value, ast.Subscript):
+                target = target.value
+            if isinstance(target, ast.Subscript) and not isinstance(target.value, (ast.Name, ast.Attribute)):
+                found.append((target,))
+        return found
 
     def _touched_by(self, s: ast.stmt) -> list[ast.stmt]:
         """The statement that says which objects another one changes that `touched` does not know of."""
-        if type(s) not in _CHANGING:
-            return []
         facts = self.facts.one(s)
         items: list[ast.expr] = []
         for node in facts.attributes:

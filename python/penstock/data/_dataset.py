@@ -464,7 +464,8 @@ class Dataset(Node, Generic[_T]):
 
         Args:
             path: the directory.
-            element_spec: what they must be; by default what they are.
+            element_spec: what they must be; by default what they are. With it, a traced function may load
+                what it saves itself: the files need not be there yet.
             compression: as for `save`, checked only: the files say how they are compressed.
             reader_func: takes a data set of data sets, the shards; gives the data set. By default one
                 element of each comes in turn.
@@ -474,7 +475,7 @@ class Dataset(Node, Generic[_T]):
             A data set of the elements.
 
         Raises:
-            NotFoundError: where nothing was saved.
+            NotFoundError: where nothing was saved; when it runs, in a traced function with `element_spec`.
             InvalidArgumentError: for another compression.
             TypeError: where the elements are others, or the function gives no data set.
             DataLossError: where the files are corrupted; for the elements when it runs.

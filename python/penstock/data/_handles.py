@@ -19,7 +19,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import results
 from penstock._types.specs import Composite, TensorSpec
 from penstock.autograph._traceback import USER_LINES
-from penstock.errors import FailedPreconditionError
+from penstock.errors import FailedPreconditionError, InvalidArgumentError
 
 __all__ = ["HANDLE", "ByHandle", "handle", "held", "in_graph"]
 
@@ -63,7 +63,12 @@ def held(tensor: Any) -> Any:
 
     Raises:
         FailedPreconditionError: where the handle has outlived it.
+        InvalidArgumentError: where it is none.
     """
+    if tensor.dtype != HANDLE.dtype or tensor.shape != HANDLE.shape:
+        raise InvalidArgumentError(
+            f"a data set, or iterator, is made of a tensor that stands for one, got {tensor!r}"
+        )
     reference = _objects.get(_NUMBER.unpack_from(tensor)[0])
     kept = None if reference is None else reference()
     if kept is None:

@@ -185,7 +185,7 @@ def file_names(file_pattern: Any) -> list[str]:
     given = _core._to_tensor(file_pattern)
     if given.dtype != _core.string:
         raise TypeError(f"argument 'file_pattern' must hold strings, got dtype {given.dtype.name}")
-    patterns = np.atleast_1d(given.numpy()).tolist()
+    patterns = np.ravel(given.numpy()).tolist()
     names = sorted({name for pattern in patterns for name in glob.glob(pattern.decode())})  # noqa: PTH207 -- patterns are absolute or not
     if not names:
         raise InvalidArgumentError(
@@ -268,9 +268,16 @@ def save(source: Node, path: Any, compression: Any, shard_func: Any) -> Stage:
 def saved_at(path: Any, element_spec: Any, compression: Any) -> tuple[str, Structure]:
     """How the names of the files of saved elements begin, and the structure of the elements."""
     prefix, _ = _saved.prefix_in(_saved.path_of(path, "path")), _saved.compression_of(compression)
-    index = _saved.read_index(prefix)
-    if element_spec is not None:
-        _saved.check(checked_spec(element_spec, "element_spec"), index.spec, prefix)
+    spec = None if element_spec is None else checked_spec(element_spec, "element_spec")
+    try:
+        index = _saved.read_index(prefix)
+    except NotFoundError:
+        # A graph may write the files before it reads them.
+        if spec is None or not _core._is_tracing():
+            raise
+        return prefix, Structure(spec)
+    if spec is not None:
+        _saved.check(spec, index.spec, prefix)
     return prefix, Structure(index.spec)
 
 

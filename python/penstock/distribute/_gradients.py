@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._autodiff.tape import GradientTape, UnconnectedGradients
+from penstock._types.argument_names import expect
 from penstock._values.variable import Variable
+from penstock.distribute._group import ProcessGroup
 
 if TYPE_CHECKING:
     from penstock._types.aliases import Nested, TensorLike, TensorOrVariable
-    from penstock.distribute._group import ProcessGroup
 
 __all__ = ["DistributedGradientTape", "broadcast_variables"]
 
@@ -25,7 +26,7 @@ def broadcast_variables(variables: Iterable[Variable], group: ProcessGroup, root
         root: the rank of the one.
 
     Raises:
-        TypeError: for something else than variables.
+        TypeError: for something else than variables and a group.
         UnavailableError: where another process cannot be reached.
 
     >>> import penstock as tf
@@ -34,6 +35,7 @@ def broadcast_variables(variables: Iterable[Variable], group: ProcessGroup, root
     >>> group.leave()
     """
     listed = list(variables)
+    expect(group, ProcessGroup, "group", "a ProcessGroup")
     for variable in listed:
         if not isinstance(variable, Variable):
             raise TypeError(f"argument 'variables' must have variables, got {variable!r}")
@@ -57,6 +59,7 @@ class DistributedGradientTape(GradientTape):
         watch_accessed_variables: as for `tf.GradientTape`.
 
     Raises:
+        TypeError: for something else than a group.
         ValueError: for another `op`.
 
     >>> import penstock as tf
@@ -80,6 +83,7 @@ class DistributedGradientTape(GradientTape):
         persistent: bool = False,
         watch_accessed_variables: bool = True,
     ) -> DistributedGradientTape:
+        expect(group, ProcessGroup, "group", "a ProcessGroup")
         if op not in ("mean", "sum"):
             raise ValueError(f"argument 'op' must be mean or sum, got {op!r}")
         self = super().__new__(cls, persistent, watch_accessed_variables)

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import penstock.errors as errors
+from penstock._runtime.arguments import integer
 from penstock.distribute import _launched
 from penstock.distribute._launched import Membership, Worker
 
@@ -233,6 +234,7 @@ def launch(
 
     Raises:
         ImportError: without Ray.
+        TypeError: for a number of processes that is no integer.
         ValueError: for fewer than one process, and where the cluster has too little for all.
         UnavailableError: where more processes ended than may be replaced, or one after others had returned.
         Exception: what the function raises in a process.
@@ -244,13 +246,21 @@ def launch(
     >>> tf.distribute.launch(ranks, 2)  # doctest: +SKIP
     [1, 1]
     """
-    least, most = num_workers if isinstance(num_workers, tuple) else (num_workers, num_workers)
+    bounds = num_workers if isinstance(num_workers, tuple) else (num_workers, num_workers)
+    if len(bounds) != 2:
+        raise ValueError(f"argument 'num_workers' must be a number, or a least and a most, got {num_workers}")
+    least, most = (integer(bound, "num_workers") for bound in bounds)
     if not 1 <= least <= most:
         raise ValueError(
             f"argument 'num_workers' must be at least 1, or a least and a most, got {num_workers}"
         )
-    ray = _ray()
     needs = {"CPU": 1.0, **(resources or {})}
+    for name, amount in needs.items():
+        if not isinstance(amount, int | float) or not 0 <= amount < math.inf:
+            raise ValueError(
+                f"argument 'resources' must have numbers of at least 0, got {amount!r} for {name!r}"
+            )
+    ray = _ray()
     if not ray.is_initialized():
         # Processes on this machine may be more than its processors.
         own = None if address else max(os.cpu_count() or 1, math.ceil(needs["CPU"] * most))

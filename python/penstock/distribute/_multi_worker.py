@@ -7,6 +7,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from penstock import config
+from penstock._types.argument_names import shown
 from penstock.distribute import _launched
 from penstock.distribute._group import Listener, ProcessGroup
 from penstock.distribute._strategy import Strategy, StrategyExtended
@@ -21,6 +22,15 @@ __all__ = ["MultiWorkerMirroredStrategy"]
 _numbers: defaultdict[tuple[str, ...], itertools.count[int]] = defaultdict(itertools.count)
 _listeners: dict[str, Listener] = {}
 _JOBS = ("chief", "master", "worker")
+
+
+def _timeout_of(options: CommunicationOptions) -> float | None:
+    seconds = getattr(options, "timeout_seconds", ())
+    if seconds is not None and not isinstance(seconds, int | float):
+        raise TypeError(
+            f"argument 'communication_options' must be CommunicationOptions, got {shown(options)}"
+        )
+    return seconds
 
 
 class MultiWorkerMirroredStrategy(Strategy):
@@ -40,7 +50,7 @@ class MultiWorkerMirroredStrategy(Strategy):
             another process may be silent while this one waits for it, by default 60.
 
     Raises:
-        TypeError: for another `cluster_resolver`.
+        TypeError: for another `cluster_resolver`, or other options.
         ValueError: where this process is not in the cluster.
         UnavailableError: for an address that cannot be had; later, where another process ended or was silent
             for too long.
@@ -59,7 +69,7 @@ class MultiWorkerMirroredStrategy(Strategy):
         communication_options: CommunicationOptions | None = None,
     ) -> None:
         super().__init__(StrategyExtended(self))
-        seconds = communication_options.timeout_seconds if communication_options is not None else None
+        seconds = None if communication_options is None else _timeout_of(communication_options)
         worker = _launched.worker()
         if cluster_resolver is None and worker is not None:
             self._resolver: ClusterResolver = worker.resolver()

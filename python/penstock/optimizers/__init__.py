@@ -16,6 +16,7 @@ from penstock import _core, raw_ops
 from penstock._ops.clipping import clip_by_global_norm, clip_by_norm
 from penstock._runtime import replicas
 from penstock._types.argument_names import expect
+from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.module import changed
 from penstock._values.variable import Variable
 from penstock.optimizers import schedules as schedules
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from typing import Self
 
     from penstock._types.aliases import TensorLike, TensorOrVariable
-    from penstock._values.indexed_slices import IndexedSlices
 
 _Rate: TypeAlias = "TensorLike | Callable[[], TensorLike] | schedules.LearningRateSchedule"
 _Gradient: TypeAlias = "TensorLike | IndexedSlices | None"
@@ -51,6 +51,13 @@ def _normal(moment: _core.Tensor) -> _core.Tensor:
 def _checked_variable(value: Any, argument: str) -> Any:
     """The value, which must be a variable."""
     return expect(value, _core._Variable, argument, "of variables")
+
+
+def _of_known_shape(gradient: Any, variable: Variable) -> Any:
+    """The gradient; slices that do not say how large the whole is are those of a tensor like the variable."""
+    if isinstance(gradient, IndexedSlices) and gradient.dense_shape is None:
+        return IndexedSlices(gradient.values, gradient.indices, raw_ops.shape(variable))
+    return gradient
 
 
 class Optimizer(abc.ABC):
@@ -232,7 +239,7 @@ class Optimizer(abc.ABC):
         if without:
             warnings.warn(f"there is no gradient for {without}", stacklevel=2)
         variables = [variable for _, variable in pairs]
-        found = [gradient for gradient, _ in pairs]
+        found = [_of_known_shape(gradient, variable) for gradient, variable in pairs]
         add_up = replicas.add_up.get()
         if add_up is not None:
             found = add_up(found)

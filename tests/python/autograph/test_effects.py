@@ -527,6 +527,100 @@ def test_an_object_in_a_list_is_found_by_a_computed_index() -> None:
     assert number(loop(tf.constant(5))) == 10
 
 
+class Account:
+    """An object that is found by calls only."""
+
+    def __init__(self) -> None:
+        self.x: Any = tf.constant(1)
+        self.parts: dict[str, Any] = {"a": tf.constant(1)}
+        self.asked = 0
+
+    def found(self) -> Account:
+        self.asked += 1
+        return self
+
+
+def by_attribute(account: Account) -> None:
+    account.found().x += 2
+
+
+def by_item(account: Account) -> None:
+    account.found().parts["a"] *= 3
+
+
+def by_item_of_call(account: Account) -> None:
+    (lambda: account.parts)()["a"] *= 3
+
+
+def by_computed_index(account: Account) -> None:
+    accounts = [None, account]
+    accounts[len(accounts) - 1].x += 2
+
+
+def by_comprehension(account: Account) -> None:
+    [a for a in [account] if a is not None][-1].x *= 3
+
+
+def by_method_of_dict(account: Account) -> None:
+    {"z": account}.get("z").x += 2
+
+
+def by_one_of_several(account: Account) -> None:
+    account.found().x, account.parts["a"] = account.x * 3, account.x + 5
+
+
+def by_assignment_expression(account: Account) -> None:
+    (other := account.found()).x += 2
+    other.x += 1
+
+
+CHANGES = [
+    by_attribute,
+    by_item,
+    by_item_of_call,
+    by_computed_index,
+    by_comprehension,
+    by_method_of_dict,
+    by_one_of_several,
+    by_assignment_expression,
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda f: f.__name__)
+def test_what_a_call_gives_changes_in_loops_and_branches(change: Any) -> None:
+    def in_loop(n: Any) -> Any:
+        account = Account()
+        for _ in tf.range(n):
+            change(account)
+        return account.x * 100 + account.parts["a"]
+
+    def in_branch(n: Any) -> Any:
+        account = Account()
+        if n > 1:
+            change(account)
+        else:
+            account.x += 50
+        return account.x * 100 + account.parts["a"]
+
+    for function in (in_loop, in_branch):
+        traced = tf.function(function)
+        assert [number(traced(tf.constant(n))) for n in (3, 1)] == [number(function(n)) for n in (3, 1)]
+
+
+def test_numbers_of_what_a_call_gives_are_those_of_the_branch_that_runs() -> None:
+    @tf.function
+    def f(n: Any) -> Any:
+        account = Account()
+        if n > 1:
+            account.found().x = 7
+        else:
+            account.found().x = 8
+        return account.x, account.asked
+
+    assert [int(v) for v in f(tf.constant(3))] == [7, 1]
+    assert [int(v) for v in f(tf.constant(0))] == [8, 1]
+
+
 def test_one_body_may_have_other_types_in_another_call() -> None:
     class Config:
         size = 2

@@ -124,6 +124,33 @@ def test_graphs_save_and_load(tmp_path):
     assert total.experimental_get_tracing_count() == 1
 
 
+@pytest.mark.parametrize("reader_func", [None, lambda shards: shards.flat_map(lambda x: x)])
+def test_a_graph_loads_what_it_saves(reader_func, tmp_path):
+    @tf.function
+    def total(n):
+        numbers(n).save(tmp_path / "a")
+        s = tf.constant(0, tf.int64)
+        for x in Dataset.load(tmp_path / "a", tf.TensorSpec([], tf.int64), reader_func=reader_func):
+            s += x
+        return s
+
+    assert int(total(tf.constant(4, tf.int64))) == 6
+    assert int(total(tf.constant(6, tf.int64))) == 15
+
+
+def test_a_graph_that_loads_what_is_not_there_says_so_when_it_runs(tmp_path):
+    spec = tf.TensorSpec([], tf.int64)
+    total = tf.function(lambda: Dataset.load(tmp_path / "a", spec).reduce(tf.constant(0, tf.int64), tf.add))
+    concrete = total.get_concrete_function()
+    with pytest.raises(tf.errors.NotFoundError, match="no saved data set"):
+        concrete()
+    numbers(4).map(lambda x: tf.cast(x, tf.float32)).save(tmp_path / "a")
+    with pytest.raises(TypeError, match="float32"):
+        concrete()
+    with pytest.raises(tf.errors.NotFoundError, match="no saved data set"):
+        Dataset.load(tmp_path / "b", spec)
+
+
 @pytest.mark.parametrize("sharded", [False, True])
 def test_snapshots_are_read_once_they_are_whole(sharded, tmp_path):
     dataset, seen = asked(30)

@@ -176,6 +176,15 @@ def test_splitting_and_seeds():
     np.testing.assert_array_equal(Generator(copy_from=g).normal([2]), g.normal([2]))
 
 
+def test_a_generator_splits_into_many():
+    parts = Generator.from_seed(2).split(65_535)
+    keys = {part.state.numpy().tobytes() for part in parts}
+    assert (len(parts), len(keys)) == (65_535, 65_535)
+    few = Generator.from_seed(2).split(3)
+    for many, one in zip(parts, few, strict=False):
+        np.testing.assert_array_equal(many.normal([4]), one.normal([4]))
+
+
 def test_the_global_generator():
     g = Generator.from_seed(9)
     tf.random.set_global_generator(g)

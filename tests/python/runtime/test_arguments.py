@@ -35,6 +35,12 @@ import penstock as tf
         (lambda: tf.RaggedTensor.from_uniform_row_length([1.0, 2.0], 1e308), "uniform_row_length"),
         (lambda: tf.test.is_cpu_target_available([1]), "target"),
         (lambda: tf.test.compute_gradient(lambda *a: a, [1.0, 2.0]), "f"),
+        (lambda: tf.distribute.launch(print, float("inf")), "num_workers"),
+        (lambda: tf.distribute.broadcast_variables([], tf.ones([2])), "group"),
+        (lambda: tf.distribute.DistributedGradientTape(3), "group"),
+        (lambda: tf.distribute.MultiWorkerMirroredStrategy(communication_options=3), "communication_options"),
+        (lambda: tf.train.load_variable("", 3), "name"),
+        (lambda: tf.nn.with_space_to_batch([1.0], [2], "VALID", print, data_format=[1]), "data_format"),
     ],
 )
 def test_an_argument_of_a_wrong_class_is_named(call, argument):

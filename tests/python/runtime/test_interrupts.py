@@ -195,3 +195,29 @@ def test_the_conversion_of_a_long_list_is_interrupted():
         pass
     assert float(tf.constant(1.0) + 1.0) == 2
     """)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "Dataset.range(10**9).shuffle(10**9)",
+        "Dataset.range(10**9).map(lambda x: x + 1).shuffle(10**9)",
+        "Dataset.range(10**9).batch(10**9)",
+        "Dataset.range(10**12).filter(lambda x: x < 0)",
+        "Dataset.range(10**12).map(lambda x: x * 0).unique().skip(1)",
+        "Dataset.range(10**12).skip(10**11)",
+    ],
+)
+def test_a_data_set_that_has_no_element_for_long_is_interrupted(made):
+    run(f"""
+    Dataset = tf.data.Dataset
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    elements = iter({made})
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        next(elements)
+        raise AssertionError("an element came")
+    except KeyboardInterrupt:
+        pass
+    assert [int(x) for x in Dataset.range(3)] == [0, 1, 2]
+    """)

@@ -114,6 +114,32 @@ def test_results_that_nest_too_deep_are_errors() -> None:
     assert tf.nest.flatten(f(tf.constant(2.0)))[0].numpy() == 2.0
 
 
+STRUCTURED: dict[str, Callable[[Any], Any]] = {
+    "flatten": tf.nest.flatten,
+    "map_structure": lambda value: tf.nest.map_structure(lambda x: x, value),
+    "assert_same_structure": lambda value: tf.nest.assert_same_structure(value, value),
+    "variable": tf.Variable,
+    "ragged": tf.ragged.constant,
+    "shape": tf.TensorShape,
+    "reshape": lambda value: tf.reshape(tf.ones([1]), value),
+    "signature": lambda value: tf.function(lambda x: x, input_signature=[value]),
+    "while_loop": lambda value: tf.while_loop(lambda x: False, lambda x: [x], [value]),
+    "gradient": lambda value: tf.GradientTape().gradient(tf.constant(1.0), value),
+    "map": lambda value: tf.data.Dataset.range(1).map(lambda x: value),
+    "from_generator": lambda value: list(
+        tf.data.Dataset.from_generator(lambda: iter([value]), output_signature=tf.TensorSpec([]))
+    ),
+}
+
+
+@pytest.mark.parametrize("call", STRUCTURED)
+@pytest.mark.parametrize("make", [endless_list, endless_dict, lambda: nested(100_000, WRAPS["tuple"])])
+def test_functions_of_structures_refuse_what_nests_without_end(call: str, make: Callable[[], Any]) -> None:
+    value = make()
+    with pytest.raises((RecursionError, TypeError, ValueError)):
+        STRUCTURED[call](value)
+
+
 def test_structures_are_walked_within_small_stacks() -> None:
     f = tf.function(lambda x: x, autograph=False)
     value = nested(250, WRAPS["dict"], tf.constant(1.0))

@@ -5,6 +5,12 @@ import pytest
 
 import penstock as tf
 
+
+@tf.function(input_signature=[tf.TensorSpec(None, tf.string)])
+def ragged_with_values(values):
+    return tf.RaggedTensor.from_row_splits(["a"], [0, 1]).with_flat_values(values)
+
+
 BAD = {
     "a node that is none": (lambda: tf.Operation.from_node_def(True, tf.Graph()), TypeError, "node_def"),
     "a graph that is none": (
@@ -57,6 +63,41 @@ BAD = {
         lambda: tf.summary.create_file_writer("logs", flush_millis=float("inf")),
         ValueError,
         "flush_millis",
+    ),
+    "three numbers of processes": (
+        lambda: tf.distribute.launch(print, (1, 2, 3)),
+        ValueError,
+        "num_workers",
+    ),
+    "processors without end": (
+        lambda: tf.distribute.launch(print, 2, resources={"CPU": float("inf")}),
+        ValueError,
+        "resources",
+    ),
+    "rows of patterns": (
+        lambda: tf.data.Dataset.list_files([["no/such/a", "no/such/b"]]),
+        tf.errors.InvalidArgumentError,
+        "file_pattern",
+    ),
+    "a file for a directory": (
+        lambda: tf.data.Dataset.load(__file__),
+        tf.errors.NotFoundError,
+        "no saved data set",
+    ),
+    "a file within a file": (
+        lambda: next(iter(tf.data.TextLineDataset(f"{__file__}/a"))),
+        tf.errors.NotFoundError,
+        "Not a directory",
+    ),
+    "numbers for the handle of a data set": (
+        lambda: tf.data.experimental.from_variant(tf.zeros([0]), tf.TensorSpec([])),
+        tf.errors.InvalidArgumentError,
+        "stands for one",
+    ),
+    "a scalar for values in rows": (
+        lambda: ragged_with_values(tf.constant("a")).to_list(),
+        tf.errors.InvalidArgumentError,
+        "no rows",
     ),
     "a variable for a table": (
         lambda: tf.raw_ops.table_remove(tf.Variable(1), [1]),

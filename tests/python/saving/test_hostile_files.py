@@ -222,6 +222,7 @@ def check(name: str, directory: Path) -> None:
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the memory of the process is limited")
+@pytest.mark.timeout(120 + COUNT / 10)
 @pytest.mark.parametrize("name", [f.__name__ for f in FORMATS])
 def test_damaged_files_are_errors_or_programs(name, tmp_path):
     # A process of its own, which may end.

@@ -106,6 +106,29 @@ def test_optimizers_in_functions_take_returned_slices():
     assert table.numpy().tolist() == [[1.0, 1.0], [0.5, 0.5], [1.0, 1.0]]
 
 
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("name", ["SGD", "Adagrad", "Adam", "AdamW", "RMSprop"])
+def test_optimizers_take_slices_without_a_dense_shape(name, traced):
+    rows = tf.IndexedSlices(tf.ones([2, 2]), tf.constant([1, 1]))
+    whole = tf.constant([[0.0, 0.0], [2.0, 2.0], [0.0, 0.0]])
+    found = []
+    for gradient in (rows, whole):
+        table, optimizer = tf.Variable(tf.ones([3, 2])), getattr(tf.optimizers, name)(0.5)
+        step = lambda g, o=optimizer, v=table: o.apply_gradients([(g, v)])  # noqa: E731
+        (tf.function(step) if traced else step)(gradient)
+        found.append(table.numpy().tolist())
+    assert found[0] == found[1]
+
+
+def test_slices_that_do_not_fit_the_variable_are_errors():
+    table, optimizer = tf.Variable(tf.ones([3, 2])), tf.optimizers.SGD(0.5)
+    with pytest.raises(ValueError, match="has shape"):
+        optimizer.apply_gradients([(tf.IndexedSlices(tf.ones([1, 5]), tf.constant([1])), table)])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="7"):
+        optimizer.apply_gradients([(tf.IndexedSlices(tf.ones([1, 2]), tf.constant([7])), table)])
+    assert table.numpy().tolist() == [[1.0, 1.0]] * 3
+
+
 def test_nests_take_slices_apart_where_they_are_told_to():
     s = slices()
     assert tf.nest.flatten(s) == [s]

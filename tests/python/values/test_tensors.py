@@ -282,6 +282,28 @@ def test_hash_is_refused_and_ref_stands_in():
     assert t.ref().deref() is t
 
 
+def test_a_reference_is_a_weak_key():
+    t, other = tf.constant(1), tf.constant(1)
+    reference = t.ref()
+    kept = weakref.WeakKeyDictionary({reference: "x"})
+    assert kept[t.ref()] == "x"
+    assert other.ref() not in kept
+    del reference
+    assert len(kept) == 0
+
+
+def test_a_tensor_that_is_converted_is_itself():
+    def check(t):
+        assert tf.convert_to_tensor(t) is t
+        assert tf.convert_to_tensor(t, t.dtype) is t
+        assert tf.convert_to_tensor(t, dtype_hint=tf.int64) is t
+        return t
+
+    check(tf.constant([1.0, 2.0]))
+    check(tf.constant("a"))
+    tf.function(check)(tf.constant([1.0, 2.0]))
+
+
 def test_copies_and_pickles_are_equal():
     for value in ([1.5, 2.5], ["a", "b"], [], 7):
         t = tf.constant(value)
