@@ -1,17 +1,13 @@
 //! Memory that other libraries of the process share with the device.
 //!
-//! Work of others is on other streams, so events keep the order: the reader's stream waits for what computes the elements. Memory that
-//! somebody has let go of may still be used by what is queued. So it is given back later, by a thread that waits for that.
+//! Work of others is on other streams, so events keep the order: the reader's stream waits for what computes the elements.
 
 #![expect(unsafe_code, reason = "driver calls on streams and memory of others")]
 
-use std::any::Any;
-use std::mem;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{Sender, channel};
-use std::sync::{Arc, OnceLock};
 
-use cudarc::driver::{CudaEvent, DriverError, result, sys};
+use cudarc::driver::{DriverError, result, sys};
 use penstock_data::{DType, Dims, Error, MAX_RANK, Place, Remote, Result, Tensor};
 use penstock_exec::{Borrowed, Exchange};
 use penstock_ir::CopyDim;
@@ -20,7 +16,7 @@ use smallvec::SmallVec;
 use crate::device::{CudaDevice, CudaMemory};
 use crate::driver::failure;
 use crate::faults::{self, Origins};
-use crate::memory::Memory;
+use crate::memory::{Memory, Others};
 use crate::opened::Opened;
 use crate::whole::copy;
 
@@ -29,15 +25,6 @@ const CUDA: i32 = 2;
 
 /// The bytes that the addresses of operands are multiples of, at the least.
 const ALIGNMENT: u64 = 16;
-
-/// Who else has a piece of memory.
-#[derive(Default)]
-pub(crate) struct Others {
-    /// Whether another library has read it, and may still do so.
-    lent: AtomicBool,
-    /// What keeps it, where it is another library's.
-    owner: Option<Box<dyn Any + Send + Sync>>,
-}
 
 /// The device as other libraries know it.
 pub(crate) fn place(device: &Opened) -> Place {
@@ -214,80 +201,4 @@ unsafe fn gathered(
     // SAFETY: by contract; of the memory in front of the lowest element nothing is read.
     unsafe { copy(device, unit, to.address, to_len, start, from_len, &copied, (first, 0)) }?;
     Ok(to)
-}
-
-/// What is to be done with memory, and after what.
-struct Farewell {
-    device: Arc<Opened>,
-    /// The end of what the device itself does with it; `None` where others have work queued on streams of theirs, of which
-    /// it is not known whether they are still there.
-    event: Option<CudaEvent>,
-    memory: Box<dyn Send>,
-}
-
-impl Farewell {
-    fn run(self) {
-        if self.device.ready().is_err() {
-            mem::forget(self.memory);
-            return;
-        }
-        // A device that is out of order does nothing any more.
-        let _ = match &self.event {
-            Some(event) => event.synchronize().map_err(failure),
-            // The context cannot be waited for while commands are captured.
-            None => self.device.queue.behind(&self.device, |_| self.device.context.synchronize()),
-        };
-        drop(self.memory);
-    }
-}
-
-/// Gives memory back that others have, when nothing that is queued can use it any more; false where nobody else has it.
-pub(crate) fn part(memory: &mut Memory) -> bool {
-    let Others { lent, owner } = mem::take(&mut memory.others);
-    let lent = lent.into_inner();
-    if !lent && owner.is_none() {
-        return false;
-    }
-    let device = memory.device.clone();
-    if !device.is_of_this_process() {
-        // The parent still has it.
-        mem::forget(owner);
-        return true;
-    }
-    // Whoever waits for it sleeps.
-    let flags = Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
-    let record = || device.queue.behind(&device, |_| device.stream.record_event(flags)).ok();
-    let event = if lent || device.ready().is_err() { None } else { record() };
-    let done = event.as_ref().is_some_and(CudaEvent::is_complete);
-    let memory: Box<dyn Send> = match owner {
-        Some(owner) => Box::new(owner),
-        None => Box::new(Memory {
-            device: device.clone(),
-            address: memory.address,
-            bytes: memory.bytes,
-            others: Others::default(),
-        }),
-    };
-    if !done {
-        later(Farewell { device, event, memory });
-    }
-    true
-}
-
-/// Has a thread wait, and give memory back.
-fn later(farewell: Farewell) {
-    static THREAD: OnceLock<Option<Sender<Farewell>>> = OnceLock::new();
-    let sender = THREAD.get_or_init(|| {
-        let (sender, receiver) = channel::<Farewell>();
-        let thread = std::thread::Builder::new().name("penstock-memory".to_owned());
-        thread.spawn(move || receiver.into_iter().for_each(Farewell::run)).ok().map(|_| sender)
-    });
-    match sender {
-        Some(sender) => {
-            if let Err(back) = sender.send(farewell) {
-                back.0.run();
-            }
-        }
-        None => farewell.run(),
-    }
 }

@@ -1,14 +1,20 @@
 //! Memory of a device, which is kept when it is freed and handed out again.
+//!
+//! What other libraries have read, or own, may still be used by what is queued when it is let go of. So it is given back later, by a thread
+//! that waits for that.
 
 #![expect(unsafe_code, reason = "driver calls on memory of this device")]
 
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::mem;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex, OnceLock};
 
-use cudarc::driver::{CudaContext, DriverError, result, sys};
+use cudarc::driver::{CudaContext, CudaEvent, DriverError, result, sys};
 
-use crate::exchange::{self, Others};
+use crate::driver::failure;
 use crate::opened::{Opened, lock};
 
 /// The least size of a block, to multiples of which the driver aligns.
@@ -27,7 +33,7 @@ pub(crate) struct Memory {
 
 impl Drop for Memory {
     fn drop(&mut self) {
-        if exchange::part(self) {
+        if part(self) {
             return;
         }
         // The parent still has the memory of a process that was forked.
@@ -35,6 +41,15 @@ impl Drop for Memory {
             self.device.pool.put(&self.device, self.address, self.bytes);
         }
     }
+}
+
+/// Who else has a piece of memory.
+#[derive(Default)]
+pub(crate) struct Others {
+    /// Whether another library has read it, and may still do so.
+    pub(crate) lent: AtomicBool,
+    /// What keeps it, where it is another library's.
+    pub(crate) owner: Option<Box<dyn Any + Send + Sync>>,
 }
 
 /// Who writes a block first.
@@ -135,6 +150,82 @@ impl Pool {
             Some(pool) => unsafe { sys::cuMemPoolTrimTo(pool, 0) }.result(),
             None => Ok(()),
         }
+    }
+}
+
+/// What is to be done with memory, and after what.
+struct Farewell {
+    device: Arc<Opened>,
+    /// The end of what the device itself does with it; `None` where others have work queued on streams of theirs, of which
+    /// it is not known whether they are still there.
+    event: Option<CudaEvent>,
+    memory: Box<dyn Send>,
+}
+
+impl Farewell {
+    fn run(self) {
+        if self.device.ready().is_err() {
+            mem::forget(self.memory);
+            return;
+        }
+        // A device that is out of order does nothing any more.
+        let _ = match &self.event {
+            Some(event) => event.synchronize().map_err(failure),
+            // The context cannot be waited for while commands are captured.
+            None => self.device.queue.behind(&self.device, |_| self.device.context.synchronize()),
+        };
+        drop(self.memory);
+    }
+}
+
+/// Gives memory back that others have, when nothing that is queued can use it any more; false where nobody else has it.
+fn part(memory: &mut Memory) -> bool {
+    let Others { lent, owner } = mem::take(&mut memory.others);
+    let lent = lent.into_inner();
+    if !lent && owner.is_none() {
+        return false;
+    }
+    let device = memory.device.clone();
+    if !device.is_of_this_process() {
+        // The parent still has it.
+        mem::forget(owner);
+        return true;
+    }
+    // Whoever waits for it sleeps.
+    let flags = Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
+    let record = || device.queue.behind(&device, |_| device.stream.record_event(flags)).ok();
+    let event = if lent || device.ready().is_err() { None } else { record() };
+    let done = event.as_ref().is_some_and(CudaEvent::is_complete);
+    let memory: Box<dyn Send> = match owner {
+        Some(owner) => Box::new(owner),
+        None => Box::new(Memory {
+            device: device.clone(),
+            address: memory.address,
+            bytes: memory.bytes,
+            others: Others::default(),
+        }),
+    };
+    if !done {
+        later(Farewell { device, event, memory });
+    }
+    true
+}
+
+/// Has a thread wait, and give memory back.
+fn later(farewell: Farewell) {
+    static THREAD: OnceLock<Option<Sender<Farewell>>> = OnceLock::new();
+    let sender = THREAD.get_or_init(|| {
+        let (sender, receiver) = channel::<Farewell>();
+        let thread = std::thread::Builder::new().name("penstock-memory".to_owned());
+        thread.spawn(move || receiver.into_iter().for_each(Farewell::run)).ok().map(|_| sender)
+    });
+    match sender {
+        Some(sender) => {
+            if let Err(back) = sender.send(farewell) {
+                back.0.run();
+            }
+        }
+        None => farewell.run(),
     }
 }
 

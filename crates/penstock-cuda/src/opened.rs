@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "driver calls on memory and kernels of this device")]
 
+use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
@@ -22,7 +23,6 @@ use crate::nvrtc::Nvrtc;
 use crate::program::Program;
 use crate::queue::Queue;
 use crate::store;
-use crate::whole::{Blas, Dnn};
 
 /// What a convolution takes beside its operands and results.
 const PATCH_BYTES: usize = 1 << 30;
@@ -49,13 +49,25 @@ pub(crate) struct Opened {
     functions: Mutex<FxHashMap<String, CudaFunction>>,
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
-    /// cuBLAS, once it was asked for; `None` where there is none.
-    pub(crate) blas: OnceLock<Option<Blas>>,
-    /// cuDNN, once it was asked for, or the reason why there is none.
-    pub(crate) dnn: OnceLock<Result<Dnn, String>>,
+    pub(crate) blas: Library,
+    pub(crate) dnn: Library,
     /// What is being copied to the device, which is kept until it is there.
     uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
     pub(crate) words: Mutex<Words>,
+}
+
+/// What somebody else's library is on the device, once it was asked for.
+#[derive(Default)]
+pub(crate) struct Library(OnceLock<Box<dyn Any + Send + Sync>>);
+
+impl Library {
+    /// What it is: as `open` has it at the first call.
+    ///
+    /// # Panics
+    /// Where the first call had another type.
+    pub(crate) fn get<T: Any + Send + Sync>(&self, open: impl FnOnce() -> T) -> &T {
+        self.0.get_or_init(|| Box::new(open())).downcast_ref().expect("one type for each library")
+    }
 }
 
 /// A kernel that is loaded on a device.
@@ -97,8 +109,8 @@ impl Opened {
             kernels: Mutex::default(),
             functions: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
-            blas: OnceLock::new(),
-            dnn: OnceLock::new(),
+            blas: Library::default(),
+            dnn: Library::default(),
             uploads: Mutex::default(),
             words: Mutex::default(),
         })

@@ -7,6 +7,7 @@
 
 #![expect(unsafe_code, reason = "driver calls on the streams and graphs of this device")]
 
+use std::any::Any;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -20,7 +21,6 @@ use smallvec::SmallVec;
 use crate::driver::failure;
 use crate::kernel::{Arg, BLOCK};
 use crate::opened::{Opened, lock};
-use crate::whole::{Convolve, Gemm};
 
 /// The environment variable that has each command handed over by itself, where it is 0.
 pub const GRAPHS_VARIABLE: &str = "PENSTOCK_CUDA_GRAPHS";
@@ -37,7 +37,7 @@ const GRAPHS: usize = 4;
 const PATIENCE: u32 = 8;
 
 /// Work on the stream.
-#[derive(Clone, PartialEq)]
+#[derive(Clone)]
 pub(crate) enum Command {
     Launch(Launch),
     /// A byte, everywhere.
@@ -52,10 +52,40 @@ pub(crate) enum Command {
         word: u32,
         count: usize,
     },
-    /// A product by cuBLAS.
-    Gemm(Gemm),
-    /// A convolution by cuDNN.
-    Convolve(Convolve),
+    /// A call of somebody else's library.
+    Call(Arc<dyn Call>),
+}
+
+/// A call of a library.
+pub(crate) trait Call: Any + Send + Sync {
+    /// Hands it to a stream of the device: the one on which everything runs, or the one that captures. It allocates nothing, and waits for
+    /// nothing.
+    ///
+    /// # Errors
+    /// Those of the library.
+    ///
+    /// # Safety
+    /// What it works on is memory of this device for all that it reads and writes. Nobody else calls the library for the device meanwhile.
+    unsafe fn run(&self, captures: bool) -> Result<()>;
+
+    /// Whether the other call is of the same library, with the same arguments.
+    fn is_same(&self, other: &dyn Call) -> bool;
+}
+
+impl PartialEq for Command {
+    fn eq(&self, other: &Command) -> bool {
+        match (self, other) {
+            (Command::Launch(a), Command::Launch(b)) => a == b,
+            (Command::Fill { to, byte, count }, Command::Fill { to: t, byte: b, count: c }) => {
+                (to, byte, count) == (t, b, c)
+            }
+            (Command::FillWords { to, word, count }, Command::FillWords { to: t, word: w, count: c }) => {
+                (to, word, count) == (t, w, c)
+            }
+            (Command::Call(a), Command::Call(b)) => a.is_same(&**b),
+            _ => false,
+        }
+    }
 }
 
 /// A launch of a kernel in blocks of [`BLOCK`] threads.
@@ -130,10 +160,8 @@ impl Command {
                 // SAFETY: the caller's promise.
                 unsafe { sys::cuMemsetD32Async(*to, *word, *count, stream) }.result().map_err(failure)
             }
-            // SAFETY: the caller's promise.
-            Command::Gemm(gemm) => unsafe { gemm.run(device, stream == device.queue.capture.cu_stream()) },
-            // SAFETY: the caller's promise.
-            Command::Convolve(convolve) => unsafe { convolve.run(device, stream == device.queue.capture.cu_stream()) },
+            // SAFETY: the caller's promise; the queue is locked.
+            Command::Call(call) => unsafe { call.run(stream == device.queue.capture.cu_stream()) },
         }
     }
 
@@ -145,8 +173,7 @@ impl Command {
             // Where these lie can be neither compared away nor set.
             (Command::Fill { .. }, Command::Fill { .. })
             | (Command::FillWords { .. }, Command::FillWords { .. })
-            | (Command::Gemm(_), Command::Gemm(_))
-            | (Command::Convolve(_), Command::Convolve(_)) => Difference::Places,
+            | (Command::Call(_), Command::Call(_)) => Difference::Places,
             _ => Difference::Kind,
         }
     }

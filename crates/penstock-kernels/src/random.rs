@@ -105,7 +105,15 @@ impl Philox {
     pub fn fill_bits(self, out: &mut [u32]) {
         let n = out.len();
         // SAFETY: `out` is writable for `n` words.
-        unsafe { self.each(n, out.as_mut_ptr(), |stream, first| stream.blocks(first), |w| w) }
+        unsafe {
+            self.each(
+                n,
+                out.as_mut_ptr(),
+                #[inline(always)]
+                |stream: Philox, first| stream.blocks(first),
+                |w| w,
+            )
+        }
     }
 
     /// Writes `n` elements in groups of `PER`: `make` gets the stream and the number of the first of [`WIDTH`] groups,
@@ -162,14 +170,41 @@ impl Philox {
         unsafe {
             match dtype {
                 DType::F16 => {
-                    self.each(n, out.cast(), Philox::blocks, |w: u32| f16::narrow((w & 0x3ff) as f32 / 1024.0));
+                    self.each(
+                        n,
+                        out.cast(),
+                        #[inline(always)]
+                        |s: Philox, first| s.blocks(first),
+                        #[inline(always)]
+                        |w: u32| f16::narrow((w & 0x3ff) as f32 / 1024.0),
+                    );
                 }
                 DType::Bf16 => {
-                    self.each(n, out.cast(), Philox::blocks, |w: u32| bf16::narrow((w & 0x7f) as f32 / 128.0));
+                    self.each(
+                        n,
+                        out.cast(),
+                        #[inline(always)]
+                        |s: Philox, first| s.blocks(first),
+                        #[inline(always)]
+                        |w: u32| bf16::narrow((w & 0x7f) as f32 / 128.0),
+                    );
                 }
-                DType::F32 => self.each(n, out.cast(), Philox::blocks, unit32),
+                DType::F32 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s: Philox, first| s.blocks(first),
+                    #[inline(always)]
+                    |w: u32| unit32(w),
+                ),
                 DType::F64 => {
-                    self.each(n, out.cast(), |s, first| pairs(&s.blocks(first), unit64), |x: f64| x);
+                    self.each(
+                        n,
+                        out.cast(),
+                        #[inline(always)]
+                        |s: Philox, first| pairs(&s.blocks(first), unit64),
+                        |x: f64| x,
+                    );
                 }
                 _ => panic!("uniform does not take {dtype}"),
             }
@@ -196,9 +231,9 @@ impl Philox {
         // SAFETY: the same contract, with the element type of `dtype`.
         with_dtype!(integer, dtype, T => unsafe {
             if size_of::<T>() == 8 {
-                self.each(n, out.cast(), |s, first| pairs(&s.blocks(first), wide), |x: u64| x as T);
+                self.each(n, out.cast(), #[inline(always)] |s: Philox, first| pairs(&s.blocks(first), wide), |x: u64| x as T);
             } else {
-                self.each(n, out.cast(), Philox::blocks, |w: u32| short(w) as T);
+                self.each(n, out.cast(), #[inline(always)] |s: Philox, first| s.blocks(first), #[inline(always)] |w: u32| short(w) as T);
             }
         }, else panic!("uniform_int does not take {dtype}"))
     }
@@ -210,14 +245,39 @@ impl Philox {
     ///
     /// # Safety
     /// `out` is aligned and writable for `n` elements of `dtype`.
+    #[expect(clippy::redundant_closure, reason = "what is inlined is compiled for the instruction set of its caller")]
     pub unsafe fn normal(self, dtype: DType, n: usize, out: *mut u8) {
         // SAFETY: the same contract, with the element type of `dtype`.
         unsafe {
             match dtype {
-                DType::F16 => self.each(n, out.cast(), normals32, f16::narrow),
-                DType::Bf16 => self.each(n, out.cast(), normals32, bf16::narrow),
-                DType::F32 => self.each(n, out.cast(), normals32, |x: f32| x),
-                DType::F64 => self.each(n, out.cast(), normals64, |x: f64| x),
+                DType::F16 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| normals32(s, first),
+                    f16::narrow,
+                ),
+                DType::Bf16 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| normals32(s, first),
+                    bf16::narrow,
+                ),
+                DType::F32 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| normals32(s, first),
+                    |x: f32| x,
+                ),
+                DType::F64 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| normals64(s, first),
+                    |x: f64| x,
+                ),
                 _ => panic!("normal does not take {dtype}"),
             }
         }
@@ -231,14 +291,39 @@ impl Philox {
     ///
     /// # Safety
     /// `out` is aligned and writable for `n` elements of `dtype`.
+    #[expect(clippy::redundant_closure, reason = "what is inlined is compiled for the instruction set of its caller")]
     pub unsafe fn truncated_normal(self, dtype: DType, n: usize, out: *mut u8) {
         // SAFETY: the same contract, with the element type of `dtype`.
         unsafe {
             match dtype {
-                DType::F16 => self.each(n, out.cast(), truncated32, f16::narrow),
-                DType::Bf16 => self.each(n, out.cast(), truncated32, bf16::narrow),
-                DType::F32 => self.each(n, out.cast(), truncated32, |x: f32| x),
-                DType::F64 => self.each(n, out.cast(), truncated64, |x: f64| x),
+                DType::F16 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| truncated32(s, first),
+                    f16::narrow,
+                ),
+                DType::Bf16 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| truncated32(s, first),
+                    bf16::narrow,
+                ),
+                DType::F32 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| truncated32(s, first),
+                    |x: f32| x,
+                ),
+                DType::F64 => self.each(
+                    n,
+                    out.cast(),
+                    #[inline(always)]
+                    |s, first| truncated64(s, first),
+                    |x: f64| x,
+                ),
                 _ => panic!("truncated_normal does not take {dtype}"),
             }
         }

@@ -83,12 +83,7 @@ pub static STRING_SPLIT: OpDef = OpDef {
         run_parts(
             call,
             |s, out| {
-                if sep.is_empty() {
-                    split_at_space(s, most, out)
-                } else {
-                    split_at(s, &sep, most, out)
-                }
-                Ok(())
+                if sep.is_empty() { split_at_space(s, most, out) } else { split_at(s, &sep, most, out) }
             },
             of_strings,
         )
@@ -119,30 +114,28 @@ pub static STRING_SPLIT: OpDef = OpDef {
     },
 };
 
-fn split_at_space(s: &[u8], most: usize, out: &mut Vec<Bytes>) {
+fn split_at_space(s: &[u8], most: usize, out: &mut Vec<Bytes>) -> Result<()> {
     let skip = |s: &[u8]| s.iter().position(|&b| !is_space(b)).unwrap_or(s.len());
     let mut rest = &s[skip(s)..];
     let mut splits = 0;
     while !rest.is_empty() && splits < most {
         let end = rest.iter().position(|&b| is_space(b)).unwrap_or(rest.len());
-        out.push(rest[..end].into());
+        memory::push(out, rest[..end].into())?;
         rest = &rest[end..];
         rest = &rest[skip(rest)..];
         splits += 1;
     }
-    if !rest.is_empty() {
-        out.push(rest.into());
-    }
+    if rest.is_empty() { Ok(()) } else { memory::push(out, rest.into()) }
 }
 
-fn split_at(s: &[u8], sep: &[u8], most: usize, out: &mut Vec<Bytes>) {
+fn split_at(s: &[u8], sep: &[u8], most: usize, out: &mut Vec<Bytes>) -> Result<()> {
     let mut rest = s;
     for _ in 0..most {
         let Some(at) = rest.windows(sep.len()).position(|w| w == sep) else { break };
-        out.push(rest[..at].into());
+        memory::push(out, rest[..at].into())?;
         rest = &rest[at + sep.len()..];
     }
-    out.push(rest.into());
+    memory::push(out, rest.into())
 }
 
 /// Single bytes.
@@ -157,6 +150,7 @@ pub static STRING_BYTES_SPLIT: OpDef = OpDef {
     infer: |cx| infer_parts(cx, DType::Str),
     cpu: Cpu::Kernel(|call| {
         let each = |s: &[u8], out: &mut Vec<Bytes>| {
+            memory::reserve(out, s.len())?;
             out.extend(s.iter().map(|&b| Bytes::from([b])));
             Ok(())
         };

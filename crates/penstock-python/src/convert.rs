@@ -255,16 +255,30 @@ fn ragged() -> PyErr {
 /// The items of a list, a tuple or a range; `None` for anything else.
 fn sequence_items<'py>(value: &Bound<'py, PyAny>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
     let py = value.py();
-    let items = if let Ok(list) = value.cast::<PyList>() {
-        memory::collected(list.iter())
+    if let Ok(list) = value.cast::<PyList>() {
+        collected(py, list.iter()).map(Some)
     } else if let Ok(tuple) = value.cast::<PyTuple>() {
-        memory::collected(tuple.iter())
+        collected(py, tuple.iter()).map(Some)
     } else if value.is_instance_of::<PyRange>() {
-        return bounded_items(value).map(Some);
+        bounded_items(value).map(Some)
     } else {
-        return Ok(None);
-    };
-    items.map(Some).or_py(py)
+        Ok(None)
+    }
+}
+
+/// Items that are there already.
+fn collected<'py>(
+    py: Python<'py>,
+    items: impl ExactSizeIterator<Item = Bound<'py, PyAny>>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let mut out = memory::with_room(items.len()).or_py(py)?;
+    for item in items {
+        memory::push(&mut out, item).or_py(py)?;
+        if out.len().is_multiple_of(POLLED) {
+            py.check_signals()?;
+        }
+    }
+    Ok(out)
 }
 
 /// The items of something whose number of items is known, but which need not hold them: a range makes each when it is

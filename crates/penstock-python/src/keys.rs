@@ -149,7 +149,7 @@ impl Sink for TypeSink {
         let ty = container.get_type();
         let kind = container_kind(container);
         // The number tells classes of one name apart; people see what follows the last dot.
-        let name = format!("{kind}.{}", ty.name()?);
+        let name = format!("{kind}.{}", ty.name()?.to_str()?);
         self.tokens.push(Token::Open(name.into(), len as u32));
         Ok(())
     }
@@ -254,7 +254,7 @@ impl Sink for PathSink {
     fn key(&mut self, key: &Bound<'_, PyAny>) -> PyResult<()> {
         let mut tokens = TypeSink::default();
         walk(key, &mut tokens, &mut Leaves::new())?;
-        let label = format!("[{}]", key.repr()?);
+        let label = format!("[{}]", key.repr()?.to_str()?);
         let name = self.open.last().map_or(String::new(), |(name, ..)| format!("{name}{label}"));
         self.paths.extend(tokens.tokens.iter().map(|_| name.clone()));
         if let Some((_, children, _)) = self.open.last_mut() {

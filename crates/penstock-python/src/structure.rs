@@ -148,6 +148,9 @@ pub(crate) fn walk<'py>(
     }
 }
 
+/// After so many items of a list an interrupt is seen.
+const POLLED: usize = 1 << 16;
+
 fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut impl Collect<'py>) -> PyResult<()> {
     if value.is_none() {
         sink.none();
@@ -167,7 +170,14 @@ fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut
         sink.close();
     } else if let Ok(v) = value.cast::<PyList>() {
         sink.open(value, v.len())?;
-        deeper(|| v.iter().try_for_each(|item| walk(&item, sink, leaves)))?;
+        deeper(|| {
+            v.iter().enumerate().try_for_each(|(i, item)| {
+                if i % POLLED == POLLED - 1 {
+                    v.py().check_signals()?;
+                }
+                walk(&item, sink, leaves)
+            })
+        })?;
         sink.close();
     } else if let Ok(v) = value.cast::<PyDict>() {
         walk_items(value, sorted_items(v), sink, leaves)?;

@@ -2,6 +2,7 @@
 
 #![expect(unsafe_code, reason = "calls into a library that is loaded at run time")]
 
+use std::any::Any;
 use std::ffi::{c_int, c_longlong, c_void};
 use std::sync::{Arc, OnceLock};
 
@@ -12,7 +13,7 @@ use penstock_data::{DType, Error, Result};
 use super::product::{BatchDim, Matrices};
 use crate::nvrtc::library_files;
 use crate::opened::Opened;
-use crate::queue::Command;
+use crate::queue::{Call, Command};
 
 /// The environment variable that names the library's file, or the folder that it is in; empty for none.
 pub const CUBLAS_VARIABLE: &str = "PENSTOCK_CUBLAS";
@@ -130,7 +131,8 @@ fn check(code: c_int) -> Result<()> {
 }
 
 /// The library on one device.
-pub(crate) struct Blas {
+#[derive(Clone, Copy)]
+pub(super) struct Blas {
     functions: &'static Functions,
     /// With the stream on which everything runs.
     runs: Handle,
@@ -150,8 +152,8 @@ impl Blas {
     }
 
     /// The library on a device; `None` where it is not installed, or does not start.
-    fn on(device: &Arc<Opened>) -> Option<&Blas> {
-        device.blas.get_or_init(|| Functions::get().and_then(|functions| Blas::open(device, functions).ok())).as_ref()
+    fn on(device: &Arc<Opened>) -> Option<Blas> {
+        *device.blas.get(|| Functions::get().and_then(|functions| Blas::open(device, functions).ok()))
     }
 
     fn open(device: &Arc<Opened>, functions: &'static Functions) -> Result<Blas> {
@@ -187,9 +189,7 @@ impl Blas {
         let (last, outer) = matrices.batch.split_last().unwrap_or((&BatchDim::ONE, &[]));
         let walks: usize = outer.iter().map(|d| d.extent).product();
         let (Some(count), true) = (narrow(last.extent), walks <= CALLS) else { return Ok(false) };
-        if Blas::on(device).is_none() {
-            return Ok(false);
-        }
+        let Some(blas) = Blas::on(device) else { return Ok(false) };
         for walk in 0..walks {
             let mut rest = walk;
             let mut at = [0; 3];
@@ -200,6 +200,7 @@ impl Blas {
             }
             let place = |start: u64, at: usize, dtype: DType| start + (at * dtype.size()) as u64;
             let gemm = Gemm {
+                blas,
                 sizes: [m, k, n],
                 rows: [c_row, a_row, b_row],
                 transposed,
@@ -210,15 +211,15 @@ impl Blas {
                 out,
             };
             // SAFETY: the caller's promise; the offsets and steps are those of the batch dimensions.
-            unsafe { device.queue.push(device, Command::Gemm(gemm)) }?;
+            unsafe { device.queue.push(device, Command::Call(Arc::new(gemm))) }?;
         }
         Ok(true)
     }
 }
 
 /// A call of the library: products of `count` matrices by rows, `c` of `m` by `n` being the sum over `k` of `a` times `b`.
-#[derive(Clone, PartialEq)]
-pub(crate) struct Gemm {
+struct Gemm {
+    blas: Blas,
     /// `m`, `k` and `n`.
     sizes: [c_int; 3],
     /// Elements from row to row of `c`, `a` and `b`,
@@ -236,14 +237,17 @@ pub(crate) struct Gemm {
 }
 
 impl Gemm {
-    /// Hands it to a stream of the device: the one on which everything runs, or the one that captures.
-    ///
-    /// # Safety
-    /// The addresses are of memory of this device for the matrices. Nobody else calls the library for it meanwhile.
-    pub(crate) unsafe fn run(&self, device: &Opened, captures: bool) -> Result<()> {
-        let missing = || Error::internal("cuBLAS is not open");
-        let blas = device.blas.get().and_then(Option::as_ref).ok_or_else(missing)?;
-        let ((element, sum), (made, _)) = types(self.dtype).zip(types(self.out)).ok_or_else(missing)?;
+    /// All but the library.
+    fn shape(&self) -> impl PartialEq {
+        (self.sizes, self.rows, self.transposed, self.at, self.steps, self.count, self.dtype, self.out)
+    }
+}
+
+impl Call for Gemm {
+    unsafe fn run(&self, captures: bool) -> Result<()> {
+        let blas = &self.blas;
+        let unknown = || Error::internal("cuBLAS has no such dtype");
+        let ((element, sum), (made, _)) = types(self.dtype).zip(types(self.out)).ok_or_else(unknown)?;
         let (one_f32, zero_f32, one_f64, zero_f64) = (1f32, 0f32, 1f64, 0f64);
         let scales: [*const c_void; 2] = if self.dtype == DType::F64 {
             [std::ptr::from_ref(&one_f64).cast(), std::ptr::from_ref(&zero_f64).cast()]
@@ -281,5 +285,10 @@ impl Gemm {
                 DEFAULT_ALGORITHM,
             )
         })
+    }
+
+    fn is_same(&self, other: &dyn Call) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<Gemm>().is_some_and(|other| self.shape() == other.shape())
     }
 }

@@ -19,10 +19,9 @@ mod scan;
 mod select;
 
 pub use blas::CUBLAS_VARIABLE;
-pub(crate) use blas::{Blas, Gemm};
 pub(crate) use copy::copy;
+pub(crate) use dnn::Dnn;
 pub use dnn::{CUDNN_VARIABLE, set_cudnn};
-pub(crate) use dnn::{Convolve, Dnn};
 
 use std::sync::Arc;
 

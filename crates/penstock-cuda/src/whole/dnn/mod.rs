@@ -8,6 +8,7 @@
 mod layout;
 mod library;
 
+use std::any::Any;
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -28,7 +29,7 @@ use smallvec::SmallVec;
 use super::{NARROW_LIMIT, table};
 use crate::memory::Memory;
 use crate::opened::{Opened, lock};
-use crate::queue::Command;
+use crate::queue::{Call, Command};
 
 /// The most bytes of working memory of a convolution.
 const WORKSPACE_MOST: usize = 1 << 30;
@@ -92,14 +93,15 @@ impl std::fmt::Display for Key {
 
 impl Dnn {
     /// The library on a device; `None` where it is not installed, or does not start.
-    fn on(device: &Arc<Opened>) -> Option<&Dnn> {
+    fn on(device: &Arc<Opened>) -> Option<&Arc<Dnn>> {
         Dnn::found(device).ok()
     }
 
     /// The library on a device, or the reason why there is none.
-    fn found(device: &Arc<Opened>) -> Result<&Dnn, &String> {
+    fn found(device: &Arc<Opened>) -> Result<&Arc<Dnn>, &String> {
         let open = |functions| Dnn::open(device, functions).map_err(|e| e.message().to_string());
-        device.dnn.get_or_init(|| Functions::get().map_err(String::clone).and_then(open)).as_ref()
+        let found = || Functions::get().map_err(String::clone).and_then(open).map(Arc::new);
+        device.dnn.get::<Result<Arc<Dnn>, String>>(found).as_ref()
     }
 
     fn open(device: &Arc<Opened>, functions: &'static Functions) -> Result<Dnn> {
@@ -346,37 +348,31 @@ impl Plan {
 }
 
 /// A convolution by a plan: where its result, its operands and its working memory are.
-#[derive(Clone)]
-pub(crate) struct Convolve {
+struct Convolve {
+    dnn: Arc<Dnn>,
     plan: Arc<Plan>,
     at: [u64; 3],
     workspace: u64,
 }
 
-impl PartialEq for Convolve {
-    fn eq(&self, other: &Convolve) -> bool {
-        Arc::ptr_eq(&self.plan, &other.plan) && self.at == other.at && self.workspace == other.workspace
-    }
-}
-
-impl Convolve {
-    /// Hands it to a stream of the device: the one on which everything runs, or the one that captures.
-    ///
+impl Call for Convolve {
     /// # Errors
     /// `Unimplemented` where the library does not take it.
-    ///
-    /// # Safety
-    /// The addresses are of memory of this device, as the plan describes it.
-    pub(crate) unsafe fn run(&self, device: &Opened, captures: bool) -> Result<()> {
-        let missing = || Error::internal("cuDNN is not open");
-        let dnn = device.dnn.get().and_then(|dnn| dnn.as_ref().ok()).ok_or_else(missing)?;
-        let handle = if captures { &dnn.captures } else { &dnn.handle };
+    unsafe fn run(&self, captures: bool) -> Result<()> {
+        let Dnn { functions, handle, captures: capturing, .. } = &*self.dnn;
         // SAFETY: the caller's promise.
-        let status = unsafe { self.plan.run(handle, self.at, self.workspace) };
+        let status = unsafe { self.plan.run(if captures { capturing } else { handle }, self.at, self.workspace) };
         if is_unsupported(status) {
-            return Err(Error::unimplemented(dnn.functions.text(status)));
+            return Err(Error::unimplemented(functions.text(status)));
         }
-        dnn.functions.check(status)
+        functions.check(status)
+    }
+
+    fn is_same(&self, other: &dyn Call) -> bool {
+        let other: &dyn Any = other;
+        other.downcast_ref::<Convolve>().is_some_and(|other| {
+            Arc::ptr_eq(&self.plan, &other.plan) && self.at == other.at && self.workspace == other.workspace
+        })
     }
 }
 
@@ -407,9 +403,10 @@ pub(super) unsafe fn convolve(
     let workspace = if plan.workspace == 0 { None } else { Some(table(device, plan.workspace, 1)?) };
     let start = |memory: &Memory| memory.address;
     let run = |at: [u64; 3]| {
-        let convolve = Convolve { plan: plan.clone(), at, workspace: workspace.as_ref().map_or(0, start) };
+        let workspace = workspace.as_ref().map_or(0, start);
+        let convolve = Convolve { dnn: dnn.clone(), plan: plan.clone(), at, workspace };
         // SAFETY: the caller's promise. The copies have the extents that the plan describes, and are freed behind the work.
-        unsafe { device.queue.push(device, Command::Convolve(convolve)) }
+        unsafe { device.queue.push(device, Command::Call(Arc::new(convolve))) }
     };
     // SAFETY: the caller's promise.
     let queued = unsafe {
