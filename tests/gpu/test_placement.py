@@ -132,3 +132,58 @@ def test_a_function_that_ran_on_a_device_is_collected_with_its_callback() -> Non
             pass
         assert [r() for r in gone] == [None, None], gone
     """)
+
+
+def test_a_result_of_few_elements_stays_on_the_device_until_it_is_read() -> None:
+    run("""
+        import numpy as np
+        import penstock as tf
+
+        x = np.arange(100, dtype=np.float32)
+        with tf.device("GPU:0"):
+            a = tf.constant(x)
+        total = tf.reduce_sum(a)
+        double = total * 2.0
+        assert total.device.endswith("GPU:0") and double.device.endswith("GPU:0")
+        assert float(total) == x.sum() and int(double) == 2 * x.sum() and f"{total}" == "4950.0"
+        assert total > 4949 and bool(tf.equal(total, x.sum())) and np.float32(4950) == total.numpy()
+        assert [1, 2, 3][int(tf.argmax(a[:3]))] == 3
+
+        @tf.function
+        def halved(a, least):
+            rounds = 0
+            while tf.reduce_sum(a) > least:
+                a = a / 2.0
+                rounds += 1
+            if tf.reduce_max(a) > 1.0:
+                return a, rounds, tf.reduce_max(a)
+            return a * 0.0, rounds, tf.reduce_min(a)
+
+        for least in (100.0, 1.0):
+            there, here = halved(a, least), halved(tf.constant(x), least)
+            for g, h in zip(there, here, strict=True):
+                np.testing.assert_array_equal(g.numpy(), h.numpy())
+
+        v = tf.Variable([1.0, 2.0])
+        with tf.device("GPU:0"):
+            w = tf.Variable(x)
+
+        @tf.function
+        def step():
+            with tf.GradientTape() as tape:
+                loss = tf.reduce_sum(w * w) * tf.reduce_sum(v)
+            for variable, g in zip((v, w), tape.gradient(loss, (v, w)), strict=True):
+                variable.assign_sub(1e-6 * g)
+            return loss
+
+        losses = [float(step()) for _ in range(6)]
+        assert losses == sorted(losses, reverse=True) and v.numpy()[0] < 1.0, losses
+
+        rejected = tf.reduce_sum(tf.cast(a, tf.int32) // tf.zeros([100], tf.int32))
+        try:
+            int(rejected)
+        except tf.errors.InvalidArgumentError as error:
+            assert "floordiv" in str(error) or "division" in str(error), error
+        else:
+            raise AssertionError("a division by zero")
+    """)

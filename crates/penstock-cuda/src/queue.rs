@@ -94,7 +94,7 @@ pub(crate) struct Launch {
     /// Kernels are loaded for good.
     function: Function,
     blocks: u32,
-    /// The arguments, each from a word on.
+    /// The arguments, each from a word on, as hosts of CUDA have them: the low bytes first.
     words: SmallVec<[u64; 24]>,
     /// Where each begins.
     starts: SmallVec<[u16; 16]>,
@@ -116,7 +116,7 @@ impl Launch {
             launch.starts.push(launch.words.len() as u16);
             match arg {
                 Arg::Pointer(v) | Arg::U64(v) | Arg::Value(v) => launch.words.push(*v),
-                Arg::U32(v) => launch.words.push(u64::from_le(u64::from(*v))),
+                Arg::U32(v) => launch.words.push(u64::from(*v)),
                 Arg::List64(v) => launch.words.extend_from_slice(v),
                 Arg::List32(v) => launch.words.extend(v.chunks(2).map(|pair| {
                     let high = pair.get(1).copied().unwrap_or(0);
@@ -170,7 +170,7 @@ impl Command {
         match (self, other) {
             (a, b) if a == b => Difference::None,
             (Command::Launch(a), Command::Launch(b)) if a.is_like(b) => Difference::Arguments,
-            // Where these lie can be neither compared away nor set.
+            // A graph cannot be given their operands anew.
             (Command::Fill { .. }, Command::Fill { .. })
             | (Command::FillWords { .. }, Command::FillWords { .. })
             | (Command::Call(_), Command::Call(_)) => Difference::Places,

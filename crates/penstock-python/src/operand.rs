@@ -402,7 +402,7 @@ impl Operand {
             DType::Str => Ok(!t.strings()[0].is_empty()),
             dtype if let Some(message) = no_value(dtype) => Err(PyTypeError::new_err(message)),
             _ => {
-                let b = cast(py, Var::eager(t.clone()), DType::Bool)?;
+                let b = cast(py, Var::eager(t.on_host().or_py(py)?), DType::Bool)?;
                 Ok(b.tensor().and_then(|t| t.item::<Bool8>()).is_some_and(|b| b.get()))
             }
         }
@@ -481,6 +481,7 @@ fn scalar_item(slf: &Bound<'_, Operand>, what: &str) -> PyResult<Py<PyAny>> {
             t.dims()
         )));
     }
+    fetch(py, t)?;
     array::item(py, t, 0)
 }
 
