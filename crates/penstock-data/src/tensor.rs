@@ -853,10 +853,11 @@ mod tests {
     }
 
     #[test]
-    fn few_elements_of_a_device_come_to_the_host_at_once() {
+    fn few_elements_of_a_device_stay_there_until_they_are_read_as_many_do() {
         let t = elsewhere(&[5, 6]);
-        assert!(t.remote().is_none());
+        assert!(t.remote().is_some() && !t.is_at_hand());
         assert_eq!(t, Tensor::vector(&[5i64, 6]));
+        assert!(t.remote().is_some() && t.is_at_hand());
         let text = Tensor::on_device(DType::Str, &[2], Box::new(Elsewhere(Vec::new(), 0.into())));
         assert_eq!(text.err().unwrap().class(), crate::Class::DType);
     }

@@ -197,22 +197,6 @@ def test_the_conversion_of_a_long_list_is_interrupted():
     """)
 
 
-def test_a_call_with_a_long_list_is_interrupted():
-    run("""
-    f = tf.function(lambda values: 1)
-    values = [1] * 3_000_000
-    signal.signal(signal.SIGALRM, signal.default_int_handler)
-    interrupted = False
-    try:
-        signal.setitimer(signal.ITIMER_REAL, 0.005)
-        f(values)
-    except KeyboardInterrupt:
-        interrupted = True
-    assert interrupted
-    assert float(tf.constant(1.0) + 1.0) == 2
-    """)
-
-
 @pytest.mark.parametrize(
     "made",
     [
