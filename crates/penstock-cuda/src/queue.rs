@@ -38,6 +38,7 @@ const PATIENCE: u32 = 8;
 
 /// Work on the stream.
 #[derive(Clone)]
+#[expect(clippy::large_enum_variant, reason = "nearly all are launches, which need no allocation so")]
 pub(crate) enum Command {
     Launch(Launch),
     /// A byte, everywhere.
