@@ -180,10 +180,12 @@ def test_a_result_of_few_elements_stays_on_the_device_until_it_is_read() -> None
         assert losses == sorted(losses, reverse=True) and v.numpy()[0] < 1.0, losses
 
         rejected = tf.reduce_sum(tf.cast(a, tf.int32) // tf.zeros([100], tf.int32))
-        try:
-            int(rejected)
-        except tf.errors.InvalidArgumentError as error:
-            assert "floordiv" in str(error) or "division" in str(error), error
-        else:
-            raise AssertionError("a division by zero")
+        readers = (int, float, bool, repr, "{:d}".format, np.array, range, lambda r: a[r], lambda r: a[:r], tf.zeros)
+        for read in readers:
+            try:
+                read(rejected)
+            except tf.errors.InvalidArgumentError as error:
+                assert "floordiv" in str(error) or "division" in str(error), error
+            else:
+                raise AssertionError("a division by zero")
     """)

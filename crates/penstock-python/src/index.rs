@@ -10,6 +10,7 @@ use pyo3::types::{PyBool, PyEllipsis, PyInt, PySlice, PyString, PyTuple};
 
 use crate::convert::{is_tensor_like, to_var};
 use crate::errors::{OrPy, described};
+use crate::operand::fetch;
 use crate::operators::operators;
 use crate::{layer, tensor};
 
@@ -170,6 +171,7 @@ fn bound(value: &Bound<'_, PyAny>) -> PyResult<Bound3> {
             return Err(invalid_index(value));
         }
         if let Some(t) = trace::known(&var) {
+            fetch(py, &t)?;
             return Ok(Bound3::Known(t.to_ints().or_py(py)?[0]));
         }
         let dtype = if matches!(var.dtype(), DType::I64 | DType::U64 | DType::U32) { DType::I64 } else { DType::I32 };
