@@ -26,7 +26,7 @@ const STEPS: usize = 8;
 pub(crate) struct Memory {
     pub(crate) device: Arc<Opened>,
     pub(crate) address: u64,
-    /// At least so many.
+    /// The size of the block. The tensor may need less.
     pub(crate) bytes: usize,
     pub(crate) others: Others,
 }
@@ -94,8 +94,8 @@ impl Pool {
         self.keeps.load(Ordering::Relaxed)
     }
 
-    /// A block of at least so many bytes. Where the driver has none, everything that was freed is given back to it, and it is asked once
-    /// more.
+    /// Allocates a block of at least `bytes` bytes. If the driver is out of memory, all free blocks are returned to it, and the allocation is
+    /// tried once more.
     pub(crate) fn take(&self, device: &Arc<Opened>, bytes: usize, first: First) -> Result<Memory, DriverError> {
         let bytes = rounded(bytes);
         let usable = |stamp: u64| first == First::Command || device.queue.has_passed(stamp);
@@ -191,7 +191,7 @@ fn part(memory: &mut Memory) -> bool {
         mem::forget(owner);
         return true;
     }
-    // Whoever waits for it sleeps.
+    // The waiting thread sleeps instead of spinning.
     let flags = Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
     let record = || device.queue.behind(&device, |_| device.stream.record_event(flags)).ok();
     let event = if lent || device.ready().is_err() { None } else { record() };
@@ -229,7 +229,7 @@ fn later(farewell: Farewell) {
     }
 }
 
-/// The size of the block for so many bytes: an eighth more at the most.
+/// Rounds a size up to that of a block, which is at most an eighth larger.
 fn rounded(bytes: usize) -> usize {
     let bytes = bytes.max(1);
     let step = bytes.checked_next_power_of_two().map_or(LEAST, |power| (power / (2 * STEPS)).max(LEAST));

@@ -164,7 +164,7 @@ impl Opened {
         })
     }
 
-    /// Memory of at least so many bytes, which commands write before anybody reads it.
+    /// Allocates at least `bytes` bytes. Their contents are unspecified until a command writes them.
     pub(crate) fn memory(self: &Arc<Self>, bytes: usize) -> Result<Memory, DriverError> {
         self.pool.take(self, bytes, First::Command)
     }

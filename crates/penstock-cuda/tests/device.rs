@@ -22,7 +22,7 @@ fn gpu() -> Option<CudaDevice> {
         Ok(()) if devices().is_empty() => eprintln!("skipped: the driver knows no GPU"),
         Ok(()) => {
             let gpu = CudaDevice::new(0).expect("the first GPU");
-            // The emulation finds whoever uses a block that was freed.
+            // Without caching of free blocks the emulated driver detects use after free.
             gpu.set_keeps_memory(common::mock::get().is_none()).expect("the driver");
             return Some(gpu);
         }

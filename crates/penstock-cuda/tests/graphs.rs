@@ -4,40 +4,18 @@ mod common;
 
 use std::sync::Arc;
 
-use penstock_cuda::{devices, driver};
+use common::{gpu, within};
 use penstock_data::{DType, Result, Shape, Tensor};
-use penstock_exec::{Arg, Device, Executable, StdEnv, Variable, set_wish};
+use penstock_exec::{Arg, Executable, StdEnv, Variable};
 use penstock_filetests::same_tensor;
 use penstock_ir::parse_function;
 use penstock_ops::Ops;
 use penstock_passes::{Options, Thresholds};
 
-/// The first GPU; `None`, with the reason printed, where there is none.
-fn gpu() -> Option<Arc<dyn Device>> {
-    common::find_driver();
-    if let Err(e) = driver() {
-        eprintln!("skipped: {e}");
-        return None;
-    }
-    penstock_cuda::register_devices();
-    let found = penstock_exec::devices().into_iter().find(|d| d.name() == "/device:GPU:0");
-    if found.is_none() {
-        eprintln!("skipped: the driver knows no GPU ({} devices)", devices().len());
-    }
-    found
-}
-
 /// What the emulated driver counts is everybody's, so one test runs at a time.
 fn alone() -> std::sync::MutexGuard<'static, ()> {
     static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
     ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-fn within<R>(device: Option<&Arc<dyn Device>>, work: impl FnOnce() -> R) -> R {
-    let before = set_wish(device.cloned());
-    let result = work();
-    set_wish(before);
-    result
 }
 
 fn numbers(count: usize, by: f32) -> Tensor {

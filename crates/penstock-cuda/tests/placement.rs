@@ -4,37 +4,13 @@ mod common;
 
 use std::sync::Arc;
 
-use common::op;
-use penstock_cuda::{devices, driver};
+use common::{gpu, op, within};
 use penstock_data::{Class, DType, Result, Tensor};
-use penstock_exec::{Arg, Device, Executable, Outputs, StdEnv, Variable, eager, placed, set_wish};
+use penstock_exec::{Arg, Device, Executable, Outputs, StdEnv, Variable, eager, placed};
 use penstock_filetests::{RandomOptions, Recorder, arguments, random_graph, same_tensor};
 use penstock_ir::{Attrs, Function, parse_function};
 use penstock_ops::Ops;
 use penstock_passes::{Options, Thresholds};
-
-/// The first GPU; `None`, with the reason printed, where there is none.
-fn gpu() -> Option<Arc<dyn Device>> {
-    common::find_driver();
-    if let Err(e) = driver() {
-        eprintln!("skipped: {e}");
-        return None;
-    }
-    penstock_cuda::register_devices();
-    let found = penstock_exec::devices().into_iter().find(|d| d.name() == "/device:GPU:0");
-    if found.is_none() {
-        eprintln!("skipped: the driver knows no GPU ({} devices)", devices().len());
-    }
-    found
-}
-
-/// Runs `work` while a device is wished for.
-fn within<R>(device: Option<&Arc<dyn Device>>, work: impl FnOnce() -> R) -> R {
-    let before = set_wish(device.cloned());
-    let result = work();
-    set_wish(before);
-    result
-}
 
 fn run(name: &str, inputs: &[&Tensor]) -> Result<Outputs> {
     let op = op(name);

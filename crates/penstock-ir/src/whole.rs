@@ -176,7 +176,7 @@ pub struct Selection {
 /// Elements that follow from where they are.
 #[derive(Clone, Copy, Debug)]
 pub enum ByPlace<'a> {
-    /// Those of matrices that are at most so many diagonals below and above the main one; the others are zeros.
+    /// A band of each matrix around its main diagonal. The elements outside are zeros.
     Band {
         /// The matrices, of the extents of the result.
         x: &'a Tensor,

@@ -94,7 +94,7 @@ pub(crate) enum Work {
 /// Captured work by the handles of its nodes, in an order in which it may run.
 pub(crate) type Graph = BTreeMap<u64, Work>;
 
-/// The handles that stand for default streams: the legacy one by two names, and that of each thread, of which there is one here.
+/// The handles of the legacy default stream, which has two, and of the per-thread default stream. All threads share the latter here.
 const LEGACY: [u64; 2] = [0, 1];
 const PER_THREAD: u64 = 2;
 

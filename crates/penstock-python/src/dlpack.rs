@@ -590,7 +590,7 @@ fn span(extents: impl Iterator<Item = i64>, size: usize) -> Option<usize> {
     count.checked_mul(size).map(|_| count)
 }
 
-/// Whether the elements of an array, and what lies between them, can have addresses.
+/// Whether the memory range of an array fits the address space, gaps between strided elements included.
 pub(crate) fn is_addressable(extents: &[i64], strides: Option<&[i64]>, size: usize) -> bool {
     if extents.contains(&0) {
         return true;

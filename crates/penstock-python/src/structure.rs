@@ -148,7 +148,7 @@ pub(crate) fn walk<'py>(
     }
 }
 
-/// After so many items of a list an interrupt is seen.
+/// The number of items between two checks for interrupts.
 const POLLED: usize = 1 << 16;
 
 fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut impl Collect<'py>) -> PyResult<()> {

@@ -65,7 +65,7 @@ ABSENT = {"tf.Variables", "tf.placeholder"}
 
 def test_the_names_that_pages_mention_are_there():
     missing = []
-    # The page on TensorFlow ends with lists of what is not there, and the changelog has what was.
+    # These two pages mention names that do not exist: missing ones, and old ones.
     without = {ROOT / "docs" / "tensorflow.md", ROOT / "CHANGELOG.md"}
     for page in {*PAGES, *documentation.pages()} - without:
         names = set(re.findall(r"\btf\.[A-Za-z_][\w.]*\w(?![\w…])", documentation.text_of(page)))

@@ -2,9 +2,11 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
-use penstock_cuda::{Output, Program, Step};
+use std::sync::Arc;
+
+use penstock_cuda::{Output, Program, Step, devices, driver};
 use penstock_data::{DType, Error, Loc, Result, Tensor, bf16, f16};
-use penstock_exec::{StdEnv, eager};
+use penstock_exec::{Device, StdEnv, eager, set_wish};
 use penstock_ir::{Attr, Builder, Cuda, OpDef, OpSet, Type, Verified};
 use penstock_ops::Ops;
 
@@ -337,6 +339,29 @@ pub(crate) fn find_driver() {
         #[cfg(target_os = "linux")]
         mock::use_instead();
     });
+}
+
+/// The first GPU; `None`, with the reason printed, where there is none.
+pub(crate) fn gpu() -> Option<Arc<dyn Device>> {
+    find_driver();
+    if let Err(e) = driver() {
+        eprintln!("skipped: {e}");
+        return None;
+    }
+    penstock_cuda::register_devices();
+    let found = penstock_exec::devices().into_iter().find(|d| d.name() == "/device:GPU:0");
+    if found.is_none() {
+        eprintln!("skipped: the driver knows no GPU ({} devices)", devices().len());
+    }
+    found
+}
+
+/// Runs `work` while a device is wished for.
+pub(crate) fn within<R>(device: Option<&Arc<dyn Device>>, work: impl FnOnce() -> R) -> R {
+    let before = set_wish(device.cloned());
+    let result = work();
+    set_wish(before);
+    result
 }
 
 #[cfg(target_os = "linux")]

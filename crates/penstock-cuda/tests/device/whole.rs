@@ -443,7 +443,7 @@ fn convolutions_of_random_geometries_are_near_those_of_the_host() {
         let mut each =
             |least: usize, below: usize| -> Vec<usize> { (0..rank).map(|_| least + numbers.below(below)).collect() };
         let (pixels, window, strides, dilations) = (each(6, 8), each(1, 4), each(1, 3), each(1, 2));
-        // Zeros on both sides, of which there may be fewer or more before than after.
+        // The padding before and after may differ.
         let around = each(0, 3).into_iter().zip(each(0, 3)).flat_map(|(before, after)| [before as i64, after as i64]);
         let around: Vec<i64> = around.collect();
         let ints = |values: &[usize]| Attr::from(values.iter().map(|&v| v as i64).collect::<Vec<_>>());
