@@ -532,6 +532,7 @@ def split(
     maxsplit: IntLike = -1,
     name: str | None = None,
 ) -> _core.Tensor | RaggedTensor: ...
+@dispatched
 def split(
     input: TensorLike | RaggedTensor,
     sep: str | bytes | _core.Tensor | None = None,
@@ -573,6 +574,7 @@ def bytes_split(
 ) -> RaggedTensor: ...
 @overload
 def bytes_split(input: TensorLike, name: str | None = None) -> _core.Tensor | RaggedTensor: ...
+@dispatched
 def bytes_split(input: TensorLike | RaggedTensor, name: str | None = None) -> _core.Tensor | RaggedTensor:
     """Cut each string into its bytes.
 

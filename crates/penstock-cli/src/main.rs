@@ -11,6 +11,7 @@ mod values;
 use std::process::ExitCode;
 
 use arguments::{Arguments, Failure};
+use penstock::Reserve;
 
 const HELP: &str = "\
 penstock shows, runs, converts and times programs of the Penstock engine.
@@ -39,7 +40,11 @@ A program is a .penstock file, or whatever else `convert` reads. FUNCTION may be
 The exit status is 0, 1 where the program or a call of it fails, and 2 for a command that is not understood.
 ";
 
+#[global_allocator]
+static ALLOCATOR: Reserve = Reserve;
+
 fn main() -> ExitCode {
+    Reserve::fill();
     let mut arguments = std::env::args_os().skip(1).map(|a| a.into_string());
     let all = arguments.by_ref().collect::<Result<Vec<String>, _>>();
     let done = match all {

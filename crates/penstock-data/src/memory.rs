@@ -5,6 +5,7 @@ use std::sync::Arc;
 use smallvec::{Array, SmallVec};
 
 use crate::error::{Error, Result};
+use crate::reserve::Reserve;
 
 #[cold]
 fn exhausted<T>(count: usize) -> Error {
@@ -61,9 +62,10 @@ pub fn try_collected<T>(items: impl IntoIterator<Item = Result<T>>) -> Result<Ve
 /// Adds an element.
 ///
 /// # Errors
-/// As [`with_room`].
+/// As [`with_room`]; and where an element before took memory that was kept back: [`Reserve`].
 #[inline]
 pub fn push<T>(out: &mut Vec<T>, item: T) -> Result<()> {
+    Reserve::check()?;
     if out.len() == out.capacity() {
         reserve(out, 1)?;
     }

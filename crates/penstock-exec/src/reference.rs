@@ -1,6 +1,6 @@
 //! The reference interpreter: one instruction after the other, as written. The oracle of all else.
 
-use penstock_data::{Bool8, Error, Result, Tensor};
+use penstock_data::{Bool8, Error, Reserve, Result, Tensor};
 use penstock_ir::{Attr, Cpu, Env, Graph, Inst, InstData, Region, Structure, Value, Verified, order, stack};
 use penstock_ops::control::{CALL, COND, SWITCH, WHILE, WITH_GRADIENT, results_with_gradient};
 use penstock_passes::evaluate::{Outputs, check_promise, evaluate};
@@ -129,6 +129,7 @@ impl Interpreter<'_> {
         let graph = self.graph;
         let mut state = self.tensors(&data.operands)?;
         loop {
+            Reserve::check()?;
             self.env.poll()?;
             self.bind(&graph.regions[cond].params, state.iter().cloned());
             self.bind(&graph.regions[body].params, state.iter().cloned());

@@ -18,7 +18,7 @@ use pyo3::types::{
 };
 
 use crate::dtype::numpy_dtype;
-use crate::errors::{OrPy, described};
+use crate::errors::{OrPy, described, has_attribute};
 use crate::exit;
 use crate::tensor::{PyTensor, no_value, wrap_eager};
 
@@ -99,9 +99,9 @@ pub(crate) fn is_array(value: &Bound<'_, PyAny>) -> bool {
     }
     // SAFETY: the check reads the type of a live object.
     let has_buffer = unsafe { ffi::PyObject_CheckBuffer(value.as_ptr()) != 0 };
-    (has_buffer && value.hasattr(pyo3::intern!(value.py(), "dtype")).unwrap_or(false))
-        || value.hasattr(pyo3::intern!(value.py(), "__array_interface__")).unwrap_or(false)
-        || value.hasattr(pyo3::intern!(value.py(), "__array__")).unwrap_or(false)
+    (has_buffer && has_attribute(value, pyo3::intern!(value.py(), "dtype")))
+        || has_attribute(value, pyo3::intern!(value.py(), "__array_interface__"))
+        || has_attribute(value, pyo3::intern!(value.py(), "__array__"))
 }
 
 /// Whether the value is of a class of Python's own that is no array, the commonest; attributes that are not there are

@@ -800,9 +800,10 @@ impl StackCall for PyConcrete {
             return None;
         }
         let (mut raw, mut args) = (RawSink::default(), RunArgs::default());
-        let fit = trace.params.walk_stack(stack, &mut raw, &mut args).unwrap_or(false);
-        if !fit || raw.volatile || args.strange || *concrete.known() != *raw.key.words() {
-            return None;
+        match trace.params.walk_stack(stack, &mut raw, &mut args) {
+            Err(error) => return Some(Err(error)),
+            Ok(fit) if !fit || raw.volatile || args.strange || *concrete.known() != *raw.key.words() => return None,
+            Ok(_) => {}
         }
         Some(trace.run(slf.py(), &mut args.list))
     }

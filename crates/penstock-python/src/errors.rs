@@ -8,7 +8,7 @@ use penstock_data::{Class, Error};
 use pyo3::exceptions::{PyKeyboardInterrupt, PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyString};
 
 use crate::public_names::in_public;
 
@@ -82,8 +82,8 @@ const DESCRIPTION: usize = 80;
 
 /// A value for people, whatever its own `repr` does.
 pub(crate) fn described(value: &Bound<'_, PyAny>) -> String {
-    let text = value.repr().map(|r| r.to_string_lossy().into_owned());
-    let text = text.unwrap_or_else(|_| match value.get_type().name() {
+    let text = attempt(value.py(), value.repr()).map(|r| r.to_string_lossy().into_owned());
+    let text = text.unwrap_or_else(|| match value.get_type().name() {
         Ok(class) => format!("<{class} object>"),
         Err(_) => "<object>".to_owned(),
     });
@@ -95,7 +95,26 @@ pub(crate) fn described(value: &Bound<'_, PyAny>) -> String {
 
 /// What an exception says, whatever its own `str` does.
 pub(crate) fn said(py: Python<'_>, error: &PyErr) -> String {
-    error.value(py).str().map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+    attempt(py, error.value(py).str()).map(|s| s.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// What an attempt to run code of the program's gave, `None` where it failed and that is an answer too. An interrupt is
+/// none: it is raised again as soon as the interpreter goes on.
+pub(crate) fn attempt<T>(py: Python<'_>, result: PyResult<T>) -> Option<T> {
+    let error = match result {
+        Ok(value) => return Some(value),
+        Err(error) => error,
+    };
+    if error.is_instance_of::<PyKeyboardInterrupt>(py) {
+        static AGAIN: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+        let _ = AGAIN.import(py, "_thread", "interrupt_main").and_then(|again| again.call0());
+    }
+    None
+}
+
+/// Whether the value has an attribute, whatever its class does to find out.
+pub(crate) fn has_attribute(value: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> bool {
+    attempt(value.py(), value.hasattr(name)).unwrap_or(false)
 }
 
 /// An engine error that carries a Python exception through the engine to the caller.

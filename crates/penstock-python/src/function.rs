@@ -154,10 +154,11 @@ impl PyFunction {
             return None;
         }
         let (mut raw, mut args) = (RawSink::default(), RunArgs::default());
-        // What is wrong with the arguments is for the slow way to say.
-        let fit = self.params.walk_stack(stack, &mut raw, &mut args).unwrap_or(false);
-        if !fit || raw.volatile || args.strange {
-            return None;
+        // An error may be an interrupt, which comes once: it is not for the slow way to find again.
+        match self.params.walk_stack(stack, &mut raw, &mut args) {
+            Err(error) => return Some(Err(error)),
+            Ok(fit) if !fit || raw.volatile || args.strange => return None,
+            Ok(_) => {}
         }
         if let Some(guards) = &self.guards {
             guards.append(stack.py(), &|i| self.params.argument(stack, i), &mut raw.key);

@@ -12,7 +12,7 @@ use pyo3::types::{PyDict, PyTuple};
 
 use crate::array::{self, Kept};
 use crate::dlpack::{self, DL_CUDA, Sharing};
-use crate::errors::{self, OrPy, described};
+use crate::errors::{self, OrPy, described, has_attribute};
 
 /// The legacy default stream.
 pub(crate) const LEGACY: u64 = 1;
@@ -84,7 +84,7 @@ pub(crate) fn from_array(value: &Bound<'_, PyAny>) -> PyResult<Option<Tensor>> {
     if array::is_builtin(value) || array::is_numpy(value) {
         return Ok(None);
     }
-    if value.hasattr(pyo3::intern!(value.py(), "__dlpack__")).unwrap_or(false)
+    if has_attribute(value, pyo3::intern!(value.py(), "__dlpack__"))
         && let Ok(Some(place)) = dlpack::place_of_object(value)
         && place.kind == DL_CUDA
     {

@@ -17,6 +17,7 @@ use pyo3::types::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::errors::attempt;
 use crate::layer;
 use crate::objects::number;
 use crate::params::Bindings;
@@ -43,12 +44,12 @@ enum Step {
 impl Step {
     fn take<'py>(&self, value: &Bound<'py, PyAny>) -> Option<Bound<'py, PyAny>> {
         match self {
-            Step::Attribute(name) => value.getattr(name).ok(),
+            Step::Attribute(name) => attempt(value.py(), value.getattr(name)),
             Step::Item(key) => match value.cast_exact::<PyDict>() {
-                Ok(dict) => dict.get_item(key).ok().flatten(),
+                Ok(dict) => attempt(value.py(), dict.get_item(key)).flatten(),
                 // Of a class of the program's own, reading an element may be anything.
                 Err(_) if !value.is_exact_instance_of::<PyList>() && !value.is_exact_instance_of::<PyTuple>() => None,
-                Err(_) => value.get_item(key).ok(),
+                Err(_) => attempt(value.py(), value.get_item(key)),
             },
         }
     }
@@ -85,7 +86,7 @@ impl Place {
     /// What is there now.
     fn value<'py>(&self, py: Python<'py>, argument: Argument<'_, 'py>) -> Option<Bound<'py, PyAny>> {
         let root = match &self.root {
-            Root::Global(dict, name) => dict.bind(py).get_item(name).ok().flatten(),
+            Root::Global(dict, name) => attempt(py, dict.bind(py).get_item(name)).flatten(),
             Root::Cell(cell) => cell.bind(py).getattr(pyo3::intern!(py, "cell_contents")).ok(),
             Root::Object(weak) => weak.bind(py).upgrade(),
             Root::Argument(i) => argument(*i),

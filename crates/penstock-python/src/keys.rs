@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
-use crate::errors::described;
+use crate::errors::{attempt, described};
 use crate::objects::{Fields, number};
 use crate::structure::{Leaf, Leaves, Sink, walk};
 use crate::tensor::PyTensor;
@@ -368,7 +368,8 @@ impl Opaque for PyOpaque {
         let Some(other) = other.as_any().downcast_ref::<PyOpaque>() else { return false };
         Python::attach(|py| match (&self.kind, &other.kind) {
             (OpaqueKind::TraceType(a), OpaqueKind::TraceType(b)) => {
-                a.bind(py).call_method1("is_subtype_of", (b,)).and_then(|r| r.is_truthy()).unwrap_or(false)
+                let answer = a.bind(py).call_method1("is_subtype_of", (b,)).and_then(|r| r.is_truthy());
+                attempt(py, answer).unwrap_or(false)
             }
             (OpaqueKind::TraceType(_), _) | (_, OpaqueKind::TraceType(_)) => false,
             _ => match (self.target(py), other.target(py)) {
@@ -377,7 +378,7 @@ impl Opaque for PyOpaque {
                     !self.by_identity()
                         && !other.by_identity()
                         && a.get_type().is(b.get_type())
-                        && a.eq(&b).unwrap_or(false)
+                        && attempt(py, a.eq(&b)).unwrap_or(false)
                 }
                 _ => false,
             },
@@ -388,7 +389,7 @@ impl Opaque for PyOpaque {
         let other = other.as_any().downcast_ref::<PyOpaque>()?;
         Python::attach(|py| match (&self.kind, &other.kind) {
             (OpaqueKind::TraceType(a), OpaqueKind::TraceType(b)) => {
-                let found = a.bind(py).call_method1("most_specific_common_supertype", ((b,),)).ok()?;
+                let found = attempt(py, a.bind(py).call_method1("most_specific_common_supertype", ((b,),)))?;
                 if found.is_none() {
                     return None;
                 }

@@ -43,8 +43,11 @@ mod tree;
 mod variable;
 mod variable_methods;
 
-use penstock_data::DType;
+use penstock_data::{DType, Reserve};
 use pyo3::prelude::*;
+
+#[global_allocator]
+static ALLOCATOR: Reserve = Reserve;
 
 /// The tensor of a Python value, array, or nest of them; of the dtype that is asked for, or an error.
 #[pyfunction]
@@ -210,6 +213,7 @@ fn _switches() -> Vec<&'static str> {
 // Arrays that come back are adopted where their reference count is one, which needs the interpreter lock.
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
+    Reserve::fill();
     penstock_trace::set_host(Box::new(host::Interpreter));
     m.add_class::<dtype::PyDType>()?;
     m.add_class::<tensor::Operand>()?;

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyTuple};
 
 use crate::convert::to_var;
-use crate::errors::OrPy;
+use crate::errors::{OrPy, has_attribute};
 use crate::graph::tensor_name;
 use crate::index;
 use crate::operators::{Operators, operators};
@@ -86,7 +86,7 @@ fn promoted(py: Python<'_>, a: Var, b: Var) -> PyResult<(Var, Var)> {
 
 /// Whether the other operand's own operator is to be tried: it asks for it as NumPy's protocol has it.
 fn defers_to(other: &Bound<'_, PyAny>) -> bool {
-    !crate::array::is_array(other) && other.hasattr("__penstock_operand__").unwrap_or(false)
+    !crate::array::is_array(other) && has_attribute(other, pyo3::intern!(other.py(), "__penstock_operand__"))
 }
 
 fn is_plain_value(value: &Bound<'_, PyAny>) -> bool {

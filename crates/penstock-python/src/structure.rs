@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 
 use crate::convert::{spec_type, to_var};
 use crate::depth::deeper;
+use crate::errors::attempt;
 use crate::layer;
 use crate::objects::{Fields, Kind, kind, known_number};
 use crate::tensor::PyTensor;
@@ -149,7 +150,18 @@ pub(crate) fn walk<'py>(
 }
 
 /// The number of items between two checks for interrupts.
-const POLLED: usize = 1 << 16;
+const POLLED: usize = 1 << 13;
+
+/// Calls `f` for each item of a container, and lets interrupts through.
+#[inline]
+fn each<T>(py: Python<'_>, items: impl Iterator<Item = T>, mut f: impl FnMut(T) -> PyResult<()>) -> PyResult<()> {
+    items.enumerate().try_for_each(|(i, item)| {
+        if i % POLLED == POLLED - 1 {
+            py.check_signals()?;
+        }
+        f(item)
+    })
+}
 
 fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut impl Collect<'py>) -> PyResult<()> {
     if value.is_none() {
@@ -166,18 +178,11 @@ fn walk_other<'py>(value: &Bound<'py, PyAny>, sink: &mut impl Sink, leaves: &mut
         sink.text(b'b', v.as_bytes());
     } else if let Ok(v) = value.cast::<PyTuple>() {
         sink.open(value, v.len())?;
-        deeper(|| v.iter_borrowed().try_for_each(|item| walk(&item, sink, leaves)))?;
+        deeper(|| each(v.py(), v.iter_borrowed(), |item| walk(&item, sink, leaves)))?;
         sink.close();
     } else if let Ok(v) = value.cast::<PyList>() {
         sink.open(value, v.len())?;
-        deeper(|| {
-            v.iter().enumerate().try_for_each(|(i, item)| {
-                if i % POLLED == POLLED - 1 {
-                    v.py().check_signals()?;
-                }
-                walk(&item, sink, leaves)
-            })
-        })?;
+        deeper(|| each(v.py(), v.iter(), |item| walk(&item, sink, leaves)))?;
         sink.close();
     } else if let Ok(v) = value.cast::<PyDict>() {
         walk_items(value, sorted_items(v), sink, leaves)?;
@@ -205,7 +210,7 @@ fn walk_items<'py>(
 ) -> PyResult<()> {
     sink.open(value, items.len())?;
     deeper(|| {
-        items.iter().try_for_each(|(key, item)| {
+        each(value.py(), items.iter(), |(key, item)| {
             sink.key(key)?;
             walk(item, sink, leaves)
         })
@@ -314,7 +319,7 @@ fn sort(items: &mut Items<'_>) {
         }
         items.sort_by(|(a, _), (b, _)| text(a).cmp(&text(b)));
     } else {
-        items.sort_by(|(a, _), (b, _)| a.compare(b).unwrap_or(std::cmp::Ordering::Equal));
+        items.sort_by(|(a, _), (b, _)| attempt(a.py(), a.compare(b)).unwrap_or(std::cmp::Ordering::Equal));
     }
 }
 

@@ -9,7 +9,7 @@ use penstock_autodiff::{
     Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, VjpPair, by_rows, jvp_function,
     tangents_of, vjp_function,
 };
-use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_data::{DType, Error, Reserve, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, Outputs, Variable, is_large};
 use penstock_ir::{
     Activity, Attr, Attrs, Builder, Detail, Entity, FuncRef, Function, Inst, OpDef, Region, Span, Type, Value, acts,
@@ -56,6 +56,7 @@ fn joins_trace(op: &'static OpDef, inputs: &[Var]) -> Result<bool> {
 /// # Errors
 /// What inference or the kernel reports, with operator, argument and location.
 pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs> {
+    Reserve::check().map_err(|e| e.in_op(op.name).at(host().loc()))?;
     if context::is_plain()
         && let Some(tensors) = tensors(inputs)
     {

@@ -13,7 +13,8 @@ from penstock._ops.conv_arguments import (
     spatial,
     window_attributes,
 )
-from penstock._runtime.arguments import extents, named, product, sizes
+from penstock._runtime.arguments import UnknownRankError, extents, known_rank, named, product, sizes
+from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
     from penstock._types.aliases import PaddingLike, SizesLike, TensorLike, WindowLike
@@ -32,6 +33,7 @@ __all__ = [
 ]
 
 
+@dispatched
 def convolution(
     input: TensorLike,
     filters: TensorLike,
@@ -78,7 +80,7 @@ def convolution(
     f = _core._to_tensor_hinted(filters, x.dtype)
     rank = f.shape.rank if f.shape.rank is not None else x.shape.rank
     if rank is None:
-        raise ValueError("the rank of argument 'input' or 'filters' must be known")
+        raise UnknownRankError
     return _convolution(
         x, f, _axes(rank), 1 if strides is None else strides, padding, data_format, dilations, name
     )
@@ -127,6 +129,7 @@ def _whole(
     return raw_ops.cast(low + raw_ops.left_shift(high[0] + high[1], shift), dtype=_core.int32, name=name)
 
 
+@dispatched
 def conv1d(
     input: TensorLike,
     filters: TensorLike,
@@ -176,6 +179,7 @@ def _of_rank(
     return _convolution(x, f, axes, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def conv2d(
     input: TensorLike,
     filters: TensorLike,
@@ -212,6 +216,7 @@ def conv2d(
     return _of_rank(2, input, filters, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def conv3d(
     input: TensorLike,
     filters: TensorLike,
@@ -248,6 +253,7 @@ def conv3d(
     return _of_rank(3, input, filters, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def conv_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -287,7 +293,7 @@ def conv_transpose(
     x = _core._to_tensor_hinted(input, f.dtype)
     rank = f.shape.rank if f.shape.rank is not None else x.shape.rank
     if rank is None:
-        raise ValueError("the rank of argument 'input' or 'filters' must be known")
+        raise UnknownRankError
     return _transposed(_axes(rank), x, f, output_shape, strides, padding, data_format, dilations, name)
 
 
@@ -430,6 +436,7 @@ def conv3d_transpose(
     return _transposed(3, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def depthwise_conv2d(
     input: TensorLike,
     filter: TensorLike,
@@ -465,7 +472,7 @@ def depthwise_conv2d(
     """
     x = _core._to_tensor(input)
     f = _core._to_tensor_hinted(filter, x.dtype)
-    if f.shape.rank != 4:
+    if len(known_rank(f)) != 4:
         raise ValueError(f"argument 'filter' must have rank 4, got shape {f.shape}")
     height, width, channels, multiplier = sizes(f)
     place = 1 if is_channels_first(data_format, 2) else -1
@@ -479,6 +486,7 @@ def depthwise_conv2d(
     return _convolution(x, f, 2, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def separable_conv2d(
     input: TensorLike,
     depthwise_filter: TensorLike,
@@ -517,7 +525,7 @@ def separable_conv2d(
     """
     x = _core._to_tensor(input)
     p = _core._to_tensor_hinted(pointwise_filter, x.dtype)
-    if p.shape.rank != 4 or not p.shape[:2].is_compatible_with([1, 1]):
+    if len(known_rank(p)) != 4 or not p.shape[:2].is_compatible_with([1, 1]):
         raise ValueError(f"argument 'pointwise_filter' must have shape [1, 1, in, out], got {p.shape}")
     between = depthwise_conv2d(x, depthwise_filter, strides, padding, data_format, dilations)
     have, want = between.shape[1 if is_channels_first(data_format, 2) else -1], p.shape[2]

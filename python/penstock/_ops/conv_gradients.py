@@ -14,7 +14,7 @@ from penstock._ops.conv_arguments import (
     window_attributes,
 )
 from penstock._ops.shapes import reshape
-from penstock._runtime.arguments import extents, product, sizes
+from penstock._runtime.arguments import extents, known_rank, product, sizes
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
@@ -147,7 +147,7 @@ def _four(filter: _core.Tensor) -> list[Any]:
     Raises:
         ValueError: for another rank than 4.
     """
-    if filter.shape.rank != 4:
+    if len(known_rank(filter)) != 4:
         raise ValueError(f"argument 'filter' must have rank 4, got shape {filter.shape}")
     return sizes(filter)
 

@@ -17,6 +17,7 @@ from penstock._ops.reductions import cumsum, reduce_any, reduce_max, reduce_sum
 from penstock._ops.shapes import concat, expand_dims, pad, reshape, stack, transpose
 from penstock._ops.sorting import top_k
 from penstock._runtime.arguments import integer, known_rank, require, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._values.sparse import SparseTensor
 
 if TYPE_CHECKING:
@@ -66,6 +67,7 @@ def _rows(labels: _core.Tensor, kept: _core.Tensor) -> SparseTensor:
     return SparseTensor(stack([places[:, 0], column], 1), values, stack([batch, longest]))
 
 
+@dispatched
 def ctc_greedy_decoder(
     inputs: TensorLike,
     sequence_length: TensorLike,
@@ -209,6 +211,7 @@ def _extended(beam: _Beam, scores: _core.Tensor, step: _core.Tensor, width: int)
     )
 
 
+@dispatched
 def ctc_beam_search_decoder(
     inputs: TensorLike, sequence_length: TensorLike, beam_width: IntLike = 100, top_paths: IntLike = 1
 ) -> tuple[list[SparseTensor], _core.Tensor]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
@@ -486,6 +487,7 @@ def _solved_by_singular_values(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor
     return raw_ops.matmul(v, raw_ops.expand_dims(inverse, axis=-1) * raw_ops.matmul(u, b, adjoint_a=True))
 
 
+@dispatched
 def pinv(
     a: TensorLike, rcond: TensorLike | None = None, validate_args: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -526,6 +528,7 @@ def _inverses(s: _core.Tensor, relative: _core.Tensor) -> _core.Tensor:
     return raw_ops.select(kept, raw_ops.reciprocal(safe), raw_ops.zeros_like(s))
 
 
+@dispatched
 def matrix_rank(
     a: TensorLike, tol: TensorLike | None = None, validate_args: bool = False, name: str | None = None
 ) -> _core.Tensor:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import axes, extents, integer, known_rank, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -68,6 +69,7 @@ def _indent(k: Any, m: Any, n: Any, longest: Any, align: str) -> Any:
     return right * (longest - length), length
 
 
+@dispatched
 def diag_part(
     input: TensorLike,
     name: str = "diag_part",
@@ -147,6 +149,7 @@ def _check_count(diagonal: _core.Tensor, low: int, high: int, argument: str) -> 
         )
 
 
+@dispatched
 def diag(
     diagonal: TensorLike,
     name: str = "diag",
@@ -211,6 +214,7 @@ def diag(
     return _spread(x, low, high, rows, columns, pad, align, name)
 
 
+@dispatched
 def set_diag(
     input: TensorLike,
     diagonal: TensorLike,

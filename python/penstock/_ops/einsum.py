@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._ops.contraction_order import ORDERS, contraction_order
 from penstock._runtime.arguments import axis_of, extents, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
 
+@dispatched
 def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None = None) -> _core.Tensor:
     """Sum products over pairs of dimensions of two tensors.
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops.shapes import concat, repeat
+from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
 
@@ -60,8 +61,8 @@ def ngrams(
         rows = _Rows(flat, raw_ops.cast(lengths, dtype=_core.int64))
         return rows.ngrams(widths, separator, pad_values, padding_width, preserve_short_sequences)
     x = _core._to_tensor(data)
-    if x.shape.rank in (None, 0):
-        raise ValueError(f"argument 'data' must be of known rank and not a scalar, got shape {x.shape}")
+    if not known_rank(x):
+        raise ValueError("argument 'data' must not be a scalar")
     extents = raw_ops.shape(x, dtype=_core.int64)
     lead, length = extents[:-1], extents[-1]
     count = raw_ops.reduce_prod(lead)

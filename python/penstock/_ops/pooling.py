@@ -12,6 +12,8 @@ from penstock._ops.conv_arguments import (
     spatial,
     window_attributes,
 )
+from penstock._runtime.arguments import UnknownRankError
+from penstock._runtime.dispatch import dispatched
 
 if TYPE_CHECKING:
     from penstock._types.aliases import PaddingLike, TensorLike, WindowLike
@@ -42,7 +44,7 @@ def _pool(
     if axes is None:
         rank = x.shape.rank if x.shape.rank is not None else len(data_format or "") or None
         if rank is None:
-            raise ValueError("the rank of argument 'input' must be known")
+            raise UnknownRankError
         axes = rank - 2
         if not 1 <= axes <= 3:
             raise ValueError(f"argument 'input' must have rank 3 to 5, got rank {rank}")
@@ -52,6 +54,7 @@ def _pool(
     return on_images(operator, x, axes=axes, channels_second=first, name=name, ksize=window, **attributes)
 
 
+@dispatched
 def max_pool(
     input: TensorLike,
     ksize: WindowLike,
@@ -88,6 +91,7 @@ def max_pool(
     return _pool(raw_ops.max_pool, input, None, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def max_pool1d(
     input: TensorLike,
     ksize: WindowLike,
@@ -120,6 +124,7 @@ def max_pool1d(
     return _pool(raw_ops.max_pool, input, 1, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def max_pool2d(
     input: TensorLike,
     ksize: WindowLike,
@@ -153,6 +158,7 @@ def max_pool2d(
     return _pool(raw_ops.max_pool, input, 2, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def max_pool3d(
     input: TensorLike,
     ksize: WindowLike,
@@ -186,6 +192,7 @@ def max_pool3d(
     return _pool(raw_ops.max_pool, input, 3, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def avg_pool(
     input: TensorLike,
     ksize: WindowLike,
@@ -219,6 +226,7 @@ def avg_pool(
     return _pool(raw_ops.avg_pool, input, None, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def avg_pool1d(
     input: TensorLike,
     ksize: WindowLike,
@@ -251,6 +259,7 @@ def avg_pool1d(
     return _pool(raw_ops.avg_pool, input, 1, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def avg_pool2d(
     input: TensorLike,
     ksize: WindowLike,
@@ -284,6 +293,7 @@ def avg_pool2d(
     return _pool(raw_ops.avg_pool, input, 2, ksize, strides, padding, data_format, name)
 
 
+@dispatched
 def avg_pool3d(
     input: TensorLike,
     ksize: WindowLike,

@@ -573,6 +573,7 @@ def tile(input: TensorLike, multiples: SizesLike, name: str | None = None) -> _c
     return raw_ops.tile(input, extents(multiples, "multiples"), name=name)
 
 
+@dispatched
 def repeat(
     input: TensorLike, repeats: SizesLike, axis: IntLike | None = None, name: str | None = None
 ) -> _core.Tensor:
@@ -785,6 +786,7 @@ def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _c
     return raw_ops.reshape(raw_ops.gather(raw_ops.reshape(x, [-1]), place), raw_ops.shape(x))
 
 
+@dispatched
 def pad(
     tensor: TensorLike,
     paddings: TensorLike,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core
 from penstock._ops.shapes import pad, required_space_to_batch_paddings, reshape, transpose
 from penstock._runtime.arguments import integer, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 
@@ -156,6 +157,7 @@ def batch_to_space(
     return x[(*key,)]
 
 
+@dispatched
 def with_space_to_batch(
     input: TensorLike,
     dilation_rate: SizesLike,

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
 
@@ -75,6 +76,7 @@ def unicode_decode(
     replace_control_characters: bool = False,
     name: str | None = None,
 ) -> _core.Tensor | RaggedTensor: ...
+@dispatched
 def unicode_decode(
     input: TensorLike | RaggedTensor,
     input_encoding: str,
@@ -135,6 +137,7 @@ def unicode_encode(
     replacement_char: int = 65533,
     name: str | None = None,
 ) -> _core.Tensor: ...
+@dispatched
 def unicode_encode(
     input: TensorLike | RaggedTensor,
     output_encoding: str,

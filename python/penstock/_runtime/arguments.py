@@ -129,6 +129,16 @@ def results(of_op: Any) -> list[Any]:
     return [of_op] if isinstance(of_op, _core.Tensor) else list(of_op)
 
 
+class UnknownRankError(ValueError):
+    """The code of a function needs the rank of a tensor that is not known while a graph is traced.
+
+    A public function is called again with each rank of its argument: see `_control.ranks`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__("the rank of the tensor must be known, got a tensor of unknown rank")
+
+
 def sizes(tensor: _core.Tensor, least: int = 0) -> list[Any]:
     """The size of each dimension: an int where it is known, else a scalar tensor. The rank must be known.
 
@@ -146,11 +156,12 @@ def known_rank(tensor: _core.Tensor, least: int = 0) -> list[int | None]:
     """The known sizes, `None` for the others.
 
     Raises:
-        ValueError: where not even their number is known, or it is below `least`.
+        UnknownRankError: where not even their number is known.
+        InvalidArgumentError: where it is below `least`.
     """
     dims = tensor._dims
     if dims is None:
-        raise ValueError("the rank of the tensor must be known, got a tensor of unknown rank")
+        raise UnknownRankError
     if len(dims) < least:
         raise InvalidArgumentError(
             f"the tensor must have {least} dimension(s) or more, got shape {tensor.shape}"

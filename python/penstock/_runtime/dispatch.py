@@ -1,16 +1,20 @@
 """Calls of public functions that composite values take over: ragged, sparse, those of extension types.
 
-A public function is written for tensors. Where it fails, and an argument is a composite value, or a list with
-one, the functions that are registered for it are asked, then those for elementwise functions of one or two
-operands. So a call with tensors costs nothing, and no function knows of ragged or sparse tensors.
+A public function is written for tensors of known rank. Where it fails, and an argument is a composite value,
+or a list with one, the functions that are registered for it are asked, then those for elementwise functions
+of one or two operands. Where it fails since the rank of an argument is not known, it is called with each
+rank. So a call with tensors costs nothing, and no function knows of ragged tensors or unknown ranks.
 """
 
 from __future__ import annotations
 
 import functools
+import sys
 import types
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
+
+from penstock._runtime.arguments import UnknownRankError
 
 if TYPE_CHECKING:
     import inspect  # start-up does without it
@@ -84,7 +88,14 @@ def dispatched(function: _F) -> _F:
 
 
 def redirected(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """The result of a call that composite arguments take over; NotImplemented where none does."""
+    """What a failing call gives where composite arguments take it over, or it is made for each rank.
+
+    NotImplemented where neither helps.
+    """
+    if isinstance(sys.exception(), UnknownRankError):
+        from penstock._control.ranks import for_each_rank  # control flow builds on this
+
+        return for_each_rank(function, args, kwargs)
     if not any(map(_holds_composite, (*args, *kwargs.values()))):
         return NotImplemented
     _load()

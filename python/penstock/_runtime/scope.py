@@ -128,7 +128,7 @@ def scoped(function: _F) -> _F:
                 return function(*args, **kwargs)
             return within(name, function, *args, **kwargs)
         except Exception as error:
-            made = redirected(within, args, kwargs)
+            made = redirected(called, args, kwargs)
             if made is not NotImplemented:
                 return made
             from penstock.autograph._traceback import hide_library  # builds on this, for errors alone

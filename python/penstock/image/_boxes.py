@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
-from penstock._runtime.arguments import require, sizes
+from penstock._runtime.arguments import known_rank, require, sizes
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ def _of_rank(value: Any, argument: str, rank: int, dtype: _core.DType | None = N
         ValueError: for another rank.
     """
     x = _core._to_tensor(value)
-    if x.shape.rank != rank:
+    if len(known_rank(x)) != rank:
         raise ValueError(f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}")
     return x if dtype is None else raw_ops.cast(x, dtype=dtype)
 
@@ -178,14 +178,14 @@ def draw_bounding_boxes(
     if not x.dtype.is_floating:
         raise TypeError(f"argument 'images' must be of floating point, got {x.dtype.name}")
     _, height, width, channels = sizes(x)
-    if channels not in (1, 3, 4):
+    if isinstance(channels, int) and channels not in (1, 3, 4):
         raise ValueError(f"argument 'images' must have 1, 3 or 4 channels, got shape {x.shape}")
     edges = _of_rank(boxes, "boxes", 3, _core.float32)
     if edges.shape[1] == 0:
         return raw_ops.identity(x)
     table = _of_rank(_COLORS if colors is None else colors, "colors", 2, x.dtype)[:, :channels]
-    if colors is None and channels == 1:
-        table = raw_ops.ones_like(table)
+    if colors is None:
+        table = raw_ops.select(raw_ops.equal(channels, 1), raw_ops.ones_like(table), table)
 
     def lines(low: Any, high: Any, size: Any) -> tuple[_core.Tensor, _core.Tensor]:
         """Which places are on an edge, and which between them: `[batch, boxes, size]`."""

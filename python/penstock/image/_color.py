@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.image._images import as_float, images_of, like
 
@@ -90,6 +91,7 @@ def rgb_to_grayscale(images: TensorLike, name: str | None = None) -> _core.Tenso
     return like(_mixed(as_float(x), _GRAY), x, saturate=False)
 
 
+@dispatched
 def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> _core.Tensor:
     """Repeat the one channel of images three times.
 
@@ -111,6 +113,7 @@ def grayscale_to_rgb(images: TensorLike, name: str | None = None) -> _core.Tenso
     return raw_ops.tile(x, [*[1] * (len(known_rank(x)) - 1), 3], name=name)
 
 
+@dispatched
 def rgb_to_yiq(images: TensorLike) -> _core.Tensor:
     """Convert images from RGB to YIQ, the space of NTSC.
 
@@ -130,6 +133,7 @@ def rgb_to_yiq(images: TensorLike) -> _core.Tensor:
     return _mixed(_colours(images, "images"), _YIQ)
 
 
+@dispatched
 def yiq_to_rgb(images: TensorLike) -> _core.Tensor:
     """Convert images from YIQ to RGB.
 
@@ -149,6 +153,7 @@ def yiq_to_rgb(images: TensorLike) -> _core.Tensor:
     return _mixed(_colours(images, "images"), _OF_YIQ)
 
 
+@dispatched
 def rgb_to_yuv(images: TensorLike) -> _core.Tensor:
     """Convert images from RGB to YUV, the space of PAL.
 
@@ -168,6 +173,7 @@ def rgb_to_yuv(images: TensorLike) -> _core.Tensor:
     return _mixed(_colours(images, "images"), _YUV)
 
 
+@dispatched
 def yuv_to_rgb(images: TensorLike) -> _core.Tensor:
     """Convert images from YUV to RGB.
 
@@ -187,6 +193,7 @@ def yuv_to_rgb(images: TensorLike) -> _core.Tensor:
     return _mixed(_colours(images, "images"), _OF_YUV)
 
 
+@dispatched
 def rgb_to_hsv(images: TensorLike, name: str | None = None) -> _core.Tensor:
     """Convert images from RGB to hue, saturation and value.
 
@@ -225,6 +232,7 @@ def rgb_to_hsv(images: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.stack([hue, saturation, value], axis=len(known_rank(x)) - 1, name=name)
 
 
+@dispatched
 def hsv_to_rgb(images: TensorLike, name: str | None = None) -> _core.Tensor:
     """Convert images from hue, saturation and value to RGB.
 
@@ -281,6 +289,7 @@ def _of(value: Any, x: _core.Tensor) -> _core.Tensor:
     return raw_ops.cast(_core._to_tensor(value), dtype=x.dtype)
 
 
+@dispatched
 def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> _core.Tensor:
     """Multiply how far values are from the mean of their image and channel.
 
@@ -391,6 +400,7 @@ def adjust_saturation(
     return like(mixed, x)
 
 
+@dispatched
 def per_image_standardization(image: TensorLike) -> _core.Tensor:
     """Scale each image to a mean of 0 and a variance of 1.
 

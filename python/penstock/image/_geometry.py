@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, integer, items, known_rank, named, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.image._images import batched, images_of
 
@@ -27,6 +28,7 @@ __all__ = [
 ]
 
 
+@dispatched
 def flip_left_right(image: TensorLike) -> _core.Tensor:
     """Reverse images along their width.
 
@@ -47,6 +49,7 @@ def flip_left_right(image: TensorLike) -> _core.Tensor:
     return raw_ops.reverse(x, axes=[len(known_rank(x)) - 2])
 
 
+@dispatched
 def flip_up_down(image: TensorLike) -> _core.Tensor:
     """Reverse images along their height.
 
@@ -67,6 +70,7 @@ def flip_up_down(image: TensorLike) -> _core.Tensor:
     return raw_ops.reverse(x, axes=[len(known_rank(x)) - 3])
 
 
+@dispatched
 def transpose(image: TensorLike, name: str | None = None) -> _core.Tensor:
     """Permute the height and the width of images.
 
@@ -134,6 +138,7 @@ def _least(value: Any, least: int, argument: str) -> Any:
     return number
 
 
+@dispatched
 def crop_to_bounding_box(
     image: TensorLike,
     offset_height: IntLike,
@@ -180,6 +185,7 @@ def crop_to_bounding_box(
     return batched(x, cropped)
 
 
+@dispatched
 def pad_to_bounding_box(
     image: TensorLike,
     offset_height: IntLike,
@@ -216,6 +222,7 @@ def pad_to_bounding_box(
     return raw_ops.pad(x, pairs, _core._to_tensor(0, x.dtype))
 
 
+@dispatched
 def resize_with_crop_or_pad(image: TensorLike, target_height: IntLike, target_width: IntLike) -> _core.Tensor:
     """Cut images, or put zeros around them, evenly on both sides, up to a size.
 
@@ -254,6 +261,7 @@ def _smaller(a: Any, b: Any) -> Any:
     return raw_ops.minimum(_core._to_tensor(a, _core.int32), _core._to_tensor(b, _core.int32))
 
 
+@dispatched
 def central_crop(image: TensorLike, central_fraction: float | _core.Tensor) -> _core.Tensor:
     """Give the middle of images.
 
@@ -295,6 +303,7 @@ def central_crop(image: TensorLike, central_fraction: float | _core.Tensor) -> _
     return crop_to_bounding_box(x, *starts, *counts)
 
 
+@dispatched
 def extract_patches(
     images: TensorLike,
     sizes: Sequence[int],

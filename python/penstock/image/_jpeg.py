@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
+from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
 from penstock.image._images import convert_image_dtype
 
@@ -39,7 +40,7 @@ def adjust_jpeg_quality(
     TensorShape([4, 6, 3])
     """
     x = _core._to_tensor(image)
-    if x.shape.rank != 3:
+    if len(known_rank(x)) != 3:
         raise ValueError(f"argument 'image' must have 3 dimensions, got shape {x.shape}")
     quality = _core._to_tensor(jpeg_quality, dtype=_core.int32)
     contents = raw_ops.encode_jpeg_variable_quality(

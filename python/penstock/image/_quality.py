@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, known_rank, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.image._images import as_float, images_of
 
@@ -46,6 +47,7 @@ def total_variation(images: TensorLike, name: str | None = None) -> _core.Tensor
     return total + raw_ops.reduce_sum(across, axes=axes, keepdims=False)
 
 
+@dispatched
 def image_gradients(image: TensorLike) -> tuple[_core.Tensor, _core.Tensor]:
     """Subtract each pixel from the one below, and from the one on the right.
 
@@ -71,6 +73,7 @@ def image_gradients(image: TensorLike) -> tuple[_core.Tensor, _core.Tensor]:
     return down, across
 
 
+@dispatched
 def sobel_edges(image: TensorLike) -> _core.Tensor:
     """Compute the edges of images by Sobel's filters.
 
@@ -178,6 +181,7 @@ def _similarity(
     return bright * structure, structure
 
 
+@dispatched
 def ssim(
     img1: TensorLike,
     img2: TensorLike,
@@ -231,6 +235,7 @@ def _halved(x: _core.Tensor) -> _core.Tensor:
     return x
 
 
+@dispatched
 def ssim_multiscale(
     img1: TensorLike,
     img2: TensorLike,

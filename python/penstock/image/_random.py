@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, random, raw_ops
 from penstock._control.flow import cond
 from penstock._runtime.arguments import extents, known_rank
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from penstock.image._images import images_of
@@ -176,6 +177,7 @@ def stateless_random_hue(image: TensorLike, max_delta: float, seed: SizesLike) -
     return adjust_hue(image, random.stateless_uniform([], seed, -max_delta, max_delta))
 
 
+@dispatched
 def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> _core.Tensor:
     """Multiply the contrast of images by a random number.
 
@@ -199,6 +201,7 @@ def random_contrast(image: TensorLike, lower: float, upper: float, seed: int | N
     return adjust_contrast(image, random.uniform([], lower, upper, seed=seed))
 
 
+@dispatched
 def stateless_random_contrast(image: TensorLike, lower: float, upper: float, seed: SizesLike) -> _core.Tensor:
     """Multiply the contrast of images by a random number, by a seed alone.
 
@@ -272,6 +275,7 @@ def stateless_random_saturation(
     return adjust_saturation(image, random.stateless_uniform([], seed, lower, upper))
 
 
+@dispatched
 def random_flip_left_right(image: TensorLike, seed: int | None = None) -> _core.Tensor:
     """Reverse images along their width, each with a probability of one half.
 
@@ -294,6 +298,7 @@ def random_flip_left_right(image: TensorLike, seed: int | None = None) -> _core.
     return _flipped(x, random.uniform(count, 0.0, 1.0, seed=seed), 2)
 
 
+@dispatched
 def stateless_random_flip_left_right(image: TensorLike, seed: SizesLike) -> _core.Tensor:
     """Reverse images along their width, each with a probability of one half, by a seed alone.
 
@@ -316,6 +321,7 @@ def stateless_random_flip_left_right(image: TensorLike, seed: SizesLike) -> _cor
     return _flipped(x, random.stateless_uniform(count, seed, 0.0, 1.0), 2)
 
 
+@dispatched
 def random_flip_up_down(image: TensorLike, seed: int | None = None) -> _core.Tensor:
     """Reverse images along their height, each with a probability of one half.
 
@@ -338,6 +344,7 @@ def random_flip_up_down(image: TensorLike, seed: int | None = None) -> _core.Ten
     return _flipped(x, random.uniform(count, 0.0, 1.0, seed=seed), 1)
 
 
+@dispatched
 def stateless_random_flip_up_down(image: TensorLike, seed: SizesLike) -> _core.Tensor:
     """Reverse images along their height, each with a probability of one half, by a seed alone.
 

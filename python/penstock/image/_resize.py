@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.image._geometry import pad_to_bounding_box
 from penstock.image._images import batched, images_of
@@ -258,6 +259,7 @@ def _fitting(height: Any, width: Any, rows: Any, columns: Any) -> list[Any]:
     return [n if k is None else int(k.numpy()) for n, k in zip(found, known, strict=True)]
 
 
+@dispatched
 def resize_with_pad(
     image: TensorLike,
     target_height: IntLike,

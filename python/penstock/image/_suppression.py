@@ -35,7 +35,7 @@ def _floats(value: Any, argument: str, rank: int) -> _core.Tensor:
         x = raw_ops.cast(x, dtype=_core.float32)
     if x.dtype != _core.float32:
         raise TypeError(f"argument '{argument}' must be of dtype float32 or float16, got {x.dtype.name}")
-    if x.shape.rank not in (rank, None):
+    if len(known_rank(x)) != rank:
         raise ValueError(f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}")
     return x
 

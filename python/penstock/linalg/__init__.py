@@ -267,6 +267,7 @@ def _swap_last(x: _core.Tensor, name: str | None = None) -> _core.Tensor:
     return raw_ops.transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2], name=name)
 
 
+@dispatched
 def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: bool = False) -> _core.Tensor:
     """Transpose each matrix; conjugate it too, if asked.
 
@@ -291,6 +292,7 @@ def matrix_transpose(a: TensorLike, name: str = "matrix_transpose", conjugate: b
     return _swap_last(x, name)
 
 
+@dispatched
 def adjoint(matrix: TensorLike, name: str | None = None) -> _core.Tensor:
     """Transpose and conjugate each matrix.
 
@@ -346,6 +348,7 @@ def band_part(
     return raw_ops.select(keep, x, raw_ops.zeros_like(x), name=name)
 
 
+@dispatched
 def trace(x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Sum the diagonal of each matrix.
 
@@ -366,6 +369,7 @@ def trace(x: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.reduce_sum(diag_part(x), axes=[-1], name=name)
 
 
+@dispatched
 def tensor_diag(diagonal: TensorLike, name: str | None = None) -> _core.Tensor:
     """Make a tensor of twice the rank, with given elements where both halves of a position agree.
 
@@ -388,6 +392,7 @@ def tensor_diag(diagonal: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.reshape(diag(raw_ops.reshape(x, [-1])), extents(dims + dims), name=name)
 
 
+@dispatched
 def tensor_diag_part(input: TensorLike, name: str | None = None) -> _core.Tensor:
     """Take the elements of a tensor of even rank where both halves of the position are alike.
 

@@ -198,6 +198,57 @@ def test_the_conversion_of_a_long_list_is_interrupted():
 
 
 @pytest.mark.parametrize(
+    ("before", "call"),
+    [
+        ("", "f([1] * 5_000_000)"),
+        ("", "f(v=[0.5] * 5_000_000)"),
+        ("", "f((True,) * 5_000_000)"),
+        ("", "f({i: 1 for i in range(1_000_000)})"),
+        ("", "f.get_concrete_function([1] * 5_000_000)"),
+        ("concrete = f.get_concrete_function([1])", "concrete([1] * 5_000_000)"),
+    ],
+)
+def test_a_call_with_many_numbers_is_interrupted_before_it_is_traced(before, call):
+    run(f"""
+    lengths = []
+    f = tf.function(lambda v: lengths.append(len(v)))
+    {before}
+    value = [{call[call.index("(") + 1 : -1].removeprefix("v=")}]
+    signal.signal(signal.SIGALRM, signal.default_int_handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.001)
+        {call[: call.index("(")]}(value[0])
+        raise AssertionError("the call came to its end")
+    except KeyboardInterrupt:
+        pass
+    assert max(lengths, default=1) == 1
+    f([1])
+    """)
+
+
+def test_an_interrupt_within_an_attribute_that_is_looked_for_is_kept():
+    run("""
+    class Busy:
+        def __getattr__(self, name):
+            if name == "__array__":
+                raise KeyboardInterrupt
+            raise AttributeError(name)
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        try:
+            tf.constant(Busy())
+        except (TypeError, ValueError):
+            pass
+        for _ in range(10**6):
+            pass
+        raise AssertionError("the interrupt was lost")
+    except KeyboardInterrupt:
+        pass
+    """)
+
+
+@pytest.mark.parametrize(
     "made",
     [
         "Dataset.range(10**9).shuffle(10**9)",

@@ -326,6 +326,38 @@ LIMITED = {
     "long rows": """
         tf.sort(tf.fill([1, 220_000_000], 1.0))
     """,
+    "a list that grows": """
+        @tf.function
+        def grow(n):
+            items = []
+            for i in tf.range(n):
+                items.append(tf.strings.as_string(i))
+            return items
+        grow(10**9)
+    """,
+    "an array that grows": """
+        @tf.function
+        def grow(n):
+            items = tf.TensorArray(tf.float32, size=0, dynamic_size=True)
+            for i in tf.range(n):
+                items = items.write(i, tf.ones([20]) * tf.cast(i, tf.float32))
+            return items.stack()
+        grow(10**9)
+    """,
+    "many words": """
+        tf.strings.split(tf.strings.join(["a b c d"] * 6_000_000, " "))
+    """,
+    "a tape without end": """
+        x = tf.Variable(1.0)
+        with tf.GradientTape() as tape:
+            y = x
+            while True:
+                y = y + x
+    """,
+    "a cache": """
+        for _ in tf.data.Dataset.range(10**9).map(tf.strings.as_string).cache():
+            pass
+    """,
 }
 
 

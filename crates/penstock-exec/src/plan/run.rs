@@ -6,7 +6,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Instant;
 
-use penstock_data::{Bool8, Error, Result, Tensor};
+use penstock_data::{Bool8, Error, Reserve, Result, Tensor};
 use penstock_ir::{Activity, Detail, Env, Profiler, Span};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_promise, fault};
@@ -587,6 +587,7 @@ unsafe fn run_pipeline(s: &Pipeline, regs: Regs) -> Result<()> {
 fn poll(budget: &mut i64, env: &dyn Env) -> Result<()> {
     if *budget < 0 {
         *budget = POLL_EVERY;
+        Reserve::check()?;
         env.poll()?;
     }
     Ok(())
