@@ -260,7 +260,13 @@ def test_other_classes_take_functions_over():
     def concat(values, axis, name=None):
         return Masked(tf.concat([v.values for v in values], axis), tf.concat([v.mask for v in values], axis))
 
+    # A function of several operations, which are within a scope of names.
+    @tf.experimental.dispatch_for_api(tf.linspace, {"start": Masked})
+    def linspace(start, stop, num, name=None, axis=0):
+        return Masked(tf.linspace(start.values, stop, num, name, axis), start.mask)
+
     x = Masked([1.0, -2.0], [True, False])
+    assert tf.linspace(x, 0.0, 3).values.shape == [3, 2]
     assert tf.abs(x).values.numpy().tolist() == [1, 2]
     assert tf.nn.leaky_relu(x, alpha=0.5).values.numpy().tolist() == [1, -1]
     assert tf.add(x, x).mask.numpy().tolist() == [True, False]
@@ -268,7 +274,7 @@ def test_other_classes_take_functions_over():
     assert tf.function(lambda x: tf.sin(x))(x).values.shape == [2]
     with pytest.raises(TypeError):
         tf.add(x, 1.0)
-    for target in (unary, binary, concat):
+    for target in (unary, binary, concat, linspace):
         tf.experimental.unregister_dispatch_for(target)
     with pytest.raises(TypeError):
         tf.abs(x)
