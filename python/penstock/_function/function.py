@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDic
 
 from penstock import _core
 from penstock._function.signature import check_signature
+from penstock._runtime.debug_switches import session
 from penstock._types.annotations import signature_of
 from penstock._types.argument_names import place_in_program
 from penstock._values import variable
@@ -54,6 +55,7 @@ class Function(_core._Function, Generic[_P, _R]):
         reduce_retracing: bool,
         guard: str | None = None,
         max_traces: int | None = None,
+        twin: str | None = None,
     ) -> Function[Any, Any]:
 
         signature = signature_of(python_function)
@@ -75,7 +77,7 @@ class Function(_core._Function, Generic[_P, _R]):
                     )
                 )
         specs = None if input_signature is None else check_signature(name, input_signature, params, varargs)
-        traced = _guarded(python_function, autograph)
+        traced = _guarded(python_function, autograph, twin)
         self: Function[Any, Any] = super().__new__(
             cls,
             traced,
@@ -90,6 +92,7 @@ class Function(_core._Function, Generic[_P, _R]):
             max_traces,
         )
         functools.update_wrapper(self, python_function)
+        traced.owner = weakref.ref(self)  # type: ignore[attr-defined]
         self.__dict__.update(
             _user_function=python_function,
             _decorated=traced.decorated,  # type: ignore[attr-defined]
@@ -219,6 +222,20 @@ class Function(_core._Function, Generic[_P, _R]):
         """Another function with the options of this one, which has no trace yet."""
         return function(python_function, **self.__dict__["_options"])
 
+    def _twin(self, kind: str) -> Function[_P, _R]:
+        """What is called in place of this function for a debugger: another one, with traces of its own.
+
+        Args:
+            kind: what its traces tell: `"stepped"` ones each line, `"dumped"` ones each operation.
+        """
+        twins = self.__dict__.setdefault("_twins", {})
+        if kind not in twins:
+            of = self.__dict__["_options"]
+            options = of["input_signature"], of["autograph"], of["reduce_retracing"], of["guard"]
+            name = getattr(self, "__name__", type(self.python_function).__name__)
+            twins[kind] = Function(self.python_function, name, *options, of["max_traces"], kind)
+        return twins[kind]  # type: ignore[no-any-return]
+
     def __reduce__(self) -> tuple[Any, ...]:
         import pickle  # start-up does without it
 
@@ -301,7 +318,9 @@ def _reference(instance: Any) -> Callable[[], Any]:
         return lambda: instance
 
 
-def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[..., Any]:
+def _guarded(
+    python_function: Callable[..., Any], autograph: bool, twin: str | None = None
+) -> Callable[..., Any]:
     """The function to trace: converted by AutoGraph, and its variables counted."""
     target: Callable[..., Any] | None = None if autograph else python_function
 
@@ -309,11 +328,14 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal target
         if not _core._is_tracing():
-            return python_function(*args, **kwargs)
+            owner = run.owner() if session.hook is not None else None  # type: ignore[attr-defined]
+            if session.hook is None or owner is None:
+                return python_function(*args, **kwargs)
+            return session.hook(owner, args, kwargs)
         if target is None:
-            from penstock.autograph import convert_function  # start-up does without it
+            from penstock.autograph._convert import convert_function  # start-up does without it
 
-            target = convert_function(python_function)
+            target = convert_function(python_function, twin == "stepped")
         from penstock.autograph._values import freeze  # start-up does without it
 
         before = [freeze(value) for value in (*args, *kwargs.values())]
