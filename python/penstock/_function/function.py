@@ -222,19 +222,34 @@ class Function(_core._Function, Generic[_P, _R]):
         """Another function with the options of this one, which has no trace yet."""
         return function(python_function, **self.__dict__["_options"])
 
-    def _twin(self, kind: str) -> Function[_P, _R]:
+    def _twin(self, kind: str, owner: Any = None) -> Function[_P, _R]:
         """What is called in place of this function for a debugger: another one, with traces of its own.
 
         Args:
             kind: what its traces tell: `"stepped"` ones each line, `"dumped"` ones each operation.
+            owner: whom they tell it; None for whichever debugger runs.
         """
         twins = self.__dict__.setdefault("_twins", {})
-        if kind not in twins:
+        if kind not in twins or twins[kind][0] is not owner:
             of = self.__dict__["_options"]
             options = of["input_signature"], of["autograph"], of["reduce_retracing"], of["guard"]
             name = getattr(self, "__name__", type(self.python_function).__name__)
-            twins[kind] = Function(self.python_function, name, *options, of["max_traces"], kind)
-        return twins[kind]  # type: ignore[no-any-return]
+            made = Function(self.python_function, name, *options, of["max_traces"], kind)
+            twins[kind] = owner, made
+        return twins[kind][1]  # type: ignore[no-any-return]
+
+    def _call_twin(self, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], owner: Any = None) -> Any:
+        """Calls what stands in place of this function while calls of functions go through a debugger."""
+        twin: Any = self._twin(kind, owner)
+        code = getattr(self.python_function, "__code__", None)
+        if args and code is not None and code.co_argcount and code.co_varnames[0] == "self":
+            twin, args = twin.__get__(args[0]), args[1:]
+        _core._run_functions_eagerly(False)
+        try:
+            return twin(*args, **kwargs)
+        finally:
+            if session.hook is not None:
+                _core._run_functions_eagerly(True)
 
     def __reduce__(self) -> tuple[Any, ...]:
         import pickle  # start-up does without it
@@ -345,8 +360,13 @@ def _guarded(
             places.append(place_in_program())
 
         variable.created.notes.append(note)
+        dumped = session.trace if twin == "dumped" else None
         try:
-            result = target(*args, **kwargs)
+            if dumped is None:
+                result = target(*args, **kwargs)
+            else:
+                with dumped(run.__name__):
+                    result = target(*args, **kwargs)
             _check_unchanged(python_function, before, args, kwargs)
         finally:
             variable.created.notes.remove(note)

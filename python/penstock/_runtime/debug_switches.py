@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 __all__ = [
@@ -22,6 +23,8 @@ class _Session:
 
     # Takes the `Function`, its arguments and its keyword arguments, and gives the result.
     hook: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    # A context for the tracing of a function by that name, for the writer.
+    trace: Callable[[str], AbstractContextManager[None]] | None = None
 
 
 class _Stepping(threading.local):

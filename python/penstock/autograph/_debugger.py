@@ -28,6 +28,8 @@ from penstock.errors import FailedPreconditionError
 __all__ = ["Debugger", "current", "step"]
 
 _NEXT = "__next_frame__"
+# The files whose frames are the debugger's own.
+_HIDDEN = frozenset({bdb.__file__, pdb.__file__, runpy.__file__, "<frozen runpy>"})
 
 
 class _Activation:
@@ -77,7 +79,8 @@ class Debugger(pdb.Pdb):
         self._goal: tuple[str, _Activation | None, int] | None = None
         # The activations that are shown, by the identities of their frames, while commands are read.
         self._shown: dict[int, _Activation] = {}
-        self._begins = False
+        # Whether no stop has been made yet; and whether commands have run out, without a terminal.
+        self._begins = self.is_starved = False
 
     # --- what runs in it ---
 
@@ -117,6 +120,23 @@ class Debugger(pdb.Pdb):
         with self._session():
             super().run(cmd, globals, locals)
 
+    def examine(self, error: Exception) -> None:
+        """Read commands about an error that a program has ended with, in the frames that it came through.
+
+        Args:
+            error: one that was caught.
+
+        >>> import io
+        >>> import penstock as tf
+        >>> debugger = tf.debugging.experimental.Debugger(io.StringIO("quit\n"), io.StringIO())
+        >>> try:
+        ...     int("x")
+        ... except ValueError as error:
+        ...     debugger.examine(error)
+        """
+        self.reset()
+        self.interaction(None, error.__traceback__)
+
     @contextlib.contextmanager
     def _session(self) -> Iterator[None]:
         """A time in which calls of traced functions go through this debugger."""
@@ -142,15 +162,9 @@ class Debugger(pdb.Pdb):
 
     def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a traced function whose graph tells of its lines."""
-        twin = function._twin("stepped")
-        code = getattr(function.python_function, "__code__", None)
-        is_method = code is not None and code.co_argcount > 0 and code.co_varnames[0] == "self"
-        _core._run_functions_eagerly(False)
         depth = len(self._activations)
         try:
-            if is_method and args:
-                return twin.__get__(args[0])(*args[1:], **kwargs)
-            return twin(*args, **kwargs)
+            return function._call_twin("stepped", args, kwargs)
         except bdb.BdbQuit:
             raise
         except Exception as error:
@@ -162,8 +176,6 @@ class Debugger(pdb.Pdb):
             raise
         finally:
             del self._activations[depth:]
-            if session.hook is not None:
-                _core._run_functions_eagerly(True)
 
     # --- what the graph tells ---
 
@@ -265,7 +277,6 @@ class Debugger(pdb.Pdb):
 
     def _stop(self, show: Callable[[FrameType], Any]) -> None:
         """Reads commands, with the frames of the activations."""
-        self._begins = False
         self._with_frames(show)
         if self.quitting:
             raise bdb.BdbQuit
@@ -303,9 +314,19 @@ class Debugger(pdb.Pdb):
 
     def get_stack(self, f: Any, t: Any) -> Any:
         """The frames of the program, without those of this package, and the place of the innermost."""
-        stack, at = super().get_stack(f, t)
-        kept = [entry for i, entry in enumerate(stack) if i == at or not _is_hidden(entry[0].f_code)]
-        return kept, kept.index(stack[at])
+        stack, _ = super().get_stack(f, t)
+        kept = [entry for entry in stack if not _is_hidden(entry[0].f_code)] or stack
+        return kept, len(kept) - 1
+
+    def user_call(self, frame: FrameType, argument_list: None) -> None:
+        """Stop at the beginning of a function, but for the first one."""
+        if not self._begins:
+            super().user_call(frame, argument_list)
+
+    def interaction(self, frame: Any, traceback: Any) -> None:
+        """Read commands."""
+        self._begins = False
+        super().interaction(frame, traceback)
 
     def trace_dispatch(self, frame: FrameType, event: str, arg: Any) -> Any:
         """What Python tells of its frames; of those of a trace nothing is wanted, as its graph will run."""
@@ -392,6 +413,7 @@ class Debugger(pdb.Pdb):
             FailedPreconditionError: where there is no terminal that could give some.
         """
         if self._terminal and not (sys.stdin is not None and sys.stdin.isatty()):
+            self.is_starved = True
             raise FailedPreconditionError(
                 "the debugger has no commands to read: there is no terminal. Give it some by "
                 "tf.debugging.experimental.Debugger(stdin=...), or set PYTHONBREAKPOINT=0 to pass breakpoints"
@@ -401,7 +423,7 @@ class Debugger(pdb.Pdb):
 
 def _is_hidden(code: CodeType) -> bool:
     """Whether the code is this package's, or of the debugger itself."""
-    return _convert.is_own(code) or code.co_filename in (bdb.__file__, pdb.__file__, runpy.__file__)
+    return _convert.is_own(code) or code.co_filename in _HIDDEN
 
 
 def _is_library(code: CodeType) -> bool:
