@@ -27,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from penstock import _core
+from penstock._runtime.settings import SETTINGS, without_effect
 
 __all__ = ["main"]
 
@@ -246,42 +247,14 @@ def _check_keras() -> str:
     return f"{version}" + (f", KERAS_BACKEND={backend}" if backend else "")
 
 
-# Variables `PENSTOCK_…` of the environment, with the values of those that are ignored where they have others.
-_SETTINGS: Final = {
-    "CUBLAS": None,
-    "CUDA_CACHE": None,
-    "CUDA_DRIVER": None,
-    "CUDA_GRAPHS": None,
-    "CUDNN": None,
-    "FUEL": None,
-    "NVRTC": None,
-    "PASSES": None,
-    "SIMD": "'base', 'v3' or 'v4'",
-    "THREADS": "a positive number, such as '2'",
-    "THRESHOLDS": None,
-    "VERIFY": "'1' or '0'",
-}
-
-
-def _is_ignored(name: str, value: str) -> bool:
-    if name == "THREADS":
-        return not (value.isascii() and value.isdigit() and int(value) > 0)
-    wanted = _SETTINGS[name]
-    return wanted is not None and f"'{value}'" not in wanted
-
-
 def _check_environment() -> str:
-    found = {
-        name.removeprefix("PENSTOCK_"): value
-        for name, value in sorted(os.environ.items())
-        if name.startswith("PENSTOCK_") and not name.startswith("PENSTOCK_MOCK_")
-    }
-    unknown = [name for name in found if name not in _SETTINGS]
+    found = [name for name in sorted(os.environ) if name.startswith("PENSTOCK_")]
+    known = {f"PENSTOCK_{name}" for name in SETTINGS}
+    unknown = [name for name in found if name not in known and not name.startswith("PENSTOCK_MOCK_")]
     if unknown:
-        raise RuntimeError(f"nothing reads {', '.join('PENSTOCK_' + name for name in unknown)}")
-    for name, value in found.items():
-        if _is_ignored(name, value):
-            raise RuntimeError(f"PENSTOCK_{name} is '{value}', and not {_SETTINGS[name]}: it has no effect")
+        raise RuntimeError(f"nothing reads {', '.join(unknown)}")
+    for text in without_effect():
+        raise RuntimeError(text)
     return "no variable of the environment is misspelt"
 
 

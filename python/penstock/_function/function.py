@@ -288,9 +288,15 @@ def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:
 
 
 class _Made(threading.local):
-    """Where the traced function made variables that returned last on this thread."""
+    """What is known of the traces of this thread."""
 
+    # Where the traced function made variables that returned last.
     places: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        # The functions that are being traced, and those of the latest trace that have called themselves.
+        self.open: list[str] = []
+        self.recursive: set[str] = set()
 
 
 _made = _Made()
@@ -321,6 +327,14 @@ def made_variables(function: Any, instance: Any) -> bool:
             f"reuse those of the first call\n  {places[0]}"
         )
     return bool(places)
+
+
+def calls_itself(name: str) -> bool:
+    """Whether a function of that name was traced within its own trace, in the latest trace of this thread.
+
+    Each call by itself is a call of its own in one graph: nothing is traced that was traced before.
+    """
+    return name in _made.recursive
 
 
 def _reference(instance: Any) -> Callable[[], Any]:
@@ -360,6 +374,11 @@ def _guarded(
             places.append(place_in_program())
 
         variable.created.notes.append(note)
+        if not _made.open:
+            _made.recursive.clear()
+        elif run.__name__ in _made.open:
+            _made.recursive.add(run.__name__)
+        _made.open.append(run.__name__)
         dumped = session.trace if twin == "dumped" else None
         try:
             if dumped is None:
@@ -370,6 +389,7 @@ def _guarded(
             _check_unchanged(python_function, before, args, kwargs)
         finally:
             variable.created.notes.remove(note)
+            _made.open.pop()
         _made.places = tuple(places)
         return result
 

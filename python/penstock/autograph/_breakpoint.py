@@ -20,10 +20,11 @@ from penstock.autograph import _convert
 from penstock.autograph._branch import is_symbolic
 from penstock.autograph._values import UNDEFINED
 
-__all__ = ["BREAK", "ENTER", "EXIT", "Call", "at_line", "set_trace", "stop", "told"]
+__all__ = ["BREAK", "ENTER", "EXIT", "START", "Call", "at_line", "set_trace", "stop", "told"]
 
-# What is told beside lines: a `breakpoint()`, the beginning of a function, its end.
-BREAK, ENTER, EXIT = "break", "enter", "exit"
+# What is told beside lines: a `breakpoint()`, the beginning of a function, its end, and that of a graph with a
+# `breakpoint()` in it.
+BREAK, ENTER, EXIT, START = "break", "enter", "exit", "start"
 
 
 class Call(NamedTuple):
@@ -117,6 +118,8 @@ def told(function: Callable[..., Any]) -> Callable[..., Any]:
             return function(*args, **kwargs)
         call = Call(function.__code__, function.__globals__)
         around = [] if stepping.calls else list(_functions_around(sys._getframe(1)))[::-1]
+        if not stepping.calls and not stepping.on:
+            _tell(START, call, 0, {})
         for outer, line, names in around:
             _tell(ENTER, outer, line, names)
         _tell(ENTER, call, call.code.co_firstlineno, _arguments(function, args, kwargs))

@@ -21,7 +21,7 @@ from typing import IO, Any
 from penstock import _core
 from penstock._runtime.debug_switches import session
 from penstock.autograph import _convert
-from penstock.autograph._breakpoint import BREAK, ENTER, EXIT, Call
+from penstock.autograph._breakpoint import BREAK, ENTER, EXIT, START, Call
 from penstock.autograph._stepping import END, HEAD
 from penstock.errors import FailedPreconditionError
 
@@ -193,6 +193,9 @@ class Debugger(pdb.Pdb):
             self._thread, self.quitting = threading.get_ident(), False
         if threading.get_ident() != self._thread:
             return
+        if kind == START:
+            self._start()
+            return
         # Frames that are made here are none that Python runs.
         tracer = sys.gettrace()
         sys.settrace(None)
@@ -201,6 +204,13 @@ class Debugger(pdb.Pdb):
         finally:
             if not self.quitting and sys.gettrace() is None:
                 sys.settrace(tracer)
+
+    def _start(self) -> None:
+        """Forgets what an error has left, where a graph that has breakpoints begins to run by itself."""
+        if session.hook is None:
+            self._activations.clear()
+            if getattr(sys.gettrace(), "__self__", None) is not self:
+                self._goal = None
 
     def _take(self, kind: str, call: Call, line: int, names: dict[str, Any], header: str | None) -> None:
         """What `told` is told, while Python tells of nothing."""

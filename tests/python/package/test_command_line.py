@@ -11,6 +11,7 @@ import pytest
 import penstock as tf
 from penstock import _command_line
 from penstock._command_line import main
+from penstock._runtime.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -98,7 +99,7 @@ def test_the_settings_that_the_engine_reads_are_known_and_in_the_guide():
         if "penstock-mockcuda" not in file.parts:
             text = file.read_text(encoding="utf-8")
             read |= set(re.findall(r'"PENSTOCK_([A-Z_]+)"', text.partition("#[cfg(test)]")[0]))
-    assert set(_command_line._SETTINGS) == read
+    assert set(SETTINGS) == read
     table = (ROOT / "docs/reliability.md").read_text(encoding="utf-8").partition("## Settings")[2]
     assert set(re.findall(r"`PENSTOCK_([A-Z_]+)`", table)) == read
 
