@@ -94,7 +94,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     debug = commands.add_parser("debug", help="run a program in a debugger")
     debug.add_argument(
-        "-c", dest="commands", action="append", default=[], help="a first command, such as 'break 12'; may be repeated"
+        "-c",
+        dest="commands",
+        action="append",
+        default=[],
+        help="a first command, such as 'break 12'; may be repeated",
     )
     for parser_of_program in (profile, debug):
         add = parser_of_program.add_argument

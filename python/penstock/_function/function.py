@@ -234,8 +234,7 @@ class Function(_core._Function, Generic[_P, _R]):
             of = self.__dict__["_options"]
             options = of["input_signature"], of["autograph"], of["reduce_retracing"], of["guard"]
             name = getattr(self, "__name__", type(self.python_function).__name__)
-            made = Function(self.python_function, name, *options, of["max_traces"], kind)
-            twins[kind] = owner, made
+            twins[kind] = owner, Function(self.python_function, name, *options, of["max_traces"], kind)
         return twins[kind][1]  # type: ignore[no-any-return]
 
     def _call_twin(self, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], owner: Any = None) -> Any:

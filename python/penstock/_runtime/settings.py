@@ -9,7 +9,8 @@ __all__ = ["SETTINGS", "warn_of_settings", "without_effect"]
 
 _PATH: Final = "the path of a file or a folder"
 
-# The variables, with their values where others go unnoticed. Others of the rest are errors where they are needed first.
+# The variables, with their values where others go unnoticed. Wrong ones of the rest are errors where they are
+# needed first.
 SETTINGS: Final = {
     "CUBLAS": _PATH,
     "CUDA_CACHE": None,

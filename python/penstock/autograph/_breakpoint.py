@@ -22,8 +22,8 @@ from penstock.autograph._values import UNDEFINED
 
 __all__ = ["BREAK", "ENTER", "EXIT", "START", "Call", "at_line", "set_trace", "stop", "told"]
 
-# What is told beside lines: a `breakpoint()`, the beginning of a function, its end, and that of a graph with a
-# `breakpoint()` in it.
+# What is told beside lines: a `breakpoint()`, the beginning of a function, its end, and the beginning of a
+# graph with a `breakpoint()` in it.
 BREAK, ENTER, EXIT, START = "break", "enter", "exit", "start"
 
 

@@ -10,7 +10,7 @@ from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, made, own_nodes,
 
 __all__ = ["END", "HEAD", "LINE", "Event", "add_events"]
 
-# What is told: that a statement comes next, that an iteration begins, that a branch or an iteration has ended.
+# What is told: that a statement comes next, that an iteration begins, that a block has ended.
 LINE, HEAD, END = "line", "head", "end"
 _STOPS = frozenset({"breakpoint", "set_trace"})
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)

@@ -1,8 +1,8 @@
 """Debug information in files: which operations a program runs, where it calls them, and what they give.
 
-The engine shows each operator that a thread applies to a hook. One that is applied eagerly is written at once. One that
-joins a trace is described, and a host call behind it writes its results whenever the graph runs. So that no trace stays
-that writes, functions are traced anew for it (`Function._twin`).
+The engine shows each operator that a thread applies to a hook. One that is applied eagerly is written at
+once. One that joins a trace is described, and a host call behind it writes its results when the graph runs.
+So that no trace stays that writes, functions are traced anew for it (`Function._twin`).
 """
 
 from __future__ import annotations
@@ -70,7 +70,9 @@ class DebugEventsWriter:
             "file_version": "debug.Event:1",
             "tfdbg_run_id": uuid.uuid4().hex[:8],
         }
-        metadata.write(framed(DebugEvent(wall_time=time.time(), debug_metadata=described).SerializeToString()))
+        metadata.write(
+            framed(DebugEvent(wall_time=time.time(), debug_metadata=described).SerializeToString())
+        )
         metadata.close()
         size = circular_buffer_size if circular_buffer_size > 0 else None
         # The last events wait here where their number is limited.
@@ -81,7 +83,7 @@ class DebugEventsWriter:
         self._frames: dict[tuple[str, int, str], str] = {}
         self._devices: dict[str, int] = {}
 
-    def FlushNonExecutionFiles(self) -> None:  # noqa: N802 -- TensorFlow's name
+    def FlushNonExecutionFiles(self) -> None:
         """Write what describes graphs, and where operations are called.
 
         >>> import tempfile
@@ -93,7 +95,7 @@ class DebugEventsWriter:
         for suffix in _SUFFIXES[:3]:
             self._sinks[suffix].flush()
 
-    def FlushExecutionFiles(self) -> None:  # noqa: N802 -- TensorFlow's name
+    def FlushExecutionFiles(self) -> None:
         """Write the latest events of operations that ran.
 
         >>> import tempfile
@@ -381,11 +383,24 @@ def _summary(mode: str, tensor: Any, number: int) -> list[float]:
         return [number, float(counted(raw_ops.logical_or(infinite, nan)) > 0)]
     zero = raw_ops.zeros_like(tensor)
     below, above = raw_ops.less(tensor, zero), raw_ops.greater(tensor, zero)
-    negative, positive = counted(raw_ops.logical_and(infinite, below)), counted(raw_ops.logical_and(infinite, above))
+    negative, positive = (
+        counted(raw_ops.logical_and(infinite, below)),
+        counted(raw_ops.logical_and(infinite, above)),
+    )
     if mode == "CONCISE_HEALTH":
         return [number, count, negative, positive, counted(nan)]
     finite = [counted(below) - negative, counted(raw_ops.equal(tensor, zero)), counted(above) - positive]
-    return [number, -1, tensor.dtype.as_datatype_enum, len(sizes), count, negative, positive, counted(nan), *finite]
+    return [
+        number,
+        -1,
+        tensor.dtype.as_datatype_enum,
+        len(sizes),
+        count,
+        negative,
+        positive,
+        counted(nan),
+        *finite,
+    ]
 
 
 class _State:
@@ -409,8 +424,8 @@ def enable_dump_debug_info(
         tensor_debug_mode: what is written of results: `"NO_TENSOR"` nothing; `"CURT_HEALTH"` whether one is
             infinite or NaN; `"CONCISE_HEALTH"` how many are so; `"FULL_HEALTH"` also how many are negative,
             zero and positive; `"SHAPE"` shapes; `"FULL_TENSOR"` all.
-        circular_buffer_size: how many of the latest events are kept until files are flushed, or all of this is
-            ended; 0 or less writes all of them at once.
+        circular_buffer_size: how many of the latest events are kept until files are flushed or this ends;
+            0 or less writes all of them at once.
         op_regex: of which operators results are written, by the beginnings of TensorFlow's names.
         tensor_dtypes: the dtypes of which results are written, or a function that says so of a dtype.
 
@@ -432,18 +447,21 @@ def enable_dump_debug_info(
     ['.execution', '.graph_execution_traces', '.graphs']
     """
     if tensor_debug_mode not in MODES:
-        raise ValueError(f"argument 'tensor_debug_mode' must be one of {', '.join(MODES)}, got {tensor_debug_mode!r}")
+        raise ValueError(
+            f"argument 'tensor_debug_mode' must be one of {', '.join(MODES)}, got {tensor_debug_mode!r}"
+        )
     if tensor_dtypes is not None and not (callable(tensor_dtypes) or isinstance(tensor_dtypes, list | tuple)):
         raise ValueError(
-            f"argument 'tensor_dtypes' must be a list, a tuple or a function of a dtype, got {tensor_dtypes!r}"
+            "argument 'tensor_dtypes' must be a list, a tuple or a function of a dtype, "
+            f"got {tensor_dtypes!r}"
         )
     root, options = os.fspath(dump_root), (tensor_debug_mode, circular_buffer_size)
     before = _State.dump
     if before is not None:
         if before.options != options:
             raise ValueError(
-                f"arguments 'tensor_debug_mode' and 'circular_buffer_size' must be {before.options}, as before, "
-                f"got {options}"
+                "arguments 'tensor_debug_mode' and 'circular_buffer_size' must be "
+                f"{before.options}, as before, got {options}"
             )
         if before.writer.dump_root == root:
             return before.writer
