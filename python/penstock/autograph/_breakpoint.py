@@ -208,12 +208,14 @@ def _taken_out(names: dict[str, Any]) -> tuple[list[Any], Callable[[Any], dict[s
     """The tensors of the graph in these values, and what makes the values of others in their place."""
     leaves = nest.flatten(list(names.values()), expand_composites=True)
     places = [i for i, leaf in enumerate(leaves) if _is_tensor(leaf)]
+    # Containers as they are now: the trace may change them later.
+    structure = nest.pack_sequence_as(list(names.values()), leaves, expand_composites=True)
 
     def filled(values: Any) -> dict[str, Any]:
         new = list(leaves)
         for place, value in zip(places, values, strict=True):
             new[place] = value
-        packed = nest.pack_sequence_as(list(names.values()), new, expand_composites=True)
+        packed = nest.pack_sequence_as(structure, new, expand_composites=True)
         return dict(zip(names, packed, strict=True))
 
     return [leaves[i] for i in places], filled
