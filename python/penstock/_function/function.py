@@ -239,13 +239,17 @@ class Function(_core._Function, Generic[_P, _R]):
 
     def _call_twin(self, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], owner: Any = None) -> Any:
         """Calls what stands in place of this function while calls of functions go through a debugger."""
-        twin: Any = self._twin(kind, owner)
+        return self._twin(kind, owner)._call_itself(args, kwargs)
+
+    def _call_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls this function, though calls of functions go through a debugger."""
+        called: Any = self
         code = getattr(self.python_function, "__code__", None)
         if args and code is not None and code.co_argcount and code.co_varnames[0] == "self":
-            twin, args = twin.__get__(args[0]), args[1:]
+            called, args = self.__get__(args[0]), args[1:]
         _core._run_functions_eagerly(False)
         try:
-            return twin(*args, **kwargs)
+            return called(*args, **kwargs)
         finally:
             if session.hook is not None:
                 _core._run_functions_eagerly(True)

@@ -36,10 +36,10 @@ class Call(NamedTuple):
 
 def is_stepped() -> bool:
     """Whether `breakpoint()` is Python's own, so that it leads to a debugger that can go on line by line."""
+    chosen = os.environ.get("PYTHONBREAKPOINT", "")
     if session.hook is not None:
-        return True
-    chosen = os.environ.get("PYTHONBREAKPOINT", "") in ("", "pdb.set_trace")
-    return chosen and sys.breakpointhook is sys.__breakpointhook__
+        return chosen != "0"
+    return chosen in ("", "pdb.set_trace") and sys.breakpointhook is sys.__breakpointhook__
 
 
 def stop(*args: Any, **kwargs: Any) -> None:

@@ -31,6 +31,8 @@ class _Conversion(NamedTuple):
 
     # The converted code; None where it is called as it is.
     code: CodeType | None
+    # Whether it has breakpoints.
+    stops: bool = False
 
 
 _conversions = WeakIdentityMap[CodeType, _Conversion]()
@@ -141,9 +143,12 @@ def converted(function: FunctionType, strict: bool = False) -> Any:
     if DO_NOT_CONVERT in function.__dict__:
         return function
     code = function.__code__
-    stepped = _is_stepped(code)
-    conversions = _stepped if stepped else _conversions
-    known = conversions.get(code)
+    known = _conversions.get(code)
+    conversions, stepped = _conversions, False
+    if stepping.on or known is None or known.stops:
+        stepped = _is_stepped(code)
+        if stepped:
+            conversions, known = _stepped, _stepped.get(code)
     if known is not None and not (strict and known.code is None):
         target = known.code
     elif is_made(code):
@@ -151,7 +156,7 @@ def converted(function: FunctionType, strict: bool = False) -> Any:
         return _told(function) if "at_line" in code.co_names else function
     else:
         target = _target(function, strict, stepped)
-        conversions[code] = _Conversion(target)
+        conversions[code] = _Conversion(target, not _STOPS.isdisjoint(code.co_names))
     if target is None:
         return function
     bound = _bound(function, target)

@@ -90,6 +90,8 @@ class GraphDebugger(pdb.Pdb):
 
     def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a traced function whose graph tells of its lines."""
+        if threading.get_ident() != self._thread:
+            return function._call_itself(args, kwargs)
         depth = len(self._activations)
         try:
             return function._call_twin("stepped", args, kwargs)

@@ -16,6 +16,7 @@ import os
 import re
 import socket
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Sequence
@@ -82,6 +83,8 @@ class DebugEventsWriter:
         self._files: dict[str, int] = {}
         self._frames: dict[tuple[str, int, str], str] = {}
         self._devices: dict[str, int] = {}
+        # Host calls of data sets write from threads of theirs.
+        self._lock = threading.Lock()
 
     def FlushNonExecutionFiles(self) -> None:
         """Write what describes graphs, and where operations are called.
@@ -119,10 +122,11 @@ class DebugEventsWriter:
 
     def _write(self, suffix: str, **what: Any) -> None:
         record = framed(DebugEvent(wall_time=time.time(), **what).SerializeToString())
-        if self._waiting is not None and suffix in self._waiting:
-            self._waiting[suffix].append(record)
-        else:
-            self._sinks[suffix].write(record)
+        with self._lock:
+            if self._waiting is not None and suffix in self._waiting:
+                self._waiting[suffix].append(record)
+            else:
+                self._sinks[suffix].write(record)
 
     def _device(self, name: str) -> int:
         if name not in self._devices:
@@ -181,6 +185,7 @@ class _Dump:
         self.options: tuple[Any, ...] = ()
         self._wanted = wanted
         self._override = _core._Override(self._applied)
+        self._thread = threading.get_ident()
         self._graphs: dict[int, _Graph] = {}
         self._numbers = itertools.count(1)
         # The names of the functions that are traced for it.
@@ -221,6 +226,8 @@ class _Dump:
 
     def _called(self, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Calls a traced function whose graph writes."""
+        if threading.get_ident() != self._thread:
+            return function._call_itself(args, kwargs)
         self._ran = ""
         result = function._call_twin("dumped", args, kwargs, self)
         name = getattr(function, "__name__", "function")
