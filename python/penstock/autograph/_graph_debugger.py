@@ -128,6 +128,8 @@ class GraphDebugger(pdb.Pdb):
             return
         # Frames that are made here are none that Python runs.
         tracer = sys.gettrace()
+        if self._goal is None and self._steps_in_python():
+            self._goal = "step", None, 0
         sys.settrace(None)
         try:
             self._take(kind, call, line, names, header)
@@ -141,6 +143,11 @@ class GraphDebugger(pdb.Pdb):
             self._activations.clear()
             if getattr(sys.gettrace(), "__self__", None) is not self:
                 self._goal = None
+
+    def _steps_in_python(self) -> bool:
+        """Whether Python's code is stepped through, so that what it calls or returns to is as well."""
+        mine = getattr(sys.gettrace(), "__self__", None) is self
+        return mine and self.stopframe is None and self.stoplineno != -1
 
     def _take(self, kind: str, call: Call, line: int, names: dict[str, Any], header: str | None) -> None:
         """What `told` is told, while Python tells of nothing."""

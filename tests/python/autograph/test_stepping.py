@@ -267,6 +267,25 @@ def test_python_that_calls_traced_functions_is_stepped_through_on_both_sides():
     assert texts(out) == ["first = total(x, tf.constant(1))", "second = first * 2.0", "return second"]
 
 
+def host(v):
+    more = v + 1.0
+    return more  # noqa: RET504 -- a line of its own
+
+
+def test_python_that_a_graph_calls_is_stepped_into_and_out_of():
+    @tf.function
+    def f(x):
+        y = tf.py_function(host, [x], tf.float32)
+        return y * 2.0
+
+    _, out = debug("step; step; step; p v; return; next; p y; continue", f, tf.constant(1.0))
+    assert texts(out)[1:4] == ["def host(v):", "more = v + 1.0", "return more"]
+    assert texts(out)[-1] == "return y * 2.0"
+    assert values(out)[-1] == 2.0
+    _, out = debug("next; continue", f, tf.constant(1.0))
+    assert texts(out) == ["y = tf.py_function(host, [x], tf.float32)", "return y * 2.0"]
+
+
 def test_quit_ends_the_function():
     result, out = debug("next; quit", total, tf.constant(1.0), tf.constant(2))
     assert result is None
