@@ -206,16 +206,33 @@ def _is_tensor(value: Any) -> bool:
 
 def _taken_out(names: dict[str, Any]) -> tuple[list[Any], Callable[[Any], dict[str, Any]]]:
     """The tensors of the graph in these values, and what makes the values of others in their place."""
-    leaves = nest.flatten(list(names.values()), expand_composites=True)
-    places = [i for i, leaf in enumerate(leaves) if _is_tensor(leaf)]
-    # Containers as they are now: the trace may change them later.
-    structure = nest.pack_sequence_as(list(names.values()), leaves, expand_composites=True)
+    tensors: list[Any] = []
+    # What has none is as it is now, and so are containers, which the trace may change later.
+    fixed: dict[str, Any] = {}
+    plain: list[tuple[str, int]] = []
+    nested: list[tuple[str, Any, list[Any], list[int], int]] = []
+    for name, value in names.items():
+        if _is_tensor(value):
+            plain.append((name, len(tensors)))
+            tensors.append(value)
+            fixed[name] = None
+            continue
+        leaves = nest.flatten(value, expand_composites=True)
+        places = [i for i, leaf in enumerate(leaves) if _is_tensor(leaf)]
+        fixed[name] = structure = nest.pack_sequence_as(value, leaves, expand_composites=True)
+        if places:
+            nested.append((name, structure, leaves, places, len(tensors)))
+            tensors += [leaves[i] for i in places]
 
     def filled(values: Any) -> dict[str, Any]:
-        new = list(leaves)
-        for place, value in zip(places, values, strict=True):
-            new[place] = value
-        packed = nest.pack_sequence_as(structure, new, expand_composites=True)
-        return dict(zip(names, packed, strict=True))
+        new = dict(fixed)
+        for name, place in plain:
+            new[name] = values[place]
+        for name, structure, leaves, places, start in nested:
+            inner = list(leaves)
+            for place, value in zip(places, values[start : start + len(places)], strict=True):
+                inner[place] = value
+            new[name] = nest.pack_sequence_as(structure, inner, expand_composites=True)
+        return new
 
-    return [leaves[i] for i in places], filled
+    return tensors, filled
