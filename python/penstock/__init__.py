@@ -475,6 +475,11 @@ def __dir__() -> list[str]:
     return sorted({*globals(), *_NAMESPACES, *_KERAS, *_ELSEWHERE})
 
 
+if any(name.startswith("PENSTOCK_") for name in _os.environ):
+    from penstock._runtime.settings import warn_of_settings as _warn_of_settings
+
+    _warn_of_settings()
+
 if _os.environ.get("KERAS_BACKEND") == "penstock":
     from penstock import _keras_hook
 

@@ -29,7 +29,6 @@ NOT_APPLICABLE: Final[dict[str, str]] = {
     "config.experimental_connect_to_cluster": _CLUSTER,
     "config.experimental_connect_to_host": _CLUSTER,
     "data.experimental.service": "servers of tf.data, which are part of TensorFlow's cluster runtime",
-    "debugging.experimental": "files for a debugger of TensorBoard that is no longer kept",
     "distribute.ParameterServerStrategy": _PARAMETER_SERVERS,
     "distribute.Server": _CLUSTER,
     "distribute.TPUStrategy": _TPU,

@@ -6,12 +6,14 @@ api [AREA …]              which of TensorFlow's public names there are
 show FILE                 what a saved model, a checkpoint or a model of ONNX holds
 graph MODULE:FUNCTION     the graph of a traced function, as a page, DOT or text
 profile SCRIPT [ARG …]    runs a program, and tells where its time goes
+debug SCRIPT [ARG …]      runs a program in a debugger, which goes through traced functions too
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import contextlib
 import importlib
 import importlib.metadata
 import os
@@ -25,6 +27,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from penstock import _core
+from penstock._runtime.settings import SETTINGS, without_effect
 
 __all__ = ["main"]
 
@@ -89,9 +92,19 @@ def main(arguments: Sequence[str] | None = None) -> int:
     profile.add_argument(
         "--detail", choices=("functions", "steps", "all"), default="steps", help="how much is told"
     )
-    profile.add_argument("-m", dest="as_module", action="store_true", help="SCRIPT is the name of a module")
-    profile.add_argument("script", metavar="SCRIPT")
-    profile.add_argument("arguments", nargs=argparse.REMAINDER, metavar="ARG")
+    debug = commands.add_parser("debug", help="run a program in a debugger")
+    debug.add_argument(
+        "-c",
+        dest="commands",
+        action="append",
+        default=[],
+        help="a first command, such as 'break 12'; may be repeated",
+    )
+    for parser_of_program in (profile, debug):
+        add = parser_of_program.add_argument
+        add("-m", dest="as_module", action="store_true", help="SCRIPT is the name of a module")
+        add("script", metavar="SCRIPT")
+        add("arguments", nargs=argparse.REMAINDER, metavar="ARG")
     options = parser.parse_args(arguments)
     run: Callable[[argparse.Namespace], int] = _COMMANDS[options.command]
     try:
@@ -238,42 +251,14 @@ def _check_keras() -> str:
     return f"{version}" + (f", KERAS_BACKEND={backend}" if backend else "")
 
 
-# Variables `PENSTOCK_…` of the environment, with the values of those that are ignored where they have others.
-_SETTINGS: Final = {
-    "CUBLAS": None,
-    "CUDA_CACHE": None,
-    "CUDA_DRIVER": None,
-    "CUDA_GRAPHS": None,
-    "CUDNN": None,
-    "FUEL": None,
-    "NVRTC": None,
-    "PASSES": None,
-    "SIMD": "'base', 'v3' or 'v4'",
-    "THREADS": "a positive number, such as '2'",
-    "THRESHOLDS": None,
-    "VERIFY": "'1' or '0'",
-}
-
-
-def _is_ignored(name: str, value: str) -> bool:
-    if name == "THREADS":
-        return not (value.isascii() and value.isdigit() and int(value) > 0)
-    wanted = _SETTINGS[name]
-    return wanted is not None and f"'{value}'" not in wanted
-
-
 def _check_environment() -> str:
-    found = {
-        name.removeprefix("PENSTOCK_"): value
-        for name, value in sorted(os.environ.items())
-        if name.startswith("PENSTOCK_") and not name.startswith("PENSTOCK_MOCK_")
-    }
-    unknown = [name for name in found if name not in _SETTINGS]
+    found = [name for name in sorted(os.environ) if name.startswith("PENSTOCK_")]
+    known = {f"PENSTOCK_{name}" for name in SETTINGS}
+    unknown = [name for name in found if name not in known and not name.startswith("PENSTOCK_MOCK_")]
     if unknown:
-        raise RuntimeError(f"nothing reads {', '.join('PENSTOCK_' + name for name in unknown)}")
-    for name, value in found.items():
-        if _is_ignored(name, value):
-            raise RuntimeError(f"PENSTOCK_{name} is '{value}', and not {_SETTINGS[name]}: it has no effect")
+        raise RuntimeError(f"nothing reads {', '.join(unknown)}")
+    for text in without_effect():
+        raise RuntimeError(text)
     return "no variable of the environment is misspelt"
 
 
@@ -407,31 +392,68 @@ def _input(text: str) -> Any:
 def _profile(options: argparse.Namespace) -> int:
     from penstock import profiler  # slow to load
 
-    sys.argv = [options.script, *options.arguments]
-    status = 0
     with profiler.record(detail=options.detail) as recording:
-        try:
-            if options.as_module:
-                runpy.run_module(options.script, run_name="__main__", alter_sys=True)
-            else:
-                if not Path(options.script).exists():
-                    raise CommandError(f"there is no file {options.script}")
-                sys.path[0] = str(Path(options.script).resolve().parent)
-                runpy.run_path(options.script, run_name="__main__")
-        except SystemExit as leaving:
-            status = leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
-        except CommandError:
-            raise
-        # What was recorded until then is shown in any case.
-        except KeyboardInterrupt:
-            status = 130
-        except Exception:
-            traceback.print_exc()
-            status = 1
+        # What was recorded until an error is shown in any case.
+        status = _run_program(options, _call, lambda _: traceback.print_exc())
     print(recording, file=sys.stderr)
     if options.logdir is not None:
         print(f"written to {recording.save(options.logdir)}", file=sys.stderr)
     return status
+
+
+def _debug(options: argparse.Namespace) -> int:
+    from penstock import errors  # with the rest of the package
+    from penstock.autograph._debugger import Debugger  # slow to load
+
+    debugger = Debugger()
+    debugger.rcLines.extend(options.commands)
+
+    def failed(error: Exception) -> None:
+        if not debugger.is_starved:
+            traceback.print_exc()
+            with contextlib.suppress(errors.FailedPreconditionError):
+                debugger.examine(error)
+        if debugger.is_starved:
+            print("python -m penstock debug: there is no terminal, and no commands are left", file=sys.stderr)
+
+    return _run_program(options, debugger.runcall, failed)
+
+
+def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+    function(*args, **kwargs)
+
+
+def _run_program(
+    options: argparse.Namespace,
+    run: Callable[..., None],
+    failed: Callable[[Exception], None],
+) -> int:
+    """Runs the program that a command names, by `run`, and gives its exit status.
+
+    Args:
+        options: those of the command.
+        run: calls a function with arguments.
+        failed: is given an error of the program.
+    """
+    sys.argv = [options.script, *options.arguments]
+    try:
+        if options.as_module:
+            run(runpy.run_module, options.script, run_name="__main__", alter_sys=True)
+        else:
+            if not Path(options.script).exists():
+                raise CommandError(f"there is no file {options.script}")
+            sys.path[0] = str(Path(options.script).resolve().parent)
+            run(runpy.run_path, options.script, run_name="__main__")
+    except SystemExit as leaving:
+        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+    except CommandError:
+        raise
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        failed(error)
+        return 1
+    return 0
 
 
 _COMMANDS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
@@ -441,4 +463,5 @@ _COMMANDS: Final[dict[str, Callable[[argparse.Namespace], int]]] = {
     "show": _show,
     "graph": _graph,
     "profile": _profile,
+    "debug": _debug,
 }

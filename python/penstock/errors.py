@@ -268,7 +268,7 @@ class UnavailableError(OpError):
 
 
 class DataLossError(OpError):
-    """A file of records or of a saved data set, or a message, is damaged or of another kind.
+    """A file of records, of a saved data set or of a checkpoint, or a message, is damaged or of another kind.
 
     Write or copy it anew.
     """

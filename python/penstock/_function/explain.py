@@ -191,7 +191,11 @@ def warn_of_retracing(
     """
     import logging  # start-up does without it
 
+    from penstock._function.function import calls_itself  # it imports this module
+
     found = [Difference(*d) for d in differences]
+    if calls_itself(name):
+        return
     if any(d.leaf == "self" and d.before != "object dead" for d in found):
         # Each object has traces of its own: the first call of a method on one traces nothing again.
         return

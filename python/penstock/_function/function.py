@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDic
 
 from penstock import _core
 from penstock._function.signature import check_signature
+from penstock._runtime.debug_switches import session
 from penstock._types.annotations import signature_of
 from penstock._types.argument_names import place_in_program
 from penstock._values import variable
@@ -54,6 +55,7 @@ class Function(_core._Function, Generic[_P, _R]):
         reduce_retracing: bool,
         guard: str | None = None,
         max_traces: int | None = None,
+        twin: str | None = None,
     ) -> Function[Any, Any]:
 
         signature = signature_of(python_function)
@@ -75,7 +77,7 @@ class Function(_core._Function, Generic[_P, _R]):
                     )
                 )
         specs = None if input_signature is None else check_signature(name, input_signature, params, varargs)
-        traced = _guarded(python_function, autograph)
+        traced = _guarded(python_function, autograph, twin)
         self: Function[Any, Any] = super().__new__(
             cls,
             traced,
@@ -90,6 +92,7 @@ class Function(_core._Function, Generic[_P, _R]):
             max_traces,
         )
         functools.update_wrapper(self, python_function)
+        traced.owner = weakref.ref(self)  # type: ignore[attr-defined]
         self.__dict__.update(
             _user_function=python_function,
             _decorated=traced.decorated,  # type: ignore[attr-defined]
@@ -219,6 +222,38 @@ class Function(_core._Function, Generic[_P, _R]):
         """Another function with the options of this one, which has no trace yet."""
         return function(python_function, **self.__dict__["_options"])
 
+    def _twin(self, kind: str, owner: Any = None) -> Function[_P, _R]:
+        """What is called in place of this function for a debugger: another one, with traces of its own.
+
+        Args:
+            kind: what its traces tell: `"stepped"` ones each line, `"dumped"` ones each operation.
+            owner: whom they tell it; None for whichever debugger runs.
+        """
+        twins = self.__dict__.setdefault("_twins", {})
+        if kind not in twins or twins[kind][0] is not owner:
+            of = self.__dict__["_options"]
+            options = of["input_signature"], of["autograph"], of["reduce_retracing"], of["guard"]
+            name = getattr(self, "__name__", type(self.python_function).__name__)
+            twins[kind] = owner, Function(self.python_function, name, *options, of["max_traces"], kind)
+        return twins[kind][1]  # type: ignore[no-any-return]
+
+    def _call_twin(self, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], owner: Any = None) -> Any:
+        """Calls what stands in place of this function while calls of functions go through a debugger."""
+        return self._twin(kind, owner)._call_itself(args, kwargs)
+
+    def _call_itself(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Calls this function, though calls of functions go through a debugger."""
+        called: Any = self
+        code = getattr(self.python_function, "__code__", None)
+        if args and code is not None and code.co_argcount and code.co_varnames[0] == "self":
+            called, args = self.__get__(args[0]), args[1:]
+        _core._run_functions_eagerly(False)
+        try:
+            return called(*args, **kwargs)
+        finally:
+            if session.hook is not None:
+                _core._run_functions_eagerly(True)
+
     def __reduce__(self) -> tuple[Any, ...]:
         import pickle  # start-up does without it
 
@@ -256,9 +291,15 @@ def _restore(module: str, qualname: str, options: dict[str, Any] | None) -> Any:
 
 
 class _Made(threading.local):
-    """Where the traced function made variables that returned last on this thread."""
+    """What is known of the traces of this thread."""
 
+    # Where the traced function made variables that returned last.
     places: tuple[str, ...] = ()
+
+    def __init__(self) -> None:
+        # The functions that are being traced, and those of the latest trace that have called themselves.
+        self.open: list[str] = []
+        self.recursive: set[str] = set()
 
 
 _made = _Made()
@@ -291,6 +332,14 @@ def made_variables(function: Any, instance: Any) -> bool:
     return bool(places)
 
 
+def calls_itself(name: str) -> bool:
+    """Whether a function of that name was traced within its own trace, in the latest trace of this thread.
+
+    Each call by itself is a call of its own in one graph: nothing is traced that was traced before.
+    """
+    return name in _made.recursive
+
+
 def _reference(instance: Any) -> Callable[[], Any]:
     """What gives the instance as long as it lives; something that always lives in place of none."""
     if instance is None:
@@ -301,7 +350,9 @@ def _reference(instance: Any) -> Callable[[], Any]:
         return lambda: instance
 
 
-def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[..., Any]:
+def _guarded(
+    python_function: Callable[..., Any], autograph: bool, twin: str | None = None
+) -> Callable[..., Any]:
     """The function to trace: converted by AutoGraph, and its variables counted."""
     target: Callable[..., Any] | None = None if autograph else python_function
 
@@ -309,11 +360,14 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
     def run(*args: Any, **kwargs: Any) -> Any:
         nonlocal target
         if not _core._is_tracing():
-            return python_function(*args, **kwargs)
+            owner = run.owner() if session.hook is not None else None  # type: ignore[attr-defined]
+            if session.hook is None or owner is None:
+                return python_function(*args, **kwargs)
+            return session.hook(owner, args, kwargs)
         if target is None:
-            from penstock.autograph import convert_function  # start-up does without it
+            from penstock.autograph._convert import convert_function  # start-up does without it
 
-            target = convert_function(python_function)
+            target = convert_function(python_function, twin == "stepped")
         from penstock.autograph._values import freeze  # start-up does without it
 
         before = [freeze(value) for value in (*args, *kwargs.values())]
@@ -323,11 +377,22 @@ def _guarded(python_function: Callable[..., Any], autograph: bool) -> Callable[.
             places.append(place_in_program())
 
         variable.created.notes.append(note)
+        if not _made.open:
+            _made.recursive.clear()
+        elif run.__name__ in _made.open:
+            _made.recursive.add(run.__name__)
+        _made.open.append(run.__name__)
+        dumped = session.trace if twin == "dumped" else None
         try:
-            result = target(*args, **kwargs)
+            if dumped is None:
+                result = target(*args, **kwargs)
+            else:
+                with dumped(run.__name__):
+                    result = target(*args, **kwargs)
             _check_unchanged(python_function, before, args, kwargs)
         finally:
             variable.created.notes.remove(note)
+            _made.open.pop()
         _made.places = tuple(places)
         return result
 

@@ -110,6 +110,21 @@ def conform_to_signature(
         TypeError: for a tensor that the specification does not describe, which is a ValueError too, for
             another structure, or an argument that the signature leaves to its default.
     """
+    try:
+        return _conformed(function, named, varargs, specs)
+    except (TypeError, ValueError) as error:
+        from penstock.autograph._traceback import USER_LINES  # start-up does without it
+
+        with USER_LINES:
+            raise error
+
+
+def _conformed(
+    function: tuple[str, list[str], str | None],
+    named: tuple[Any, ...],
+    varargs: tuple[Any, ...],
+    specs: Signature,
+) -> tuple[list[Any], list[Any]]:
     name, names, rest = function
     offset = 1 if names and names[0] == "self" else 0
     out, more = list(named), list(varargs)

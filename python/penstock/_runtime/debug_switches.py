@@ -1,14 +1,45 @@
-"""What programs ask of the reports of errors and of devices."""
+"""What programs ask of the reports of errors and of devices, and the debugger that they run in."""
 
 from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
 __all__ = [
     "disable_traceback_filtering",
     "enable_traceback_filtering",
     "get_log_device_placement",
     "is_traceback_filtering_enabled",
+    "session",
     "set_log_device_placement",
+    "stepping",
 ]
+
+
+class _Session:
+    """What calls of traced functions go through: a debugger, or the writer of debug information."""
+
+    # Takes the `Function`, its arguments and its keyword arguments, and gives the result.
+    hook: Callable[[Any, tuple[Any, ...], dict[str, Any]], Any] | None = None
+    # A context for the tracing of a function by that name, for the writer.
+    trace: Callable[[str], AbstractContextManager[None]] | None = None
+
+
+class _Stepping(threading.local):
+    """Whether functions that are converted on this thread tell a debugger of their lines."""
+
+    def __init__(self) -> None:
+        self.on = False
+        # The functions that do so and are being traced, outermost first.
+        self.calls: list[Any] = []
+
+
+session = _Session()
+stepping = _Stepping()
 
 _filtering = True
 _logging = False

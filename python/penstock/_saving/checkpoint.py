@@ -218,7 +218,7 @@ class Checkpoint:
 
         Raises:
             NotFoundError: where there is no such file.
-            InvalidArgumentError: for one that is damaged.
+            DataLossError: for one that is damaged.
             ValueError: for a value of another shape or dtype than its variable, which names both.
 
         >>> import os, tempfile
@@ -251,7 +251,7 @@ class Checkpoint:
 
         Raises:
             NotFoundError: where there is no such file.
-            InvalidArgumentError: for one that is damaged.
+            DataLossError: for one that is damaged.
             ValueError: for a value of another shape or dtype than its variable, which names both.
 
         >>> import os, tempfile

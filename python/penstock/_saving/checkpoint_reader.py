@@ -8,11 +8,56 @@ from typing import Any
 from penstock import _core
 from penstock._saving.checkpoint_state import resolve
 from penstock._types.argument_names import expect
+from penstock.errors import DataLossError, InvalidArgumentError
 
-__all__ = ["CheckpointReader", "list_variables", "load_checkpoint", "load_variable"]
+__all__ = ["Bundle", "CheckpointReader", "list_variables", "load_checkpoint", "load_variable"]
 
 # The numbers of TensorFlow's dtypes whose values a checkpoint does not hold.
 _OTHERS = {20: _core.resource, 21: _core.variant}
+
+
+class _Loss:
+    """A context that has the engine's errors about the content of a file say that it is damaged."""
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, InvalidArgumentError) and "the file is damaged" in str(error):
+            raise DataLossError(str(error)) from None
+
+
+_LOSS = _Loss()
+
+
+class Bundle:
+    """The tensors of a checkpoint by key, and its objects.
+
+    Args:
+        path: the prefix of the files.
+
+    Raises:
+        NotFoundError: where there are none.
+        DataLossError: where they are damaged, also by `read`.
+    """
+
+    def __init__(self, path: str) -> None:
+        with _LOSS:
+            self._reader = _core._BundleReader(path)
+
+    def entries(self) -> list[tuple[str, _core.DType | int, list[int]]]:
+        """The key, dtype and extents of each tensor; of a dtype that the engine has not, its number."""
+        return self._reader.entries()
+
+    def read(self, key: str) -> _core.Tensor:
+        """The tensor of a key."""
+        with _LOSS:
+            return self._reader.read(key)
+
+    def objects(self) -> Any:
+        """What each object owns; None where the files say nothing of objects."""
+        with _LOSS:
+            return self._reader.objects()
 
 
 class CheckpointReader:
@@ -23,6 +68,7 @@ class CheckpointReader:
 
     Raises:
         NotFoundError: where there is none.
+        DataLossError: where it is damaged.
 
     >>> import os, tempfile
     >>> import penstock as tf
@@ -33,7 +79,7 @@ class CheckpointReader:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(path)
-        self._reader = _core._BundleReader(self._path)
+        self._reader = Bundle(self._path)
         self._entries = {key: (dtype, shape) for key, dtype, shape in self._reader.entries()}
 
     def get_variable_to_shape_map(self) -> dict[str, list[int]]:
@@ -95,7 +141,7 @@ class CheckpointReader:
 
         Raises:
             NotFoundError: where there is none.
-            InvalidArgumentError: for data that are damaged.
+            DataLossError: for data that are damaged.
 
         >>> import os, tempfile
         >>> import penstock as tf
@@ -136,7 +182,7 @@ def load_checkpoint(ckpt_dir_or_file: str | os.PathLike[str]) -> CheckpointReade
 
     Raises:
         NotFoundError: where there is none.
-        InvalidArgumentError: for one that is damaged.
+        DataLossError: for one that is damaged.
 
     >>> import os, tempfile
     >>> import penstock as tf

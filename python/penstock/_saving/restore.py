@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._saving.checkpoint_reader import Bundle
 from penstock._saving.object_graph import edges, ends_of, is_container, objects_of
 from penstock._values.module import waiting
 
@@ -28,7 +29,7 @@ class Restoration:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path: str = os.fspath(path)
-        self.reader: _core._BundleReader = _core._BundleReader(self.path)
+        self.reader = Bundle(self.path)
         self.nodes: list[Any] = self.reader.objects() or [([], [], [])]
         if self.reader.objects() is None:
             raise ValueError(

@@ -93,7 +93,7 @@ def to_graph(
         except _source.SourceError as error:
             raise ValueError(f"{plain.__qualname__} cannot be converted: {error}") from None
         if plain is function and changed is not plain:
-            return changed
+            return changed  # type: ignore[no-any-return]
     found: Callable[..., Any] = _calls.callee(function)
     return found
 

@@ -12,6 +12,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._ops import shapes
 from penstock._ops.creation import range as tensor_range
+from penstock._runtime.debug_switches import stepping
 from penstock.autograph import _breakpoint, _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
 from penstock.autograph._scopes import MUTATORS
@@ -52,11 +53,21 @@ def callee(target: Any) -> Any:
         return replaced
     if isinstance(target, type):
         return _constructor(target)
+    if stepping.on and isinstance(target, _core._Function | _core._BoundFunction):
+        return stepped_twin(target)
     method = getattr(kind, "__call__", None)  # noqa: B004
     if type(method) is FunctionType and not isinstance(target, _core._Function):
         changed = _convert.converted(method)
         return target if changed is method else MethodType(changed, target)
     return target
+
+
+def stepped_twin(target: Any) -> Any:
+    """What a debugger goes through in place of a traced function, or of one that is bound to an object."""
+    if isinstance(target, _core._BoundFunction):
+        twin = stepped_twin(target.__func__)
+        return target if twin is target.__func__ else twin.__get__(target.__self__)
+    return target if target._is_restored else target._twin("stepped")
 
 
 def _function(target: FunctionType) -> Any:
@@ -66,6 +77,8 @@ def _function(target: FunctionType) -> Any:
         for code, made in _DECORATED:
             if target.__code__ is code:
                 return made(target)
+        if target.__module__ == "pdb" and target.__name__ == "set_trace":
+            return _breakpoint.set_trace
     return changed
 
 

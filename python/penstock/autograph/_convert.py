@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
+from penstock._runtime.debug_switches import stepping
 from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
 from penstock.autograph._nodes import LATER, OPERATORS, define
@@ -30,9 +31,13 @@ class _Conversion(NamedTuple):
 
     # The converted code; None where it is called as it is.
     code: CodeType | None
+    # Whether it has breakpoints.
+    stops: bool = False
 
 
 _conversions = WeakIdentityMap[CodeType, _Conversion]()
+# Those that tell a debugger of their lines.
+_stepped = WeakIdentityMap[CodeType, _Conversion]()
 _by_file: dict[tuple[str, str], bool] = {}
 _warned: set[str] = set()
 
@@ -100,6 +105,7 @@ def forget_decisions() -> None:
     """Has every function asked for anew whether it is converted."""
     _by_file.clear()
     _conversions.clear()
+    _stepped.clear()
 
 
 def has_source(function: FunctionType) -> bool:
@@ -127,7 +133,7 @@ def why_plain(code: CodeType) -> str | None:
     )
 
 
-def converted(function: FunctionType, strict: bool = False) -> FunctionType:
+def converted(function: FunctionType, strict: bool = False) -> Any:
     """The function with its control flow converted; itself where it is a library's, or has no source.
 
     Raises:
@@ -138,14 +144,44 @@ def converted(function: FunctionType, strict: bool = False) -> FunctionType:
         return function
     code = function.__code__
     known = _conversions.get(code)
+    conversions, stepped = _conversions, False
+    if stepping.on or known is None or known.stops:
+        stepped = _is_stepped(code)
+        if stepped:
+            conversions, known = _stepped, _stepped.get(code)
     if known is not None and not (strict and known.code is None):
         target = known.code
     elif is_made(code):
-        return function
+        # One that a converted function defines.
+        return _told(function) if "at_line" in code.co_names else function
     else:
-        target = _target(function, strict)
-        _conversions[code] = _Conversion(target)
-    return function if target is None else _bound(function, target)
+        target = _target(function, strict, stepped)
+        conversions[code] = _Conversion(target, not _STOPS.isdisjoint(code.co_names))
+    if target is None:
+        return function
+    bound = _bound(function, target)
+    return _told(bound) if stepped else bound
+
+
+# What stops a debugger.
+_STOPS = frozenset({"breakpoint", "set_trace"})
+
+
+def _is_stepped(code: CodeType) -> bool:
+    """Whether a function tells a debugger of its lines: one goes through it, or it stops at a breakpoint."""
+    if not stepping.on and _STOPS.isdisjoint(code.co_names):
+        return False
+    from penstock.autograph._breakpoint import is_stepped  # start-up does without it
+
+    return (stepping.on or is_stepped()) and not is_library(code.co_filename)
+
+
+def _told(function: FunctionType) -> Any:
+    if function.__code__.co_flags & _GENERATOR or function.__name__ == "<lambda>":
+        return function
+    from penstock.autograph._breakpoint import told  # start-up does without it
+
+    return told(function)
 
 
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
@@ -171,7 +207,7 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     return new
 
 
-def _target(function: FunctionType, strict: bool) -> CodeType | None:
+def _target(function: FunctionType, strict: bool, stepped: bool = False) -> CodeType | None:
     code = function.__code__
     module = function.__globals__.get("__name__")
     if code.co_flags & _COROUTINE or _is_exempt(code.co_filename, module if isinstance(module, str) else ""):
@@ -181,7 +217,7 @@ def _target(function: FunctionType, strict: bool) -> CodeType | None:
     collects = gc.isenabled()
     gc.disable()
     try:
-        made = _compile(function)
+        made = _compile(function, stepped)
         if "logging" in sys.modules:
             sys.modules["logging"].getLogger("penstock.autograph").info("converted %s", code.co_qualname)
         return made
@@ -211,7 +247,7 @@ def _warn_once(function: FunctionType, why: str) -> None:
     )
 
 
-def tree_of(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, CodeType]:
+def tree_of(function: FunctionType, stepped: bool = False) -> tuple[ast.FunctionDef | ast.Lambda, CodeType]:
     """The converted syntax tree of a function, and its code."""
     code = function.__code__
     node = _source.function_node(function)
@@ -231,12 +267,12 @@ def tree_of(function: FunctionType) -> tuple[ast.FunctionDef | ast.Lambda, CodeT
         # The function has their values among its cells.
         if hasattr(node, "type_params"):
             node.type_params = []
-    lowered = _transform.lower(node, "__class__" in code.co_freevars)
+    lowered = _transform.lower(node, "__class__" in code.co_freevars, stepped)
     return lowered, code
 
 
-def _compile(function: FunctionType) -> CodeType:
-    lowered, code = tree_of(function)
+def _compile(function: FunctionType, stepped: bool) -> CodeType:
+    lowered, code = tree_of(function, stepped)
     statement: ast.stmt
     if isinstance(lowered, ast.Lambda):
         statement = placed(ast.Expr(lowered), lowered)
@@ -358,9 +394,8 @@ def source_of(function: FunctionType) -> str:
     return readable(lowered)
 
 
-def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function to trace in place of a Python callable."""
-    from penstock.autograph._calls import callee  # start-up does without it
+def convert_function(function: Callable[..., Any], stepped: bool = False) -> Callable[..., Any]:
+    """The function to trace in place of a Python callable, which a debugger may be told of."""
     from penstock.autograph._lists import outermost  # start-up does without it
     from penstock.autograph._state import fresh, put_back, tracing  # start-up does without it
     from penstock.autograph._traceback import explained, filtered  # start-up does without it
@@ -376,7 +411,7 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
         raise ConversionError(
             f"{function.__qualname__} is async: a graph has no coroutines. Make it a plain function"
         )
-    changed = callee(target)
+    changed = _callee(target, stepped)
 
     def traced(*args: Any, **kwargs: Any) -> Any:
         # A traced function that is called from a branch or loop of another is none of that one's.
@@ -384,6 +419,8 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
         outer = {**t.__dict__}
         t.__dict__.update(fresh())
         t.converting = True
+        before, calls = stepping.on, stepping.calls
+        stepping.on, stepping.calls = stepped, []
         if isinstance(code, CodeType):
             t.called.add(code)
         t.outside.update(getattr(unwrapped, "__closure__", None) or ())
@@ -396,10 +433,28 @@ def convert_function(function: Callable[..., Any]) -> Callable[..., Any]:
                 raise
             raise better.with_traceback(filtered(error.__traceback__)) from None
         finally:
+            stepping.on, stepping.calls = before, calls
             put_back((*args, *kwargs.values()))
             t.__dict__.update(outer, raises=t.raises)
 
+    global TRACED
+    TRACED = traced.__code__
     for name in ("__name__", "__qualname__", "__module__", "__doc__"):
         setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))
     traced.__wrapped__ = changed  # type: ignore[attr-defined]
     return traced
+
+
+# The code of what `convert_function` makes: what is called by it belongs to one trace.
+TRACED: CodeType | None = None
+
+
+def _callee(target: Callable[..., Any], stepped: bool) -> Any:
+    """What is called in place of a function that is traced."""
+    from penstock.autograph._calls import callee  # start-up does without it
+
+    before, stepping.on = stepping.on, stepped
+    try:
+        return callee(target)
+    finally:
+        stepping.on = before

@@ -12,6 +12,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock.autograph import _iteration
 from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
+from penstock.autograph._breakpoint import at_line
 from penstock.autograph._calls import callee as c, iterable_callee as ci
 from penstock.autograph._comprehension import generator, list_comp
 from penstock.autograph._items import is_array, item, put
@@ -33,6 +34,7 @@ __all__ = [
     "and_",
     "and_both",
     "assert_",
+    "at_line",
     "attempt",
     "c",
     "chain",

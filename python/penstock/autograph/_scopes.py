@@ -6,6 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
+from penstock.autograph._stepping import Event
 from penstock.autograph._tree import CHILDREN, DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
 
 __all__ = ["MUTATORS", "FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]
@@ -177,6 +178,9 @@ class FactTable:
                 facts.attributes.append(root)
         return False
 
+    def _event(self, node: Any, facts: Facts, within: bool) -> bool:
+        return True
+
     def _subscript(self, node: Any, facts: Facts, within: bool) -> bool:
         if type(node.ctx) is not ast.Load:
             root = _root(node.value)
@@ -222,6 +226,7 @@ _SPECIAL: dict[type, Callable[[FactTable, Any, Facts, bool], bool]] = {
     ast.Attribute: FactTable._attribute,
     ast.AugAssign: FactTable._augmented,
     ast.Call: FactTable._call,
+    Event: FactTable._event,
     ast.Subscript: FactTable._subscript,
 }
 if hasattr(ast, "TypeAlias"):

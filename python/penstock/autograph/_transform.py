@@ -24,6 +24,7 @@ from penstock.autograph._nodes import (
     unpacked,
 )
 from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
+from penstock.autograph._stepping import add_events
 from penstock.autograph._tree import DEFINITIONS, SCOPES, made, own_nodes, placed, places, point, walk
 
 __all__ = ["AUGMENTED", "ELSE", "FOR", "IF", "TEST", "WHILE", "lower"]
@@ -32,16 +33,21 @@ __all__ = ["AUGMENTED", "ELSE", "FOR", "IF", "TEST", "WHILE", "lower"]
 IF, ELSE, WHILE, FOR, TEST = "if_body__", "else_body__", "while_body__", "for_body__", "loop_test__"
 
 
-def lower(node: ast.FunctionDef | ast.Lambda, super_class: bool) -> ast.FunctionDef | ast.Lambda:
+def lower(
+    node: ast.FunctionDef | ast.Lambda, super_class: bool, stepped: bool = False
+) -> ast.FunctionDef | ast.Lambda:
     """The function rewritten. The tree that is given is used up.
 
     Args:
         node: a definition, without decorators and defaults.
         super_class: whether `super()` in it has a class.
+        stepped: whether it tells a debugger of its lines.
     """
     if isinstance(node, ast.Lambda):
         node.body = Expressions(None).visit(node.body)
         return node
+    if stepped:
+        add_events(node)
     first = next(iter((*node.args.posonlyargs, *node.args.args)), None)
     instance = first.arg if super_class and first is not None else None
     return _function(node, instance)

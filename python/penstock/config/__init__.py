@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 from penstock import _core
+from penstock._runtime.debug_switches import session as _session
 from penstock._runtime.scope import Placement as _Placement, visible_devices as _visible
 from penstock.config import optimizer as optimizer, threading as threading
 
@@ -238,7 +239,8 @@ def functions_run_eagerly() -> bool:
     >>> tf.config.functions_run_eagerly()
     False
     """
-    return _core._functions_run_eagerly()
+    # A debugger has calls go through itself by the same switch.
+    return _core._functions_run_eagerly() and _session.hook is None
 
 
 experimental_run_functions_eagerly = run_functions_eagerly

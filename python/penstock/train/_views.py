@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any
 
-from penstock import _core
+from penstock._saving.checkpoint_reader import Bundle
 from penstock._saving.object_graph import edges
 
 __all__ = ["CheckpointView", "TrackableView"]
@@ -90,7 +90,7 @@ class CheckpointView:
 
     def __init__(self, save_path: str | os.PathLike[str]) -> None:
         self._path = os.fspath(save_path)
-        nodes = _core._BundleReader(self._path).objects()
+        nodes = Bundle(self._path).objects()
         if nodes is None:
             raise ValueError(
                 f"{self._path} says nothing of objects: it was not written by tf.train.Checkpoint"

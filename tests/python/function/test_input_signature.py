@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import traceback
 
 import numpy as np
 import pytest
@@ -201,3 +202,13 @@ def test_inputs_in_structures_have_names_that_are_identifiers():
     function = tf.function(lambda *parts, pair=None: parts[0][0], input_signature=signature)
     trace = function.get_concrete_function()
     assert trace._arg_keywords == ["parts_0_0", "a_b"]
+
+
+def test_the_traceback_of_a_wrong_argument_shows_the_users_lines_only():
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.float32)])
+    def f(x):
+        return x
+
+    with pytest.raises(tf.errors.SignatureError) as caught:
+        f(tf.constant([1]))
+    assert {frame.filename for frame in traceback.extract_tb(caught.tb)} == {__file__}

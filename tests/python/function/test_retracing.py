@@ -152,6 +152,16 @@ def test_a_method_of_a_new_object_in_each_call_warns(logged):
     assert "keep the object alive" in logged()[0].getMessage()
 
 
+def test_a_function_that_calls_itself_with_python_values_does_not_warn(logged):
+    @tf.function
+    def factorial(n, x):
+        return x if n == 0 else factorial(n - 1, x) * float(n)
+
+    for n in (8, 20):
+        factorial(n, tf.constant(1.0))
+    assert not logged()
+
+
 def test_two_warnings_are_enough(logged):
     _, f = counted()
     for n in range(50):

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import penstock as tf
-from penstock import _command_line
 from penstock._command_line import main
+from penstock._runtime.settings import SETTINGS
 
 ROOT = Path(__file__).resolve().parents[3]
 
@@ -98,7 +98,7 @@ def test_the_settings_that_the_engine_reads_are_known_and_in_the_guide():
         if "penstock-mockcuda" not in file.parts:
             text = file.read_text(encoding="utf-8")
             read |= set(re.findall(r'"PENSTOCK_([A-Z_]+)"', text.partition("#[cfg(test)]")[0]))
-    assert set(_command_line._SETTINGS) == read
+    assert set(SETTINGS) == read
     table = (ROOT / "docs/reliability.md").read_text(encoding="utf-8").partition("## Settings")[2]
     assert set(re.findall(r"`PENSTOCK_([A-Z_]+)`", table)) == read
 
@@ -201,3 +201,55 @@ def test_the_module_is_a_command():
     assert (
         subprocess.run([sys.executable, "-m", "penstock"], capture_output=True, check=False).returncode == 2
     )
+
+
+DEBUGGED = """
+import sys
+import penstock as tf
+
+@tf.function
+def f(x, n):
+    for i in tf.range(n):
+        x = x * 2.0
+    return x
+
+print("result", float(f(tf.constant(1.0), tf.constant(3))))
+tf.gather([1], int(sys.argv[1]))
+"""
+
+
+@pytest.mark.parametrize(("index", "status"), [("0", 0), ("5", 1)])
+def test_debug_runs_a_program_and_stops_in_its_graphs(index, status, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(DEBUGGED)
+    command = [sys.executable, "-m", "penstock", "debug", "-c", "break 8 if i > 1", "-c", "continue"]
+    run = subprocess.run(
+        [*command, str(program), index],
+        input="p x\ncontinue\nwhere\nquit\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == status
+    assert "-> x = x * 2.0" in run.stdout
+    assert "numpy=4.0>" in run.stdout
+    assert "result 8.0" in run.stdout
+    assert ("is not in [0, 1)" in run.stderr) == (status == 1)
+    # What came up is examined where the program was.
+    assert ("-> tf.gather([1], int(sys.argv[1]))" in run.stdout) == (status == 1)
+
+
+def test_debug_without_commands_says_that_there_is_no_terminal(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(DEBUGGED)
+    run = subprocess.run(
+        [sys.executable, "-m", "penstock", "debug", str(program), "0"],
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 1
+    assert run.stderr == "python -m penstock debug: there is no terminal, and no commands are left\n"

@@ -264,7 +264,7 @@ def test_damaged_data_are_an_error(tmp_path):
     changed = bytearray(data.read_bytes())
     changed[5] ^= 1
     data.write_bytes(changed)
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"v/\.ATTRIBUTES"):
+    with pytest.raises(tf.errors.DataLossError, match=r"v/\.ATTRIBUTES"):
         tf.train.Checkpoint(v=tf.Variable(np.zeros(100))).read(path)
 
 

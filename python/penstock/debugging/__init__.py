@@ -20,6 +20,7 @@ from penstock._runtime.public_names import publish as _publish
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
+    from penstock.debugging import experimental as experimental
 
 # What describes a shape: an entry for each dimension, or one for a vector.
 _Shape: TypeAlias = "Iterable[Any] | int | str | None"
@@ -52,6 +53,7 @@ __all__ = [
     "disable_traceback_filtering",
     "enable_check_numerics",
     "enable_traceback_filtering",
+    "experimental",
     "get_log_device_placement",
     "is_numeric_tensor",
     "is_traceback_filtering_enabled",
@@ -753,6 +755,15 @@ def assert_proper_iterable(values: object) -> None:
     single = isinstance(values, _core.Tensor | _core._Variable | str | bytes) or hasattr(values, "_type_spec")
     if single or hasattr(values, "__array__") or not isinstance(values, Iterable):
         raise TypeError(f"argument 'values' must be a container of several values, got {values!r}")
+
+
+def __getattr__(name: str) -> object:
+    if name == "experimental":
+        import importlib  # no name of this module
+
+        # Few programs ask for it, and it is slow to load.
+        return importlib.import_module("penstock.debugging.experimental")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 _publish(__name__)
