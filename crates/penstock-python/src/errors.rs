@@ -84,7 +84,8 @@ const DESCRIPTION: usize = 80;
 pub(crate) fn described(value: &Bound<'_, PyAny>) -> String {
     let text = attempt(value.py(), value.repr()).map(|r| r.to_string_lossy().into_owned());
     let text = text.unwrap_or_else(|| match value.get_type().name() {
-        Ok(class) => format!("<{class} object>"),
+        // As text at once: to format an object of Python's looks for interrupts, and drops them.
+        Ok(class) => format!("<{} object>", class.to_string_lossy()),
         Err(_) => "<object>".to_owned(),
     });
     match text.char_indices().nth(DESCRIPTION) {

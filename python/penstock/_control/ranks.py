@@ -19,8 +19,8 @@ def for_each_rank(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
     """What a function gives for an argument of unknown rank: the graph has a branch for each rank.
 
     The error of a rank that the function does not take is raised where the graph runs with that rank. Where
-    it takes one rank alone, the tensor is of that rank from here on. With several such arguments, the branches
-    of the first have branches for the next.
+    it takes one rank alone, the tensor is of that rank from here on. With several such arguments, branches of
+    the first have branches for the next.
 
     Args:
         function: a public function, which needs a rank that is not known.

@@ -7,6 +7,7 @@ import textwrap
 import threading
 import types
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -345,7 +346,7 @@ LIMITED = {
         grow(10**9)
     """,
     "many words": """
-        tf.strings.split(tf.strings.join(["a b c d"] * 6_000_000, " "))
+        tf.strings.split(tf.strings.reduce_join(tf.fill([6_000_000], "a b c d"), separator=" "))
     """,
     "a tape without end": """
         x = tf.Variable(1.0)
@@ -354,16 +355,12 @@ LIMITED = {
             while True:
                 y = y + x
     """,
-    "a cache": """
-        for _ in tf.data.Dataset.range(10**9).map(tf.strings.as_string).cache():
-            pass
-    """,
 }
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the memory of a process")
 @pytest.mark.parametrize("name", LIMITED)
-def test_memory_that_cannot_be_had_is_an_error(name: str) -> None:
+def test_memory_that_cannot_be_had_is_an_error(name: str, tmp_path: Path) -> None:
     program = f"""
         import resource
         resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))
@@ -373,9 +370,9 @@ def test_memory_that_cannot_be_had_is_an_error(name: str) -> None:
         except (tf.errors.ResourceExhaustedError, MemoryError):
             print("refused")
     """
-    done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False
-    )
+    file = tmp_path / "program.py"  # functions that are converted have a source
+    file.write_text(textwrap.dedent(program))
+    done = subprocess.run([sys.executable, file], capture_output=True, text=True, check=False)
     assert done.stdout.strip() == "refused", done.stderr[-500:]
 
 

@@ -226,6 +226,7 @@ impl Plan {
         let Frame { regs: own, iterations } = frame;
         assert_eq!(own.len(), self.kinds.len());
         let mut regs = Regs::of(own);
+        Reserve::check()?;
         let mut budget = POLL_EVERY;
         let mut pc = *at;
         while let Some(step) = self.steps.get(pc) {
