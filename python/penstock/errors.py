@@ -326,6 +326,7 @@ _BY_CLASS: dict[str, type[Exception]] = {
     "ResourceExhausted": ResourceExhaustedError,
     "Cancelled": CancelledError,
     "Unavailable": UnavailableError,
+    "DataLoss": DataLossError,
     "Unknown": UnknownError,
     "Internal": InternalError,
 }

@@ -35,6 +35,8 @@ pub enum Class {
     Cancelled,
     /// Another process cannot be reached.
     Unavailable,
+    /// A file is not what was written.
+    DataLoss,
     /// Host code (a callback) failed; the payload holds its own error.
     Host,
     /// A defect of the engine.
@@ -107,6 +109,8 @@ impl Error {
         cancelled => Cancelled,
         /// A [`Class::Unavailable`] error.
         unavailable => Unavailable,
+        /// A [`Class::DataLoss`] error.
+        data_loss => DataLoss,
         /// A [`Class::Internal`] error.
         internal => Internal,
     }

@@ -34,6 +34,7 @@ fn key(class: Class) -> &'static str {
         Class::ResourceExhausted => "ResourceExhausted",
         Class::Cancelled => "Cancelled",
         Class::Unavailable => "Unavailable",
+        Class::DataLoss => "DataLoss",
         Class::Host => "Unknown",
         Class::Internal => "Internal",
     }

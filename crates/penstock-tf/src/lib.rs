@@ -26,7 +26,7 @@ fn masked(crc: u32) -> u32 {
 
 /// What is wrong with a section of a file.
 fn damaged(section: &str, what: impl std::fmt::Display) -> Error {
-    Error::invalid(format!("the file is damaged: {section}: {what}"))
+    Error::data_loss(format!("the file is damaged: {section}: {what}"))
 }
 
 /// Calls `visit` with each field of a message of a section.

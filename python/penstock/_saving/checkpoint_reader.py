@@ -8,26 +8,11 @@ from typing import Any
 from penstock import _core
 from penstock._saving.checkpoint_state import resolve
 from penstock._types.argument_names import expect
-from penstock.errors import DataLossError, InvalidArgumentError
 
 __all__ = ["Bundle", "CheckpointReader", "list_variables", "load_checkpoint", "load_variable"]
 
 # The numbers of TensorFlow's dtypes whose values a checkpoint does not hold.
 _OTHERS = {20: _core.resource, 21: _core.variant}
-
-
-class _Loss:
-    """A context that has the engine's errors about the content of a file say that it is damaged."""
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, InvalidArgumentError) and "the file is damaged" in str(error):
-            raise DataLossError(str(error)) from None
-
-
-_LOSS = _Loss()
 
 
 class Bundle:
@@ -42,8 +27,7 @@ class Bundle:
     """
 
     def __init__(self, path: str) -> None:
-        with _LOSS:
-            self._reader = _core._BundleReader(path)
+        self._reader = _core._BundleReader(path)
 
     def entries(self) -> list[tuple[str, _core.DType | int, list[int]]]:
         """The key, dtype and extents of each tensor; of a dtype that the engine has not, its number."""
@@ -51,13 +35,11 @@ class Bundle:
 
     def read(self, key: str) -> _core.Tensor:
         """The tensor of a key."""
-        with _LOSS:
-            return self._reader.read(key)
+        return self._reader.read(key)
 
     def objects(self) -> Any:
         """What each object owns; None where the files say nothing of objects."""
-        with _LOSS:
-            return self._reader.objects()
+        return self._reader.objects()
 
 
 class CheckpointReader:
