@@ -1,4 +1,4 @@
-# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, .venv-onnx, .venv-libraries, target, dist.
+# Everything is made inside this folder: .venv, .venv-peers and the others of .venv-*, target, dist.
 # Stamp files make a second run quick, and able to run without a network.
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -20,6 +20,8 @@ PEERS_STAMP := $(PEERS)/.stamp-requirements
 KERAS := .venv-keras
 ONNX := .venv-onnx
 LIBRARIES := .venv-libraries
+RELEASE := .venv-release
+RELEASE_STAMP := $(RELEASE)/.stamp-requirements
 LIBRARIES_STAMP := $(LIBRARIES)/.stamp-requirements
 KERAS_STAMP := $(KERAS)/.stamp-requirements
 ONNX_STAMP := $(ONNX)/.stamp-requirements
@@ -29,7 +31,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -74,6 +76,12 @@ $(LIBRARIES_STAMP): requirements/dev.txt requirements/libraries.txt
 	test -x $(LIBRARIES)/bin/python || "$(PYTHON)" -m venv $(LIBRARIES)
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/libraries.txt
+	@touch $@
+
+$(RELEASE_STAMP): requirements/release.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(RELEASE)/bin/python || "$(PYTHON)" -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/release.txt
 	@touch $@
 
 $(ONNX_STAMP): requirements/onnx.txt
@@ -199,6 +207,23 @@ wheel: $(DEV_STAMP) ## build a release wheel into dist/
 	rm -rf dist
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin build --release --out dist $(CARGO_FLAGS)
 
+# --- releases -----------------------------------------------------------------
+
+test-wheel: wheel ## build a wheel, install it into a fresh environment, run the programs of the first pages there
+	"$(PYTHON)" tools/try_wheel.py dist
+
+check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old systems will
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/abi3audit --strict --summary dist/*.whl
+	for wheel in dist/*linux*.whl; do $(RELEASE)/bin/auditwheel show "$$wheel" || exit 1; done
+
+check-crates: ## package every crate and build it from the package, as for crates.io
+	$(CARGO) publish --workspace --locked --dry-run $(PUBLISH_FLAGS)
+
+lint-workflows: $(RELEASE_STAMP) ## the workflows of GitHub: actionlint, and zizmor for what could be misused
+	$(RELEASE)/bin/actionlint
+	$(RELEASE)/bin/zizmor --offline --quiet --min-severity medium .github/workflows
+
 # --- measurements -------------------------------------------------------------
 
 bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy in every family, keep the others' figures
@@ -244,6 +269,6 @@ bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew f
 
 clean: ## remove the environments and everything built
 	$(CARGO) clean
-	rm -rf $(VENV) $(PEERS) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv* dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/penstock/_core*.so python/penstock/_core*.pyd
 	find python tests benches tools examples -name __pycache__ -type d -prune -exec rm -rf {} +
