@@ -237,7 +237,7 @@ bench-peers: $(EXT_STAMP) $(PEERS_STAMP) wheel ## measure every framework, inter
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python $(BENCH_FLAGS)
 	$(PY) benches/table.py
 
-bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without README's own table
+bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without what README shows
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python \
 		--families pyhpc,npbench,applications,machine $(BENCH_FLAGS)
 	$(PY) benches/table.py
@@ -264,7 +264,7 @@ bench-keras: $(EXT_STAMP) $(PEERS_STAMP) ## measure training with Keras on each 
 	$(PY) benches/keras_fit.py --python penstock=$(PY) --python tensorflow=$(PEERS)/bin/python \
 		--python jax=$(PEERS)/bin/python --python torch=$(PEERS)/bin/python --output benches/keras.md
 
-bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew from benches/results.json
+bench-table: $(DEV_STAMP) ## write README's picture and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py
 
 clean: ## remove the environments and everything built

@@ -1,7 +1,7 @@
 """The path of a new user: `python tools/try_wheel.py WHEEL`, or a folder with one; `make test-wheel`.
 
-Installs the wheel into a fresh environment, apart from the checkout, and runs there what the first pages tell a
-reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program.
+Installs the wheel into a fresh environment, apart from the checkout, and runs there what the first pages
+tell a reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program.
 """
 
 from __future__ import annotations

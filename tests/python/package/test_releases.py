@@ -4,10 +4,11 @@ import re
 import tomllib
 from pathlib import Path
 
-import check_version
 import pytest
-import try_wheel
 import yaml
+
+import check_version
+import try_wheel
 
 ROOT = Path(__file__).resolve().parents[3]
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
