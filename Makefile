@@ -20,6 +20,8 @@ PEERS_STAMP := $(PEERS)/.stamp-requirements
 KERAS := .venv-keras
 ONNX := .venv-onnx
 LIBRARIES := .venv-libraries
+SCREENSHOTS := .venv-screenshots
+SCREENSHOTS_STAMP := $(SCREENSHOTS)/.stamp-requirements
 RELEASE := .venv-release
 RELEASE_STAMP := $(RELEASE)/.stamp-requirements
 LIBRARIES_STAMP := $(LIBRARIES)/.stamp-requirements
@@ -76,6 +78,12 @@ $(LIBRARIES_STAMP): requirements/dev.txt requirements/libraries.txt
 	test -x $(LIBRARIES)/bin/python || "$(PYTHON)" -m venv $(LIBRARIES)
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/libraries.txt
+	@touch $@
+
+$(SCREENSHOTS_STAMP): requirements/screenshots.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(SCREENSHOTS)/bin/python || "$(PYTHON)" -m venv $(SCREENSHOTS)
+	$(SCREENSHOTS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/screenshots.txt
 	@touch $@
 
 $(RELEASE_STAMP): requirements/release.txt
@@ -158,8 +166,9 @@ gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_ST
 docs: $(EXT_STAMP) $(DOCS_STAMP) ## the documentation as a site, in target/site/html
 	$(PY) tools/documentation.py
 
-screenshots: $(EXT_STAMP) ## pictures of a profile and a graph for the documentation (needs Chromium)
-	$(PY) tools/screenshots.py
+# SCREENSHOTS_FLAGS=--check looks at the pages, and writes nothing.
+screenshots: $(EXT_STAMP) $(SCREENSHOTS_STAMP) ## pictures of pages and of TensorBoard for the documentation (needs Chromium)
+	PYTHONPATH=python $(SCREENSHOTS)/bin/python tools/screenshots.py $(SCREENSHOTS_FLAGS)
 
 sizes: ## how large a Rust program with the engine is, by feature
 	python3 tools/program_sizes.py

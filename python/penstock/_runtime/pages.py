@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import linecache
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
@@ -102,11 +103,12 @@ def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
     for miss in found.misses:
         file, _, line = miss.location.rpartition(":")
         source = linecache.getline(file, int(line)).strip() if line.isdigit() else ""
+        short = f"{PurePath(file).name}:{line}" if file else miss.location
         rows = [(d.leaf, d.before, d.after, fixes[str(d)]) for d in miss.differences]
         why = _table(rows, ("argument", "nearest trace", "this call", "to avoid it")) if rows else ""
         said = "" if rows else "There was no trace before. "
         parts.append(
-            f'<section class="miss"><h3>{html.escape(miss.location)}</h3>'
+            f'<section class="miss"><h3 title="{html.escape(miss.location)}">{html.escape(short)}</h3>'
             f"<p><code>{html.escape(source)}</code></p>{why}"
             f"<p>{said}Outcome: {html.escape(miss.outcome)}.</p></section>"
         )
