@@ -73,3 +73,18 @@ def test_a_folder_must_hold_one_wheel(tmp_path):
         try_wheel.wheel_at(tmp_path)
     (tmp_path / "a.whl").touch()
     assert try_wheel.wheel_at(tmp_path).name == "a.whl"
+
+
+def test_the_recipe_of_conda_says_what_the_package_says():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
+    recipe = yaml.safe_load((ROOT / "packaging" / "conda" / "recipe.yaml").read_text())
+    assert recipe["context"]["version"] == version
+    assert recipe["package"]["name"] == project["project"]["name"]
+    assert recipe["about"]["summary"] == project["project"]["description"]
+
+    def plain(requirements):
+        return {requirement.replace(" ", "") for requirement in requirements}
+
+    assert plain(recipe["requirements"]["run"]) == {"python", *plain(project["project"]["dependencies"])}
+    assert plain(project["build-system"]["requires"]) <= plain(recipe["requirements"]["host"])
