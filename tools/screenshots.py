@@ -40,6 +40,7 @@ class Shot:
         size: of the window, in pixels.
         least: how many elements a selector finds at least, in shadow trees too.
         clicks: what is clicked first.
+        pointed: what the pointer is on.
         kept: whether the picture is for the documentation; else the page is looked at alone.
     """
 
@@ -48,6 +49,7 @@ class Shot:
     size: tuple[int, int]
     least: dict[str, int]
     clicks: list[str] = field(default_factory=list)
+    pointed: str = ""
     kept: bool = True
 
 
@@ -61,8 +63,9 @@ SHOTS = [
     Shot(
         "graph.png",
         "graph.html#Optimised",
-        (1300, 800),
-        {"g.node": 40, "g.node.step": 1, "li.used": 5, "#tabs button": 3, "path.edge": 40, "#about": 1},
+        (1300, 900),
+        {"g.node": 40, "g.node.step": 3, "li.used": 4, "#tabs button": 3, "path.edge": 40, "#about": 1},
+        pointed=".view:not([hidden]) g.node:has(> text:text-is('reduce_mean'))",
     ),
     Shot(
         "cache.png",
@@ -127,7 +130,7 @@ def program(folder: Path) -> None:
                 train(batch, labels)
     (folder / "profile.html").write_text(recording.page("Profile of a training loop"), encoding="utf-8")
     trace = train.get_concrete_function(batch, labels)
-    (folder / "graph.html").write_text(trace.to_html(profile=recording), encoding="utf-8")
+    (folder / "graph.html").write_text(small(), encoding="utf-8")
     (folder / "cache.html").write_text(retraced(), encoding="utf-8")
 
     writer = tf.summary.create_file_writer(str(folder / "logs" / "first"))
@@ -142,6 +145,24 @@ def program(folder: Path) -> None:
                 tf.summary.histogram("weights/histogram", weights[0], step=step)
                 image = tf.nn.sigmoid(10.0 * weights[0])[None, :, :, None]
                 tf.summary.image("weights/image", image, step=step)
+
+
+def small() -> str:
+    """The page of a function with a loop and operators that are fused."""
+    w = tf.random.stateless_normal([64, 64], seed=[1, 2])
+
+    @tf.function
+    def f(x: tf.Tensor, w: tf.Tensor, n: tf.Tensor) -> tf.Tensor:
+        x = tf.nn.softmax(tf.tanh(x @ w) * 2.0 + 1.0)
+        for _ in tf.range(n):
+            x = x + tf.sin(x) * 0.1
+        return tf.reduce_mean(x, axis=0)
+
+    arguments = tf.ones([1000, 64]), w, tf.constant(10)
+    f(*arguments)
+    with tf.profiler.record() as recording:
+        f(*arguments)
+    return f.get_concrete_function(*arguments).to_html(profile=recording)
 
 
 def retraced() -> str:
@@ -182,6 +203,8 @@ def draw(browser: Browser, shot: Shot, address: str, target: Path) -> None:
     page.goto(address)
     for selector in shot.clicks:
         page.locator(selector).first.click()
+    if shot.pointed:
+        page.locator(shot.pointed).first.hover()
     for selector, count in shot.least.items():
         found = page.locator(selector)
         try:
