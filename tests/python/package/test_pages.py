@@ -70,7 +70,7 @@ def pages_within(start, links):
     [
         ("why did my function retrace", "Why was my function traced again?"),
         ("why is my gradient None", "When the gradient is None"),
-        ("how do I stop in a graph", "A debugger in a graph"),
+        ("how do I stop in a graph", "A debugger that goes through graphs"),
         ("where did this shape come from", "Where a shape comes from"),
     ],
 )
