@@ -1,4 +1,4 @@
-# Everything is made inside this folder: .venv, .venv-peers, .venv-keras, .venv-onnx, .venv-libraries, target, dist.
+# Everything is made inside this folder: .venv, .venv-peers and the others of .venv-*, target, dist.
 # Stamp files make a second run quick, and able to run without a network.
 
 PYTHON ?= $(shell for p in python3.11 python3.12 python3.13 python3.14 python3 python; do \
@@ -20,6 +20,10 @@ PEERS_STAMP := $(PEERS)/.stamp-requirements
 KERAS := .venv-keras
 ONNX := .venv-onnx
 LIBRARIES := .venv-libraries
+SCREENSHOTS := .venv-screenshots
+SCREENSHOTS_STAMP := $(SCREENSHOTS)/.stamp-requirements
+RELEASE := .venv-release
+RELEASE_STAMP := $(RELEASE)/.stamp-requirements
 LIBRARIES_STAMP := $(LIBRARIES)/.stamp-requirements
 KERAS_STAMP := $(KERAS)/.stamp-requirements
 ONNX_STAMP := $(ONNX)/.stamp-requirements
@@ -29,7 +33,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-check test test-rust test-python test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -74,6 +78,18 @@ $(LIBRARIES_STAMP): requirements/dev.txt requirements/libraries.txt
 	test -x $(LIBRARIES)/bin/python || "$(PYTHON)" -m venv $(LIBRARIES)
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt
 	$(LIBRARIES)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/libraries.txt
+	@touch $@
+
+$(SCREENSHOTS_STAMP): requirements/screenshots.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(SCREENSHOTS)/bin/python || "$(PYTHON)" -m venv $(SCREENSHOTS)
+	$(SCREENSHOTS)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/screenshots.txt
+	@touch $@
+
+$(RELEASE_STAMP): requirements/release.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(RELEASE)/bin/python || "$(PYTHON)" -m venv $(RELEASE)
+	$(RELEASE)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/release.txt
 	@touch $@
 
 $(ONNX_STAMP): requirements/onnx.txt
@@ -150,8 +166,9 @@ gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_ST
 docs: $(EXT_STAMP) $(DOCS_STAMP) ## the documentation as a site, in target/site/html
 	$(PY) tools/documentation.py
 
-screenshots: $(EXT_STAMP) ## pictures of a profile and a graph for the documentation (needs Chromium)
-	$(PY) tools/screenshots.py
+# SCREENSHOTS_FLAGS=--check looks at the pages, and writes nothing.
+screenshots: $(EXT_STAMP) $(SCREENSHOTS_STAMP) ## pictures of pages and of TensorBoard for the documentation (needs Chromium)
+	PYTHONPATH=python $(SCREENSHOTS)/bin/python tools/screenshots.py $(SCREENSHOTS_FLAGS)
 
 sizes: ## how large a Rust program with the engine is, by feature
 	python3 tools/program_sizes.py
@@ -199,6 +216,23 @@ wheel: $(DEV_STAMP) ## build a release wheel into dist/
 	rm -rf dist
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin build --release --out dist $(CARGO_FLAGS)
 
+# --- releases -----------------------------------------------------------------
+
+test-wheel: wheel ## build a wheel, install it into a fresh environment, run the programs of the first pages there
+	"$(PYTHON)" tools/try_wheel.py dist
+
+check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old systems will
+	$(RELEASE)/bin/twine check --strict dist/*
+	$(RELEASE)/bin/abi3audit --strict --summary dist/*.whl
+	for wheel in dist/*linux*.whl; do $(RELEASE)/bin/auditwheel show "$$wheel" || exit 1; done
+
+check-crates: ## package every crate and build it from the package, as for crates.io
+	$(CARGO) publish --workspace --locked --dry-run $(PUBLISH_FLAGS)
+
+lint-workflows: $(RELEASE_STAMP) ## the workflows of GitHub: actionlint, and zizmor for what could be misused
+	$(RELEASE)/bin/actionlint
+	$(RELEASE)/bin/zizmor --offline --quiet --min-severity medium .github/workflows
+
 # --- measurements -------------------------------------------------------------
 
 bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy in every family, keep the others' figures
@@ -212,7 +246,7 @@ bench-peers: $(EXT_STAMP) $(PEERS_STAMP) wheel ## measure every framework, inter
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python $(BENCH_FLAGS)
 	$(PY) benches/table.py
 
-bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without README's own table
+bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without what README shows
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python \
 		--families pyhpc,npbench,applications,machine $(BENCH_FLAGS)
 	$(PY) benches/table.py
@@ -239,11 +273,11 @@ bench-keras: $(EXT_STAMP) $(PEERS_STAMP) ## measure training with Keras on each 
 	$(PY) benches/keras_fit.py --python penstock=$(PY) --python tensorflow=$(PEERS)/bin/python \
 		--python jax=$(PEERS)/bin/python --python torch=$(PEERS)/bin/python --output benches/keras.md
 
-bench-table: $(DEV_STAMP) ## write README's tables and benches/RESULTS.md anew from benches/results.json
+bench-table: $(DEV_STAMP) ## write README's picture and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py
 
 clean: ## remove the environments and everything built
 	$(CARGO) clean
-	rm -rf $(VENV) $(PEERS) dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf .venv* dist .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	rm -f python/penstock/_core*.so python/penstock/_core*.pyd
 	find python tests benches tools examples -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,4 +1,4 @@
-"""Line charts with logarithmic axes, as SVG."""
+"""Pictures as SVG, for light and dark pages: line charts with logarithmic axes, and bars of ratios."""
 
 import math
 from dataclasses import dataclass
@@ -8,6 +8,20 @@ from xml.sax.saxutils import escape
 WIDTH, HEIGHT, COLUMNS = 420, 260, 2
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 30, 38
 LEGEND: Final = 18
+# Names of what is drawn, with the colours of a light and of a dark page.
+PALETTE: Final = {
+    "page": ("fill:#fff", "fill:#161b22"),
+    "text": ("fill:#1d2430", "fill:#e6e9ef"),
+    "soft": ("fill:#59636e", "fill:#9aa4b2"),
+    "grid": ("stroke:#dfe3ea;fill:none", "stroke:#30363d;fill:none"),
+    "line": ("stroke:#667085;fill:none", "stroke:#8b95a5;fill:none"),
+    "head": ("fill:#667085", "fill:#8b95a5"),
+    "box": ("fill:#eef3fc;stroke:#4c7fd9", "fill:#18263f;stroke:#6f9be8"),
+    "kept": ("fill:#eaf6f0;stroke:#5aa88f", "fill:#12302a;stroke:#5fb59a"),
+    "fast": ("fill:#fdf3e1;stroke:#d99a2b", "fill:#3a2a0d;stroke:#d9a441"),
+    "ahead": ("fill:#3f7fd1", "fill:#5a97e6"),
+    "behind": ("fill:#c2703d", "fill:#d98a57"),
+}
 COLOURS: Final = ("#1f6feb", "#d1242f", "#1a7f37", "#9a6700", "#8250df", "#57606a")
 
 
@@ -73,6 +87,80 @@ def _chart(chart: Chart, x0: float, y0: float) -> list[str]:
     return out
 
 
+def document(width: int, height: int, title: str, parts: list[str], size: int = 13) -> str:
+    """A picture with the colours of `PALETTE` by class.
+
+    Args:
+        width: in pixels.
+        height: in pixels.
+        title: what it shows, for those who do not see it.
+        parts: what is drawn, later ones over earlier ones.
+        size: of the font, in pixels.
+    """
+    light, dark = ("".join(f".{name}{{{colours[i]}}}" for name, colours in PALETTE.items()) for i in (0, 1))
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" '
+        f'viewBox="0 0 {width} {height}" role="img" font-family="sans-serif" font-size="{size}">'
+    )
+    style = (
+        f"<style>{light}.title{{font-size:{size + 2}px;font-weight:bold}}.code{{font:12px monospace}}"
+        f"@media(prefers-color-scheme:dark){{{dark}}}</style>"
+    )
+    back = f'<rect class="page" width="{width}" height="{height}" rx="6"/>'
+    return "\n".join([head, f"<title>{escape(title)}</title>", style, back, *parts, "</svg>"]) + "\n"
+
+
+def text(x: float, y: float, words: str, kind: str = "text", anchor: str = "start") -> str:
+    """A line of text of a class of `PALETTE`, or of several."""
+    return f'<text class="{kind}" x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(words)}</text>'
+
+
+@dataclass(frozen=True, slots=True)
+class Ratio:
+    """A bar: what is compared, both figures as texts, and how many times less the own one is."""
+
+    title: str
+    own: str
+    other: str
+    ratio: float
+
+
+def bars(title: str, rows: list[Ratio]) -> str:
+    """Bars from the line of 1: to the right where the own figure is less, to the left where it is more."""
+    width, line, top = 840, 22, 54
+    left, right, columns = 560, 790, (10, 340, 350)
+    most = max(max(row.ratio, 1 / row.ratio) for row in rows)
+    least = min(1.0, *(row.ratio for row in rows))
+    whole = math.log(most) - math.log(least)
+
+    def place(ratio: float) -> float:
+        return left + (right - left) * (math.log(ratio) - math.log(least)) / whole
+
+    bottom = top + line * len(rows)
+    parts = [
+        text(columns[0], 22, title, "text title"),
+        text(columns[1], 44, "Penstock", "soft", "end"),
+        text(columns[2] + 10, 44, "best of the others", "soft"),
+    ]
+    for power in range(math.ceil(math.log10(most)) + 1):
+        if 10**power <= most:
+            x = place(10.0**power)
+            parts.append(f'<path class="grid" d="M{x:.1f} {top - 4}V{bottom}"/>')
+            parts.append(text(x, 44, f"{10**power:,}×", "soft", "middle"))
+    for i, row in enumerate(rows):
+        y = top + line * i
+        start, end = sorted((place(1.0), place(row.ratio)))
+        kind, wide = "ahead" if row.ratio >= 1 else "behind", max(1.0, end - start)
+        parts += [
+            text(columns[0], y + 14, row.title),
+            text(columns[1], y + 14, row.own, "text", "end"),
+            text(columns[2] + 10, y + 14, row.other, "soft"),
+            f'<rect class="{kind}" x="{start:.1f}" y="{y + 3}" width="{wide:.1f}" height="14"/>',
+            text(end + 5, y + 14, f"{row.ratio:.2g}×" if row.ratio < 100 else f"{row.ratio:.0f}×"),
+        ]
+    return document(width, bottom + 10, title, parts, 12)
+
+
 def draw(charts: list[Chart]) -> str:
     """Draws charts side by side, two in a row.
 
@@ -84,13 +172,7 @@ def draw(charts: list[Chart]) -> str:
     legend = LEGEND * max((len(chart.series) + 1) // 2 for chart in charts) + 10
     rows = (len(charts) + COLUMNS - 1) // COLUMNS
     width, height = WIDTH * COLUMNS, (HEIGHT + legend) * rows
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    font = 'font-family="sans-serif" font-size="11" fill="#333"'
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} {font}>',
-        "<style>.grid{stroke:#ddd;fill:none}.title{font-size:13px;font-weight:bold}</style>",
-        f'<rect width="{width}" height="{height}" fill="#fff"/>',
-    ]
+    parts = ['<g class="text">']
     for i, chart in enumerate(charts):
         parts += _chart(chart, WIDTH * (i % COLUMNS), (HEIGHT + legend) * (i // COLUMNS))
-    return "\n".join([*parts, "</svg>"]) + "\n"
+    return document(width, height, "; ".join(chart.title for chart in charts), [*parts, "</g>"], 11)

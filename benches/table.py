@@ -1,7 +1,7 @@
-"""Writes README.md's table of measurements, and benches/RESULTS.md, from benches/results.json.
+"""Writes README.md's figures and their picture, and benches/RESULTS.md, from benches/results.json.
 
 README's section stands between two marker lines, which stay. With `--check` nothing is written, and the exit
-status tells whether both files are up to date.
+status tells whether all of them are up to date.
 """
 
 import argparse
@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import page
+import svg
 from cases import Case
 from families import FAMILIES, Family, Mean
 from frameworks import FRAMEWORKS, Framework
@@ -20,12 +21,12 @@ HERE: Final = Path(__file__).resolve().parent
 README: Final = HERE.parent / "README.md"
 RESULTS: Final = HERE / "results.json"
 FULL: Final = HERE / "RESULTS.md"
+PICTURE: Final = HERE.parent / "docs" / "pictures" / "ratios.svg"
 TITLES: Final = {framework.key: framework.title for framework in FRAMEWORKS}
 OURS: Final = "penstock"
-# The rows of README's table; a title where it needs the row above it.
+# The rows of README's picture; a title where it needs the row above it.
 README_CASES: Final = {
     "call_1": "",
-    "eager_add": "",
     "first_1000": "",
     "while_count": "",
     "collatz": "",
@@ -40,7 +41,6 @@ README_CASES: Final = {
     "py_function": "",
     "dataset": "",
     "import": "",
-    "size": "",
 }
 LEGEND: Final = (
     "Ratio: the best peer's figure divided by Penstock's, so more than 1 is ahead (NumPy is no peer in "
@@ -218,9 +218,9 @@ def footnotes(notes: Notes) -> str:
     return "  \n".join(f"{notes.mark(note)} {note}" for note in notes.texts)
 
 
-def short_table(results: dict[str, Any]) -> str:
-    """Renders README's table: a few cases, Penstock's figure beside the best peer's."""
-    lines = ["| case | Penstock | best peer | ratio |", "|---|---:|---:|---:|"]
+def picture(results: dict[str, Any]) -> str:
+    """Draws README's picture: a few cases, Penstock's figure beside the best peer's."""
+    rows = []
     cases = {case.key: case for case in FAMILIES["core"].cases}
     for key, title in README_CASES.items():
         row = results["cases"].get(key, {})
@@ -229,17 +229,14 @@ def short_table(results: dict[str, Any]) -> str:
             continue
         best, ours = min(peers, key=peers.__getitem__), row[OURS]["value"]
         unit = cases[key].unit
-        cells = [
-            title or cases[key].title,
-            quantity(ours, unit),
-            f"{quantity(peers[best], unit)} ({TITLES[best]})",
-        ]
-        lines.append(f"| {' | '.join(cells)} | {significant(peers[best] / ours)}× |")
-    return "\n".join(lines)
+        other = f"{quantity(peers[best], unit)} ({TITLES[best]})"
+        name = (title or cases[key].title).replace("`", "")
+        rows.append(svg.Ratio(name, quantity(ours, unit), other, peers[best] / ours))
+    return svg.bars("The best peer's figure divided by Penstock's", rows)
 
 
 def render(results: dict[str, Any]) -> str:
-    """Renders README's section: a few cases of the first family, and the means of the others."""
+    """Renders README's section: the picture, what it shows, and the means of the other families."""
     versions = ", ".join(
         f"{TITLES[key]} {version['version'].split('+')[0]}"
         for key, version in results["frameworks"].items()
@@ -250,11 +247,9 @@ def render(results: dict[str, Any]) -> str:
         for family in FAMILIES.values()
         if family.means and (found := mean_ratio(family, family.means[0], results))
     ]
-    legend = (
-        "The ratio is the best peer's figure divided by Penstock's: more than 1 is ahead. "
-        f"Peers: {versions}. {machines(results)[0]}"
-    )
-    parts = [short_table(results), legend]
+    legend = f"More than 1 is ahead. Peers: {versions}. {machines(results)[0]}"
+    path = PICTURE.relative_to(README.parent).as_posix()
+    parts = [f"![The best peer's figure divided by Penstock's, in {len(README_CASES)} cases]({path})", legend]
     if means:
         parts.append(f"Geometric means of other families: {'; '.join(means)}.")
     return "\n\n".join(parts)
@@ -297,7 +292,11 @@ def main() -> None:
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     results = json.loads(options.results.read_text())
-    wanted = {README: page.replaced(README, "bench", f"\n{render(results)}\n"), FULL: render_full(results)}
+    wanted = {
+        README: page.replaced(README, "bench", f"\n{render(results)}\n"),
+        FULL: render_full(results),
+        PICTURE: picture(results),
+    }
     for path, text in wanted.items():
         if not options.check:
             path.write_text(text, encoding="utf-8")

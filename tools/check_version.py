@@ -17,7 +17,11 @@ def faults(version: str) -> list[str]:
     if workspace["package"]["version"] != version:
         found.append(f"Cargo.toml has version {workspace['package']['version']}")
     for name, dependency in workspace["dependencies"].items():
-        if isinstance(dependency, dict) and "path" in dependency and dependency.get("version") != version:
+        if not isinstance(dependency, dict) or "path" not in dependency:
+            continue
+        crate = tomllib.loads((ROOT / dependency["path"] / "Cargo.toml").read_text())["package"]
+        # What is not published needs no version.
+        if crate.get("publish", True) and dependency.get("version") != version:
             found.append(f"Cargo.toml depends on {name} at version {dependency.get('version')}")
     if f"\n## [{version}]" not in (ROOT / "CHANGELOG.md").read_text():
         found.append(f"CHANGELOG.md has no section for {version}")

@@ -35,7 +35,7 @@ PROJECT = {
 }
 # Modules of older or unfinished interfaces: what has another name stands there.
 SECOND_CHOICE = re.compile(r"(^|\.)(compat|experimental|as_tensorflow)\.")
-LINK = re.compile(r"(?<!!)(\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\()([^)\s]+)(\))")
+LINK = re.compile(r"(!?\[[^\]\[]*(?:\[[^\]]*\][^\]\[]*)*\]\()([^)\s]+)(\))")
 
 
 # --- links --------------------------------------------------------------------

@@ -21,6 +21,7 @@ from pathlib import Path
 
 import array_elementwise
 import elementwise
+import pictures
 import rust_operators
 import tensorflow_inside
 from penstock import _core, api_report, errors
@@ -350,6 +351,7 @@ def generated() -> dict[Path, str]:
             error_classes(),
         ),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
+        **pictures.generated(),
     }
 
 

@@ -1,8 +1,11 @@
 //! What is drawn of a graph.
 
 use penstock_data::Loc;
-use penstock_ir::{Graph, Inst, Region, Value, print_attributes};
+use penstock_ir::{Cpu, Graph, Inst, Region, Structure, Value, print_attributes};
 use rustc_hash::FxHashMap;
+
+use crate::cluster::clustered;
+use crate::shapes::Shapes;
 
 /// A block of more nodes than this is folded,
 const MANY: usize = 300;
@@ -12,6 +15,22 @@ const FEW: usize = 10;
 const DETAIL: usize = 60;
 /// The most elements of a constant that are shown.
 const ELEMENTS: usize = 4;
+
+/// A graph that is drawn.
+#[derive(Clone, Copy, Debug)]
+pub struct Picture<'a> {
+    /// The graph.
+    pub graph: &'a Graph,
+    /// The instructions that run together, each list with what runs them: they are drawn as one node with a block.
+    pub steps: &'a [(String, Vec<Inst>)],
+}
+
+impl<'a> Picture<'a> {
+    /// A graph of which nothing is known but itself.
+    pub fn of(graph: &'a Graph) -> Picture<'a> {
+        Picture { graph, steps: &[] }
+    }
+}
 
 /// What a node stands for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +45,8 @@ pub enum Kind {
     Constant,
     /// Several instructions, folded.
     Group,
+    /// Instructions that run together.
+    Step,
     /// The results of the block.
     Results,
 }
@@ -39,6 +60,7 @@ impl Kind {
             Kind::Operator => "operator",
             Kind::Constant => "constant",
             Kind::Group => "group",
+            Kind::Step => "step",
             Kind::Results => "results",
         }
     }
@@ -57,7 +79,9 @@ pub struct Node {
     pub loc: Loc,
     /// The name of its first result, with its scopes; empty where it has none.
     pub name: String,
-    /// The regions of an instruction.
+    /// Where the shape of each result comes from.
+    pub shapes: Vec<String>,
+    /// The regions of an instruction, or what runs together.
     pub blocks: Vec<Block>,
 }
 
@@ -80,17 +104,21 @@ pub struct Block {
     /// The values that they use.
     pub edges: Vec<Edge>,
     /// The values from around the block that it uses, with their nodes.
-    outer: Vec<(Value, usize)>,
+    pub(crate) outer: Vec<(Value, usize)>,
 }
 
 impl Block {
     /// The nodes of a graph.
-    pub fn of(graph: &Graph) -> Block {
-        Block::of_region(graph, graph.body())
+    pub fn of(picture: Picture<'_>) -> Block {
+        let numbered =
+            picture.steps.iter().zip(0..).flat_map(|((_, insts), step)| insts.iter().map(move |&i| (i, step)));
+        let drawn = Drawn { picture, shapes: Shapes::of(picture.graph), steps: numbered.collect() };
+        Block::of_region(&drawn, picture.graph.body())
     }
 
-    fn of_region(graph: &Graph, region: Region) -> Block {
-        let mut maker = Maker { graph, block: Block::default(), nodes: FxHashMap::default() };
+    fn of_region(drawn: &Drawn<'_>, region: Region) -> Block {
+        let graph = drawn.picture.graph;
+        let mut maker = Maker { drawn, graph, block: Block::default(), nodes: FxHashMap::default(), steps: Vec::new() };
         let data = &graph.regions[region];
         for &param in &data.params {
             let node = Node { kind: Kind::Input, ..maker.node_of_value(param) };
@@ -106,11 +134,11 @@ impl Block {
             let number = maker.add(results);
             data.results.iter().for_each(|&value| maker.edge(value, number));
         }
-        maker.block.folded()
+        clustered(maker.block, &maker.steps, drawn.picture.steps).folded()
     }
 
     /// The same with fewer nodes, where they are many.
-    fn folded(self) -> Block {
+    pub(crate) fn folded(self) -> Block {
         if self.nodes.len() <= MANY {
             return self;
         }
@@ -134,7 +162,9 @@ impl Block {
         let mut numbers = Vec::with_capacity(self.nodes.len());
         let mut open: Option<(String, usize)> = None;
         for node in self.nodes {
-            let own = matches!(node.kind, Kind::Operator | Kind::Constant | Kind::Group).then(|| key(&node)).flatten();
+            let own = matches!(node.kind, Kind::Operator | Kind::Constant | Kind::Group | Kind::Step)
+                .then(|| key(&node))
+                .flatten();
             // A constant that has no key stands for what comes before.
             let own = if node.kind == Kind::Constant {
                 own.or_else(|| open.as_ref().map(|(key, _)| key.clone()))
@@ -167,13 +197,14 @@ impl Block {
 }
 
 impl Node {
-    fn empty() -> Node {
+    pub(crate) fn empty() -> Node {
         Node {
             kind: Kind::Operator,
             label: String::new(),
             detail: String::new(),
             loc: Loc::UNKNOWN,
             name: String::new(),
+            shapes: Vec::new(),
             blocks: Vec::new(),
         }
     }
@@ -184,7 +215,14 @@ impl Node {
         let label = named
             .map_or_else(|| shortened(&format!("{} … {}", first_of(&self.label), other.label)), |_| key.to_owned());
         let blocks = self.blocks.iter().cloned().chain(other.blocks).collect();
-        Node { kind: Kind::Group, label, detail: format!("{count} operators"), blocks, ..self.clone() }
+        Node {
+            kind: Kind::Group,
+            label,
+            detail: format!("{count} operators"),
+            shapes: Vec::new(),
+            blocks,
+            ..self.clone()
+        }
     }
 }
 
@@ -201,22 +239,35 @@ fn shortened(text: &str) -> String {
     text.chars().take(DETAIL - 1).chain(['…']).collect()
 }
 
+/// A picture with what is known of its graph.
+struct Drawn<'a> {
+    picture: Picture<'a>,
+    shapes: Shapes<'a>,
+    /// The step that runs an instruction.
+    steps: FxHashMap<Inst, usize>,
+}
+
 struct Maker<'a> {
+    drawn: &'a Drawn<'a>,
     graph: &'a Graph,
     block: Block,
     nodes: FxHashMap<Value, usize>,
+    /// For each node, the step that runs it together with others.
+    steps: Vec<Option<usize>>,
 }
 
 impl Maker<'_> {
     fn add(&mut self, node: Node) -> usize {
         self.block.nodes.push(node);
+        self.steps.push(None);
         self.block.nodes.len() - 1
     }
 
     fn node_of_value(&self, value: Value) -> Node {
         let named = self.graph.names.get(&value).filter(|n| !n.is_empty());
         let label = named.map_or_else(|| value.to_string(), |n| n.to_string());
-        Node { label, detail: shortened(&self.graph.ty(value).to_string()), ..Node::empty() }
+        let shapes = self.drawn.shapes.text(value).into_iter().collect();
+        Node { label, detail: shortened(&self.graph.ty(value).to_string()), shapes, ..Node::empty() }
     }
 
     /// The node of a value: of one from around the block it is made here.
@@ -241,7 +292,7 @@ impl Maker<'_> {
 
     fn instruction(&mut self, inst: Inst) {
         let data = &self.graph.insts[inst];
-        let blocks: Vec<Block> = data.regions.iter().map(|&r| Block::of_region(self.graph, r)).collect();
+        let blocks: Vec<Block> = data.regions.iter().map(|&r| Block::of_region(self.drawn, r)).collect();
         let mut used: Vec<Value> = data.operands.to_vec();
         used.extend(blocks.iter().flat_map(|block| block.outer.iter().map(|&(value, _)| value)));
         // Those from around this block come before the node.
@@ -251,15 +302,24 @@ impl Maker<'_> {
         let is_constant = data.op.name == "const";
         let detail = shortened(&print_attributes(data, Some(ELEMENTS)));
         let named = data.results.first().and_then(|v| self.graph.names.get(v));
+        let runs_together = matches!(data.op.cpu, Cpu::Executor(Structure::Body));
         let node = Node {
-            kind: if is_constant { Kind::Constant } else { Kind::Operator },
+            kind: if is_constant {
+                Kind::Constant
+            } else if runs_together {
+                Kind::Step
+            } else {
+                Kind::Operator
+            },
             label: if is_constant { detail.trim_start_matches("value=").to_owned() } else { data.op.name.to_owned() },
             detail: if is_constant { String::new() } else { detail },
             loc: self.graph.locs.get(inst).copied().unwrap_or_default(),
             name: named.map(|n| n.to_string()).unwrap_or_default(),
+            shapes: data.results.iter().filter_map(|&v| self.drawn.shapes.text(v)).collect(),
             blocks,
         };
         let number = self.add(node);
+        self.steps[number] = self.drawn.steps.get(&inst).copied();
         used.iter().for_each(|&value| self.edge(value, number));
         for &result in &data.results {
             self.nodes.insert(result, number);

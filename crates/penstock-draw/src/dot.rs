@@ -2,18 +2,16 @@
 
 use std::fmt::Write;
 
-use penstock_ir::Graph;
-
-use crate::block::{Block, Kind, Node};
+use crate::block::{Block, Kind, Node, Picture};
 use crate::escape::quoted;
 
-/// A graph in the language of Graphviz. Regions are clusters.
-pub fn dot(name: &str, graph: &Graph) -> String {
+/// A graph in the language of Graphviz. Regions, and instructions that run together, are clusters.
+pub fn dot(name: &str, picture: Picture<'_>) -> String {
     let mut out = String::new();
     let _ = writeln!(out, "digraph {} {{", quoted(name));
     out.push_str("  compound=true;\n  node [shape=box, style=rounded, fontname=\"sans-serif\", fontsize=10];\n");
     out.push_str("  edge [fontname=\"sans-serif\", fontsize=8];\n");
-    put_block(&mut out, &Block::of(graph), "n", 1);
+    put_block(&mut out, &Block::of(picture), "n", 1);
     out.push_str("}\n");
     out
 }
@@ -23,10 +21,19 @@ fn put_block(out: &mut String, block: &Block, prefix: &str, depth: usize) {
     for (i, node) in block.nodes.iter().enumerate() {
         let id = format!("{prefix}{i}");
         if node.blocks.is_empty() {
-            let _ = writeln!(out, "{indent}{id} [label={}{}];", quoted(&text_of(node)), style_of(node.kind));
+            let _ = writeln!(
+                out,
+                "{indent}{id} [label={}{}{}];",
+                quoted(&text_of(node)),
+                shapes_of(node),
+                style_of(node.kind)
+            );
             continue;
         }
         let _ = writeln!(out, "{indent}subgraph cluster_{id} {{\n{indent}  label={};", quoted(&text_of(node)));
+        if node.kind == Kind::Step {
+            let _ = writeln!(out, "{indent}  style=\"rounded,filled\"; fillcolor=\"#fdf3e1\";");
+        }
         // Edges lead to a point in the cluster.
         let _ = writeln!(out, "{indent}  {id} [shape=point, label=\"\"];");
         for (k, inner) in node.blocks.iter().enumerate() {
@@ -52,12 +59,17 @@ fn text_of(node: &Node) -> String {
     text
 }
 
+/// Where the shapes of its results come from, for those who point at it.
+fn shapes_of(node: &Node) -> String {
+    if node.shapes.is_empty() { String::new() } else { format!(", tooltip={}", quoted(&node.shapes.join("\n"))) }
+}
+
 fn style_of(kind: Kind) -> &'static str {
     match kind {
         Kind::Input | Kind::Results => ", shape=ellipse",
         Kind::Outer => ", shape=ellipse, style=dashed",
         Kind::Constant => ", shape=plaintext",
-        Kind::Operator => "",
+        Kind::Operator | Kind::Step => "",
         Kind::Group => ", peripheries=2",
     }
 }

@@ -2,8 +2,7 @@
 
 use std::fmt::Write;
 
-use penstock_ir::Graph;
-
+use crate::block::Picture;
 use crate::escape::xml;
 use crate::svg::svg;
 
@@ -28,7 +27,7 @@ pub struct Page<'a> {
     /// The stretches of the program that the graph was traced from.
     pub sources: &'a [Source],
     /// Graphs, each with what it is: as it was traced, as it runs, …
-    pub graphs: &'a [(&'a str, &'a Graph)],
+    pub graphs: &'a [(&'a str, Picture<'a>)],
     /// Texts, each with what it is.
     pub texts: &'a [(&'a str, &'a str)],
     /// Which part of the time goes to lines, as `file:line`.
@@ -59,8 +58,8 @@ pub fn page(page: &Page<'_>) -> String {
         let _ = write!(tabs, "<button>{}{more}</button>", xml(name));
         let _ = write!(views, "<div class=\"view\" hidden>{content}</div>");
     };
-    for (name, graph) in page.graphs {
-        put(name, Some(graph.len()), &svg(graph));
+    for &(name, picture) in page.graphs {
+        put(name, Some(picture.graph.len()), &svg(picture));
     }
     for (name, text) in page.texts {
         put(name, None, &format!("<pre>{}</pre>", xml(text)));

@@ -2,9 +2,7 @@
 
 use std::fmt::Write;
 
-use penstock_ir::Graph;
-
-use crate::block::Block;
+use crate::block::{Block, Picture};
 use crate::escape::xml;
 use crate::layout::{Placed, Spot, place, text_height};
 
@@ -12,8 +10,8 @@ use crate::layout::{Placed, Spot, place, text_height};
 const MARGIN: f64 = 8.0;
 
 /// A graph as an image, with the classes of nodes and their lines (`data-line`) for a style and a script.
-pub fn svg(graph: &Graph) -> String {
-    let block = Block::of(graph);
+pub fn svg(picture: Picture<'_>) -> String {
+    let block = Block::of(picture);
     let placed = place(&block);
     let (width, height) = (placed.width + 2.0 * MARGIN, placed.height + 2.0 * MARGIN);
     let mut out = String::new();
@@ -54,8 +52,8 @@ fn put_node(out: &mut String, spot: &Spot<'_>, x: f64, y: f64) {
         let _ = write!(out, " data-line=\"{}:{}\"", xml(&frame.file), frame.line);
     }
     let place = if node.loc.is_unknown() { String::new() } else { node.loc.to_string() };
-    let texts = [&node.name, &node.label, &node.detail, &place];
-    let title: Vec<String> = texts.into_iter().filter(|t| !t.is_empty()).map(|t| xml(t)).collect();
+    let texts = [&node.name, &node.label, &node.detail, &place].into_iter().chain(&node.shapes);
+    let title: Vec<String> = texts.filter(|t| !t.is_empty()).map(|t| xml(t)).collect();
     let _ = write!(
         out,
         "><title>{}</title><rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{:.1}\" height=\"{:.1}\" rx=\"5\" \

@@ -6,13 +6,13 @@ use std::time::Duration;
 
 use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, devices_in_use, memory};
 use penstock_ir::stack::{stack_left, with_room};
-use penstock_ir::{Activity, Counter, Derived, Env, Function, Graph, Type, Verified, told};
+use penstock_ir::{Activity, Counter, Derived, Env, Function, Graph, Inst, Type, Verified, told};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
 use crate::args::Inputs;
 use crate::device::Device;
-use crate::plan::Plan;
+use crate::plan::{self, Plan};
 use crate::sizes::{BySizes, Choice, sizes_of};
 use crate::variable::Arg;
 use crate::{offload, placement};
@@ -315,6 +315,15 @@ impl Executable {
     pub fn optimized(&self) -> Result<Verified> {
         let types: Vec<Type> = self.graph.inputs().iter().map(|&v| self.graph.ty(v).clone()).collect();
         with_room(self.levels(), || optimize_for(&self.graph, &types, &self.options))?
+    }
+
+    /// The instructions of an optimised graph that the steps of its plan on the CPU run together, each list with what runs
+    /// them: pipelines, row loops, and kernels at the same time.
+    ///
+    /// # Errors
+    /// What planning reports.
+    pub fn together(&self, optimized: &Verified) -> Result<Vec<(String, Vec<Inst>)>> {
+        with_room(self.levels(), || plan::together(optimized, self.captures, &self.options))?
     }
 
     /// How deep regions may nest in what is optimised: calls are inlined.

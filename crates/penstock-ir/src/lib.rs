@@ -59,7 +59,7 @@ pub use print::{
 pub use profile::{Activity, Detail, Profiler, Span, told};
 pub use promise::Promise;
 pub use types::Type;
-pub use verify::{check_results, checks_trusted, infer_types, verify, verify_after};
+pub use verify::{check_results, checks_trusted, infer_types, infer_types_for, verify, verify_after};
 pub use whole::{
     BoxCopy, ByPlace, Carried, Convolution, CopyDim, DeviceKernels, Draw, Pooling, Product, Rest, Scan, Selection,
 };

@@ -105,12 +105,21 @@ pub fn verify_after(graph: &Graph, pass: &str) -> Result<()> {
 /// # Errors
 /// What is wrong with attributes or operands, or what inference reports.
 pub fn infer_types(graph: &Graph, inst: Inst) -> Result<OutTypes> {
+    let operands = &graph.insts[inst].operands;
+    let inputs: SmallVec<[Type; 4]> = operands.iter().map(|&v| graph.ty(v).clone()).collect();
+    infer_types_for(graph, inst, &inputs)
+}
+
+/// As [`infer_types`], if the operands had these types.
+///
+/// # Errors
+/// As [`infer_types`].
+pub fn infer_types_for(graph: &Graph, inst: Inst, inputs: &[Type]) -> Result<OutTypes> {
     let data = &graph.insts[inst];
     check_attrs(data.op.0, &data.attrs)?;
-    let inputs: SmallVec<[Type; 4]> = data.operands.iter().map(|&v| graph.ty(v).clone()).collect();
     let signatures = signatures(graph, &data.attrs, &data.regions)?;
     let values = GraphValues { graph, operands: &data.operands };
-    data.op.0.infer_types(&InferCx { inputs: &inputs, attrs: &data.attrs, regions: &signatures, values: &values })
+    data.op.0.infer_types(&InferCx { inputs, attrs: &data.attrs, regions: &signatures, values: &values })
 }
 
 /// Checks the types that an instruction's results have against those inferred.

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use penstock_draw::Picture;
 use penstock_exec::Arg;
 use penstock_ir::Type;
 use penstock_trace::{self as trace, Concrete, Entry, Kind, Symbolic, Token, TraceType, Var};
@@ -703,22 +704,37 @@ impl PyConcrete {
 
     /// Give the graph in the language of Graphviz: `dot -Tsvg` draws it.
     ///
+    /// Args:
+    ///     optimized: whether to give the graph as it is optimised, rather than as it was traced.
+    ///
     /// Returns:
-    ///     The text. Regions of loops and branches are clusters.
+    ///     The text. Loops, branches and operators that run together are clusters; the tooltip of a node says where its shape
+    ///     comes from.
     ///
     /// >>> import penstock as tf
     /// >>> double = tf.function(lambda x: x + x)
     /// >>> trace = double.get_concrete_function(tf.TensorSpec([3], tf.float32))
     /// >>> trace.to_dot().startswith("digraph")
     /// True
-    fn to_dot(&self, py: Python<'_>) -> PyResult<String> {
+    #[pyo3(signature = (optimized=false))]
+    fn to_dot(&self, py: Python<'_>, optimized: bool) -> PyResult<String> {
         let trace = self.trace();
         let graph = trace.concrete.function.graph().ok_or_else(still_traced)?;
-        Ok(py.detach(|| penstock_draw::dot(&trace.name, graph)))
+        if !optimized {
+            return Ok(py.detach(|| penstock_draw::dot(&trace.name, Picture::of(graph))));
+        }
+        let executable = trace.concrete.executable().or_py(py)?;
+        let drawn = py.detach(|| {
+            let graph = executable.optimized()?;
+            let steps = executable.together(&graph)?;
+            Ok(penstock_draw::dot(&trace.name, Picture { graph: &graph, steps: &steps }))
+        });
+        drawn.or_py(py)
     }
 
     /// Give a page for a browser: the lines of the program beside the graph, as it was traced and as it is optimised,
-    /// and the plan that runs it. It loads nothing.
+    /// and the plan that runs it. Operators that run together are in one box. A line at the bottom says of the node under
+    /// the pointer where the shapes of its results come from. The page loads nothing.
     ///
     /// Args:
     ///     profile: what `tf.profiler.record` recorded, by which lines are coloured by the time that they take.
@@ -762,10 +778,14 @@ impl PyConcrete {
             sources.into_iter().map(|(file, first, text)| penstock_draw::Source { file, first, text }).collect();
         let drawn = py.detach(|| {
             let (optimized, plan) = (executable.optimized()?, executable.text()?);
+            let steps = executable.together(&optimized)?;
             Ok(penstock_draw::page(&penstock_draw::Page {
                 title,
                 sources: &sources,
-                graphs: &[("As traced", graph), ("Optimised", &optimized)],
+                graphs: &[
+                    ("As traced", Picture::of(graph)),
+                    ("Optimised", Picture { graph: &optimized, steps: &steps }),
+                ],
                 texts: &[("Plan", &plan)],
                 times: &times,
             }))

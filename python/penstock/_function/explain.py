@@ -92,6 +92,27 @@ class CacheExplanation(NamedTuple):
     traces: tuple[TraceExplanation, ...]
     misses: tuple[MissExplanation, ...]
 
+    def to_html(self) -> str:
+        """Give a page for a browser: the traces, and why each call without one had none.
+
+        A call is shown with its line, what differed from the nearest trace, and what to do about it.
+
+        Returns:
+            The text of the page. It loads nothing.
+
+        >>> import penstock as tf
+        >>> double = tf.function(lambda x: x + x)
+        >>> _ = double(1), double(2)
+        >>> page = double.explain_cache().to_html()
+        >>> page.startswith("<!DOCTYPE html>"), page.count('<section class="miss">')
+        (True, 2)
+        """
+        from penstock._runtime.pages import cache_page  # start-up does without it
+
+        # Where sizes have become unknown, the function has reduce_retracing.
+        relaxed = any(miss.outcome != "traced" for miss in self.misses)
+        return cache_page(self, {str(d): _fix(d, relaxed) for miss in self.misses for d in miss.differences})
+
     def _repr_html_(self) -> str:
         from penstock._runtime.pages import of_cache  # start-up does without it
 

@@ -1,9 +1,11 @@
-"""What notebooks show: short pieces of HTML, each of a few kilobytes at most."""
+"""What notebooks show, short pieces of HTML of a few kilobytes at most, and the page about a cache."""
 
 from __future__ import annotations
 
 import html
+import linecache
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
@@ -11,7 +13,7 @@ from penstock import _core
 if TYPE_CHECKING:
     from penstock._function.explain import CacheExplanation
 
-__all__ = ["of_cache", "of_dataset", "of_tensor", "of_variable"]
+__all__ = ["cache_page", "of_cache", "of_dataset", "of_tensor", "of_variable"]
 
 # Rows and columns that are shown at each end, and characters of a text.
 _ENDS, _TEXT = 5, 2000
@@ -66,6 +68,57 @@ def of_variable(variable: Any) -> str:
     trained = "" if variable.trainable else ", not trainable"
     title = _title("Variable", f"{variable.name} {variable.dtype.name} {variable.shape}{trained}")
     return title if _core._is_tracing() else title + _values(variable)
+
+
+_STYLE = """
+:root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
+body { margin: 2em auto; max-width: 70em; padding: 0 1em; }
+table { border-collapse: collapse; margin: 0.5em 0 1.5em; }
+th, td { text-align: left; vertical-align: top; padding: 3px 12px 3px 0; border-bottom: 1px solid #8884; }
+code { font-size: 13px; white-space: pre-wrap; }
+"""
+
+
+def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
+    """The page about the cache of a function: its traces, and each call for which it was traced anew.
+
+    Args:
+        found: what the cache holds.
+        fixes: what to do about each difference, by its text.
+    """
+    traces = _table(
+        [
+            (
+                str(i),
+                trace.signature,
+                str(trace.hits),
+                f"{trace.seconds * 1e3:.3g} ms",
+                str(trace.instructions),
+            )
+            for i, trace in enumerate(found.traces)
+        ],
+        ("", "trace", "calls", "traced in", "instructions"),
+    )
+    parts = []
+    for miss in found.misses:
+        file, _, line = miss.location.rpartition(":")
+        source = linecache.getline(file, int(line)).strip() if line.isdigit() else ""
+        short = f"{PurePath(file).name}:{line}" if file else miss.location
+        rows = [(d.leaf, d.before, d.after, fixes[str(d)]) for d in miss.differences]
+        why = _table(rows, ("argument", "nearest trace", "this call", "to avoid it")) if rows else ""
+        said = "" if rows else "There was no trace before. "
+        parts.append(
+            f'<section class="miss"><h3 title="{html.escape(miss.location)}">{html.escape(short)}</h3>'
+            f"<p><code>{html.escape(source)}</code></p>{why}"
+            f"<p>{said}Outcome: {html.escape(miss.outcome)}.</p></section>"
+        )
+    title = f"Traces of {html.escape(found.name)}"
+    facts = f"{found.calls} calls, {len(found.traces)} traces, {len(found.misses)} misses"
+    return (
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{title}</h1><p>{facts}</p><h2>Traces</h2>{traces}"
+        f"<h2>Calls for which there was no trace</h2>{''.join(parts)}</body></html>"
+    )
 
 
 def of_cache(found: CacheExplanation) -> str:

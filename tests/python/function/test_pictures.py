@@ -73,6 +73,72 @@ def test_a_page_shows_the_time_of_lines_where_a_profile_is_given():
     assert "--share:" in trace.to_html(profile=recording)[trace.to_html().index("<body>") :]
 
 
+def test_a_page_says_where_shapes_come_from_and_why_they_are_not_known():
+    @tf.function
+    def f(x, w):
+        return tf.nn.relu(x @ w), tf.where(x > 0.0)
+
+    trace = f.get_concrete_function(tf.TensorSpec([None, 3]), tf.TensorSpec([3, 5]))
+    page = trace.to_html()
+    line = f.python_function.__code__.co_firstlineno + 2
+    assert "f32[s0,5]: s0 is axis 0 of x; 5 is axis 1 of w" in page
+    assert f"? unknown because where_indices at {__file__}:{line} decides it when it runs" in page
+    assert '<p id="about">' in page
+    assert 'tooltip="f32[s0,5]: s0 is axis 0 of x; 5 is axis 1 of w"' in trace.to_dot()
+
+
+def test_a_size_that_branches_or_loops_change_has_their_line():
+    @tf.function
+    def f(x, n):
+        y = x[:2] if n > 0 else x[:3]
+        for _ in tf.range(n):
+            tf.autograph.experimental.set_loop_options(shape_invariants=[(x, tf.TensorShape([None]))])
+            x = tf.concat([x, x], 0)
+        return tf.tanh(y), tf.tanh(x)
+
+    page = f.get_concrete_function(tf.ones([4]), tf.constant(1)).to_html()
+    first = f.python_function.__code__.co_firstlineno
+    assert f"? unknown because the branches of cond at {__file__}:{first + 2} differ" in page
+    assert f"? unknown because while at {__file__}:{first + 3} may change it" in page
+
+
+def test_operators_that_run_as_one_step_are_one_box_of_the_optimised_graph():
+    @tf.function
+    def f(x, w):
+        return tf.nn.softmax(tf.tanh(x @ w) * 2.0 + 1.0)
+
+    trace = f.get_concrete_function(tf.ones([400, 64]), tf.ones([64, 64]))
+    page = trace.to_html()
+    traced, optimized = page.split('<div class="view"')[1:3]
+    assert "node step" not in traced
+    assert "fused" in optimized
+    assert 'class="node step"' in optimized
+    text = trace.to_dot(optimized=True)
+    assert text.count("{") == text.count("}")
+    assert "fillcolor" in text
+    assert "fillcolor" not in trace.to_dot()
+    # The product and what follows it are one step of the plan.
+    assert "pipeline" in trace._plan_text()
+    assert "pipeline" in text
+    assert ">pipeline</text>" in optimized
+
+
+def test_the_page_of_a_cache_has_the_lines_of_the_calls_and_what_to_do():
+    @tf.function
+    def scaled(x, rate):
+        return x * rate
+
+    for rate in (1.0, 2.0):
+        scaled(tf.ones([2]), rate)
+    scaled(tf.ones([3]), 2.0)
+    page = scaled.explain_cache().to_html()
+    _well_formed(page)
+    assert page.count('<section class="miss">') == 3
+    assert "scaled(tf.ones([3]), 2.0)" in page
+    assert "<td>rate</td><td>1.0</td><td>2.0</td><td>pass rate as a tensor" in page
+    assert "<td>x.shape[0]</td><td>2</td><td>3</td><td>give x a tf.TensorSpec with None" in page
+
+
 def test_dot_names_the_operators_and_nests_the_loop():
     text = _traced()[1].to_dot()
     assert text.startswith('digraph "f" {')

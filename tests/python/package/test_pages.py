@@ -49,6 +49,40 @@ def test_links_of_pages_lead_to_files_and_headings_that_there_are():
     assert documentation.broken_links(documentation.pages()) == []
 
 
+def pages_within(start, links):
+    """The pages that this many links lead to, the first among them."""
+    found, last = {start}, {start}
+    for _ in range(links):
+        targets = [
+            (page.parent / link.partition("#")[0]).resolve()
+            for page in last
+            for _, link in documentation.links(documentation.text_of(page))
+            if not re.match(r"[a-z]+:", link)
+        ]
+        last = {target for target in targets if target.is_file()} - found
+        found |= last
+    return found
+
+
+@pytest.mark.parametrize("start", ["README.md", "docs/README.md", "docs/quickstart.md", "docs/errors.md"])
+@pytest.mark.parametrize(
+    ("question", "heading"),
+    [
+        ("why did my function retrace", "Why was my function traced again?"),
+        ("why is my gradient None", "When the gradient is None"),
+        ("how do I stop in a graph", "A debugger that goes through graphs"),
+        ("where did this shape come from", "Where a shape comes from"),
+    ],
+)
+def test_three_links_lead_to_the_answer(start, question, heading):
+    answers = [
+        page
+        for page in pages_within(ROOT / start, 3)
+        if re.search(rf"^#+ {re.escape(heading)}$", documentation.text_of(page), flags=re.MULTILINE)
+    ]
+    assert answers, question
+
+
 def test_a_link_to_no_file_or_no_heading_is_found(tmp_path, monkeypatch):
     monkeypatch.setattr(documentation, "ROOT", tmp_path)
     page = tmp_path / "page.md"

@@ -46,6 +46,8 @@ pub(super) struct Lowered {
     pub(super) arguments: Vec<(Reg, usize)>,
     pub(super) outputs: Vec<Reg>,
     pub(super) loops: Vec<Loop>,
+    /// The steps that run several instructions of the graph, and which.
+    pub(super) together: Vec<(u32, Vec<Inst>)>,
     /// For each value, the variable whose memory it may share.
     pub(super) snapshots: Vec<Option<usize>>,
 }
@@ -92,6 +94,7 @@ pub(super) fn lower(
             arguments: Vec::new(),
             outputs: Vec::new(),
             loops: Vec::new(),
+            together: Vec::new(),
             snapshots: Vec::new(),
         },
     };
@@ -270,7 +273,10 @@ impl Lowerer<'_> {
         self.origin = (self.graph.insts[inst].op.name, self.graph.locs[inst]);
         step.ins = self.regs(&found.ins)?.into_iter().collect();
         step.outs = found.outs.iter().map(|&v| self.define(v)).collect();
-        self.push(Step::Pipeline(Box::new(step)));
+        let number = self.push(Step::Pipeline(Box::new(step)));
+        let elsewhere: FxHashSet<Inst> = found.before.iter().chain(&found.behind).copied().collect();
+        let own = insts[..found.taken].iter().copied().filter(|inst| !elsewhere.contains(inst)).collect();
+        self.out.together.push((number, own));
         self.list(&found.behind)?;
         Ok(&insts[found.taken..])
     }
@@ -290,7 +296,8 @@ impl Lowerer<'_> {
         let (kernels, nanoseconds) = (kernels.collect::<Result<Vec<_>>>()?, found.nanoseconds);
         let heavy = is_heavy(1, nanoseconds as f64, self.least().heavy_ns)
             || kernels.iter().any(|k| k.0.weight == Weight::Heavy);
-        self.push(Step::Concurrent(Box::new(ConcurrentStep { kernels, nanoseconds, heavy })));
+        let number = self.push(Step::Concurrent(Box::new(ConcurrentStep { kernels, nanoseconds, heavy })));
+        self.out.together.push((number, found.insts));
         self.list(&found.behind)?;
         Ok(&insts[found.taken..])
     }
@@ -381,7 +388,7 @@ impl Lowerer<'_> {
                 Ok(())
             }
             Cpu::Executor(_) if op.is(&COND) || op.is(&SWITCH) => self.branches(data),
-            Cpu::Executor(_) if op.is(&WHILE) => self.repeat(data),
+            Cpu::Executor(_) if op.is(&WHILE) => self.repeat(inst, data),
             Cpu::Executor(_) if op.is(&FUSED) => self.fused(data),
             Cpu::Executor(_) if op.is(&NATIVE) => self.native(data),
             Cpu::Executor(_) if op.is(&CALL) => self.call(data),
@@ -653,7 +660,7 @@ impl Lowerer<'_> {
         Ok(Some(self.push(Step::RowLoop(Box::new(step)))))
     }
 
-    fn repeat(&mut self, data: &InstData) -> Result<()> {
+    fn repeat(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let (origin, graph) = (self.origin, self.graph);
         let inner = self.out.loops.len() as u32;
         let (cond, body) = (data.regions[0], data.regions[1]);
@@ -665,6 +672,7 @@ impl Lowerer<'_> {
         }
         let entry = self.moves(&data.operands, &variables)?;
         let row_loop = self.row_loop(data, &variables)?;
+        self.out.together.extend(row_loop.map(|step| (step, vec![inst])));
         let (head, before) = (self.here(), self.cost);
         self.region(cond)?;
         self.origin = origin;

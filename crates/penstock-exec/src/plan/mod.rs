@@ -21,7 +21,7 @@ mod step;
 use std::sync::{Arc, OnceLock};
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
-use penstock_ir::{Counter, Verified};
+use penstock_ir::{Counter, Inst, Verified};
 use penstock_passes::{Options, Thresholds};
 
 use crate::device::{Device, Recorder};
@@ -44,6 +44,17 @@ pub(crate) enum Kind {
     Constant,
     /// An argument, never written.
     Argument,
+}
+
+/// The instructions of an optimised graph that the steps of its plan run together, each list with what runs them.
+pub(crate) fn together(graph: &Verified, captures: usize, options: &Options) -> Result<Vec<(String, Vec<Inst>)>> {
+    let lowered = lower::lower(graph, captures, options, None)?;
+    let named = |step: &Step| match step {
+        Step::Pipeline(pipeline) => format!("pipeline, {}", pipeline.summary()),
+        Step::RowLoop(_) => "row loop, each thread with rows of its own".to_owned(),
+        _ => "kernels at the same time".to_owned(),
+    };
+    Ok(lowered.together.into_iter().map(|(step, insts)| (named(&lowered.steps[step as usize]), insts)).collect())
 }
 
 /// A graph made ready to run.

@@ -1,0 +1,75 @@
+"""The path of a new user: `python tools/try_wheel.py WHEEL`, or a folder with one; `make test-wheel`.
+
+Installs the wheel into a fresh environment, apart from the checkout, and runs there what the first pages
+tell a reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = ("README.md", "docs/quickstart.md")
+# Of the file on PyPI; a wheel that grows beyond it is looked at first.
+MOST_BYTES = 20_000_000
+
+
+def programs(text: str) -> list[str]:
+    """The programs of a page in Python, in its order."""
+    return re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def wheel_at(place: Path) -> Path:
+    """The wheel, or the only wheel of a folder."""
+    if place.is_file():
+        return place
+    wheels = sorted(place.glob("*.whl"))
+    if len(wheels) != 1:
+        sys.exit(f"expected one wheel in {place}, found {len(wheels)}")
+    return wheels[0]
+
+
+def main() -> None:
+    """Tries the wheel; the exit status is 1 if something fails."""
+    if len(sys.argv) != 2:
+        sys.exit(f"usage: {sys.argv[0]} WHEEL")
+    wheel = wheel_at(Path(sys.argv[1]).resolve())
+    if wheel.stat().st_size > MOST_BYTES:
+        sys.exit(f"{wheel.name} has {wheel.stat().st_size} bytes, more than {MOST_BYTES}")
+    with tempfile.TemporaryDirectory() as folder:
+        # Nothing of the checkout, and nothing of the environment of who calls this.
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+        made = Path(folder) / "environment"
+        venv.create(made, with_pip=True)
+        python = str(made / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python"))
+
+        def run(title: str, *arguments: str) -> None:
+            print(f"== {title}", flush=True)
+            subprocess.run([python, *arguments], cwd=folder, env=kept, check=True)
+
+        pip = ["-m", "pip", "--disable-pip-version-check"]
+        run(f"install {wheel.name}", *pip, "install", "--quiet", "--only-binary=:all:", str(wheel))
+        run("pip check", *pip, "check")
+        run("python -m penstock doctor", "-m", "penstock", "doctor")
+        for page in PAGES:
+            # In a file: AutoGraph and errors read the lines of a program.
+            file = Path(folder) / f"{Path(page).stem}.py"
+            file.write_text(
+                "\n\n".join(programs((ROOT / page).read_text(encoding="utf-8"))), encoding="utf-8"
+            )
+            run(page, str(file))
+        run("pip uninstall", *pip, "uninstall", "--quiet", "--yes", "penstock-engine")
+    print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, installed and tried")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except subprocess.CalledProcessError as failed:
+        sys.exit(f"exit status {failed.returncode}")
