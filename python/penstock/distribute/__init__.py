@@ -1,12 +1,12 @@
-"""Several processes that train one model, on one machine or many.
+"""Several replicas that train one model: on the devices of a process, in several processes, on many machines.
 
-`MultiWorkerMirroredStrategy` has a replica in each process, `launch` starts processes on a Ray cluster,
-`run_steps` goes on where one of them ends. Below that, a `ProcessGroup` combines tensors of its members,
-with derivatives.
+`MirroredStrategy` has a replica on each device of a process, `MultiWorkerMirroredStrategy` one in each
+process. `launch` starts processes on a Ray cluster, `run_steps` goes on where one of them ends. Below that, a
+`ProcessGroup` combines tensors of its members, with derivatives.
 
-The other strategies have one replica in one process: `Strategy` itself stands for the default one,
-`OneDeviceStrategy` and `MirroredStrategy` name their device. Programs that use `strategy.scope`,
-`strategy.run`, `strategy.reduce` and `experimental_distribute_dataset` run with each of them.
+`Strategy` itself stands for the default strategy, which has one replica; so has `OneDeviceStrategy`. Programs
+that use `strategy.scope`, `strategy.run`, `strategy.reduce` and `experimental_distribute_dataset` run with
+each of them.
 """
 
 from penstock._runtime.public_names import publish as _publish
@@ -35,9 +35,9 @@ from penstock.distribute._input import (
 )
 from penstock.distribute._launch import launch as launch
 from penstock.distribute._launched import run_steps as run_steps
+from penstock.distribute._mirrored import MirroredStrategy as MirroredStrategy
 from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 from penstock.distribute._strategy import (
-    MirroredStrategy as MirroredStrategy,
     OneDeviceStrategy as OneDeviceStrategy,
     ReduceOp as ReduceOp,
     Strategy as Strategy,

@@ -22,6 +22,7 @@ __all__ = [
     "InputOptions",
     "InputReplicationMode",
     "RunOptions",
+    "rows_of",
     "share",
 ]
 
@@ -45,24 +46,28 @@ def share(dataset: Dataset[Any], group: ProcessGroup) -> Dataset[Any]:
             "distribute_datasets_from_function, whose function chooses the files of a worker"
         )
 
-    def part(x: Any) -> Any:
-        if x.shape.rank == 0:
-            raise ValueError(
-                "argument 'dataset' must have batches as elements, to be divided among processes; "
-                "one has a scalar"
-            )
-        rows = x.shape[0] if x.shape.rank is not None else None
-        if rows is None:
-            rows = shape(x)[0]
-        rank, size = group._now
-        each = (rows + size - 1) // size
-        return x[rank * each : (rank + 1) * each]
-
     def divided(*element: Any) -> Any:
-        parts = nest.map_structure(part, element)
+        parts = nest.map_structure(lambda x: rows_of(x, *group._now), element)
         return parts if len(element) > 1 or isinstance(dataset.element_spec, tuple) else parts[0]
 
     return dataset.map(divided)
+
+
+def rows_of(x: Any, rank: Any, size: Any) -> Any:
+    """The rows of a batch that a replica takes. The first ones get more where they cannot be divided.
+
+    Raises:
+        ValueError: for a scalar.
+    """
+    if x.shape.rank == 0:
+        raise ValueError(
+            "argument 'dataset' must have batches as elements, to be divided among replicas; one has a scalar"
+        )
+    rows = x.shape[0] if x.shape.rank is not None else None
+    if rows is None:
+        rows = shape(x)[0]
+    each = (rows + size - 1) // size
+    return x[rank * each : (rank + 1) * each]
 
 
 class DistributedDataset(abc.ABC):  # noqa: B024

@@ -6,7 +6,7 @@ import enum
 from typing import NamedTuple
 
 from penstock._runtime.public_names import publish as _publish
-from penstock.distribute._context import ReplicaContext
+from penstock.distribute._context import ValueContext as ValueContext
 from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
 
 __all__ = [
@@ -42,7 +42,5 @@ class CommunicationOptions(NamedTuple):
     timeout_seconds: float | None = None
     implementation: CommunicationImplementation = CommunicationImplementation.AUTO
 
-
-ValueContext = ReplicaContext
 
 _publish(__name__)
