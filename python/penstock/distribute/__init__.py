@@ -10,7 +10,11 @@ each of them.
 """
 
 from penstock._runtime.public_names import publish as _publish
-from penstock.distribute import cluster_resolver as cluster_resolver, experimental as experimental
+from penstock.distribute import (
+    cluster_resolver as cluster_resolver,
+    coordinator as coordinator,
+    experimental as experimental,
+)
 from penstock.distribute._context import (
     ReplicaContext as ReplicaContext,
     experimental_set_strategy as experimental_set_strategy,
@@ -37,6 +41,7 @@ from penstock.distribute._launch import launch as launch
 from penstock.distribute._launched import run_steps as run_steps
 from penstock.distribute._mirrored import MirroredStrategy as MirroredStrategy
 from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from penstock.distribute._parameter_server import ParameterServerStrategy as ParameterServerStrategy
 from penstock.distribute._strategy import (
     OneDeviceStrategy as OneDeviceStrategy,
     ReduceOp as ReduceOp,
@@ -56,6 +61,7 @@ __all__ = [
     "MirroredStrategy",
     "MultiWorkerMirroredStrategy",
     "OneDeviceStrategy",
+    "ParameterServerStrategy",
     "ProcessGroup",
     "ReduceOp",
     "ReplicaContext",
@@ -64,6 +70,7 @@ __all__ = [
     "StrategyExtended",
     "broadcast_variables",
     "cluster_resolver",
+    "coordinator",
     "experimental",
     "experimental_set_strategy",
     "get_replica_context",

@@ -6,15 +6,22 @@ import enum
 from typing import NamedTuple
 
 from penstock._runtime.public_names import publish as _publish
+from penstock.distribute import _parameter_server
 from penstock.distribute._context import ValueContext as ValueContext
 from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from penstock.distribute.experimental import coordinator as coordinator, partitioners as partitioners
+
+ParameterServerStrategy = _parameter_server.ParameterServerStrategy
 
 __all__ = [
     "CollectiveCommunication",
     "CommunicationImplementation",
     "CommunicationOptions",
     "MultiWorkerMirroredStrategy",
+    "ParameterServerStrategy",
     "ValueContext",
+    "coordinator",
+    "partitioners",
 ]
 
 
