@@ -23,6 +23,12 @@ from penstock.distribute._context import (
     has_strategy as has_strategy,
     in_cross_replica_context as in_cross_replica_context,
 )
+from penstock.distribute._cross_device import (
+    CrossDeviceOps as CrossDeviceOps,
+    HierarchicalCopyAllReduce as HierarchicalCopyAllReduce,
+    NcclAllReduce as NcclAllReduce,
+    ReductionToOneDevice as ReductionToOneDevice,
+)
 from penstock.distribute._gradients import (
     DistributedGradientTape as DistributedGradientTape,
     broadcast_variables as broadcast_variables,
@@ -50,20 +56,24 @@ from penstock.distribute._strategy import (
 )
 
 __all__ = [
+    "CrossDeviceOps",
     "DistributedDataset",
     "DistributedGradientTape",
     "DistributedIterator",
     "DistributedValues",
+    "HierarchicalCopyAllReduce",
     "InputContext",
     "InputOptions",
     "InputReplicationMode",
     "Listener",
     "MirroredStrategy",
     "MultiWorkerMirroredStrategy",
+    "NcclAllReduce",
     "OneDeviceStrategy",
     "ParameterServerStrategy",
     "ProcessGroup",
     "ReduceOp",
+    "ReductionToOneDevice",
     "ReplicaContext",
     "RunOptions",
     "Strategy",

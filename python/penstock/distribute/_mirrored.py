@@ -16,6 +16,7 @@ from penstock._ops.reductions import reduce_sum
 from penstock._ops.shapes import concat, shape, split
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import device
+from penstock._types.argument_names import expect
 from penstock._values.variable import (
     Variable,
     VariableAggregation,
@@ -24,6 +25,7 @@ from penstock._values.variable import (
 )
 from penstock.data import Dataset
 from penstock.distribute import _context
+from penstock.distribute._cross_device import CrossDeviceOps
 from penstock.distribute._input import InputContext, rows_of
 from penstock.distribute._replica_threads import here, run_all
 from penstock.distribute._strategy import Strategy, StrategyExtended, check_device
@@ -35,7 +37,7 @@ if TYPE_CHECKING:
     from penstock.distribute._input import InputOptions, RunOptions
     from penstock.distribute._strategy import ReduceOp
 
-__all__ = ["MirroredStrategy", "ReplicasHere"]
+__all__ = ["CentralStorageStrategy", "MirroredStrategy", "ReplicasHere"]
 
 _R = TypeVar("_R")
 
@@ -71,9 +73,14 @@ class ReplicasHere(Strategy):
     Args:
         devices: where the replicas run.
         parameter_devices: where variables are.
+        cross_device_ops: what combines values.
     """
 
-    def __init__(self, devices: Sequence[str], parameter_devices: Sequence[str]) -> None:
+    def __init__(
+        self, devices: Sequence[str], parameter_devices: Sequence[str], cross_device_ops: object = None
+    ) -> None:
+        expect(cross_device_ops, (CrossDeviceOps, type(None)), "cross_device_ops", "a CrossDeviceOps")
+        self._cross = cross_device_ops if isinstance(cross_device_ops, CrossDeviceOps) else CrossDeviceOps()
         for name in (*devices, *parameter_devices):
             check_device(name)
         self._compute_devices, self._parameter_devices = tuple(devices), tuple(parameter_devices)
@@ -223,7 +230,7 @@ class ReplicasHere(Strategy):
                 f"argument 'value': a sum over replicas is of values that each has of its own, got {value!r}"
             )
         with device(self._parameter_devices[0]):
-            return reduced(name, parts)
+            return self._cross._combined(name, parts)
 
     def _combined(self, name: str, value: Any, options: Any = None) -> Any:
         if self._is_alone:
@@ -506,10 +513,11 @@ class MirroredStrategy(ReplicasHere):
     Args:
         devices: the devices, such as `["/GPU:0"]`, or several logical ones of one CPU; by default all GPUs,
             or the first CPU.
-        cross_device_ops: a `CrossDeviceOps`; all of them add up in the memory of the first device.
+        cross_device_ops: a `CrossDeviceOps`, by default one that adds up on the first device.
 
     Raises:
         ValueError: for something that names no device, and for devices that are named twice.
+        TypeError: for another `cross_device_ops`.
 
     >>> import penstock as tf
     >>> cpu = tf.config.list_physical_devices("CPU")[0]
@@ -526,7 +534,42 @@ class MirroredStrategy(ReplicasHere):
         if devices is None:
             gpus = config.list_logical_devices("GPU")
             devices = [found.name for found in gpus or config.list_logical_devices("CPU")[:1]]
-        names = [devices] if isinstance(devices, str) else list(devices)
-        if not names or len(set(names)) < len(names):
-            raise ValueError(f"argument 'devices' must name devices, each of them once, got {names}")
-        super().__init__(names, names)
+        names = _each_once(devices, "devices")
+        super().__init__(names, names, cross_device_ops)
+
+
+class CentralStorageStrategy(ReplicasHere):
+    """A strategy whose variables are on one device, and whose replicas compute on others.
+
+    Otherwise it is as `MirroredStrategy`.
+
+    Args:
+        compute_devices: the devices of the replicas; by default all GPUs, or the first CPU.
+        parameter_device: the device of the variables; by default the CPU, or with one GPU that.
+
+    Raises:
+        ValueError: for something that names no device, and for devices that are named twice.
+
+    >>> import penstock as tf
+    >>> strategy = tf.distribute.experimental.CentralStorageStrategy(["CPU:0"], "CPU:0")
+    >>> strategy.extended.parameter_devices
+    ('CPU:0',)
+    """
+
+    def __init__(
+        self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None
+    ) -> None:
+        if compute_devices is None:
+            gpus = config.list_logical_devices("GPU")
+            compute_devices = [found.name for found in gpus or config.list_logical_devices("CPU")[:1]]
+        names = _each_once(compute_devices, "compute_devices")
+        if parameter_device is None:
+            parameter_device = names[0] if len(names) == 1 else config.list_logical_devices("CPU")[0].name
+        super().__init__(names, [parameter_device])
+
+
+def _each_once(devices: str | Sequence[str], argument: str) -> list[str]:
+    names = [devices] if isinstance(devices, str) else list(devices)
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"argument '{argument}' must name devices, each of them once, got {names}")
+    return names

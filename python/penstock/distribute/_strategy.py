@@ -455,8 +455,9 @@ class Strategy:
 
         Each process reads all, and takes its part of each batch. So a training with several replicas is that
         with one and the same batches. A data set whose options have
-        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is; `FILE` and
-        `HINT` are errors: use `distribute_datasets_from_function`, whose function chooses the files.
+        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is. By `FILE` each
+        process reads some of the files alone, of which all should give as many batches; for `HINT`, which is
+        an error, use `distribute_datasets_from_function`.
 
         Args:
             dataset: a data set of batches.

@@ -505,3 +505,42 @@ def test_moving_means_of_keras_are_those_of_all_replicas() -> None:
     model.fit(x, x, batch_size=8, epochs=1, shuffle=False, verbose=0)
     np.testing.assert_allclose(layer.moving_mean.numpy(), 0.5 * x.mean(0), rtol=1e-6)
     np.testing.assert_allclose(layer.moving_variance.numpy(), 0.5 + 0.5 * x[:4].var(0), rtol=1e-5)
+
+
+def test_variables_may_have_a_device_of_their_own() -> None:
+    strategy = tf.distribute.experimental.CentralStorageStrategy(["CPU:1", "CPU:2"], "CPU:0")
+    due = trained(tf.distribute.get_strategy(), "sgd", 4, "a function around replicas")
+    found = trained(strategy, "sgd", 4, "a function around replicas")
+    np.testing.assert_allclose(found[0], due[0], atol=1e-6)
+    assert strategy.extended.worker_devices == ("CPU:1", "CPU:2")
+    assert strategy.extended.parameter_devices == ("CPU:0",)
+    assert tf.distribute.experimental.CentralStorageStrategy().num_replicas_in_sync == 1
+
+
+@pytest.mark.parametrize("kind", ["HierarchicalCopyAllReduce", "NcclAllReduce", "ReductionToOneDevice"])
+def test_values_are_combined_by_what_the_strategy_is_given(kind: str) -> None:
+    ops = getattr(tf.distribute, kind)()
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"], cross_device_ops=ops)
+    values_of_all = strategy.run(lambda: tf.constant(in_replica().replica_id_in_sync_group + 1.0))
+    assert float(strategy.reduce("SUM", values_of_all, axis=None)) == 3.0
+    assert float(ops.reduce("MEAN", values_of_all, None)) == 1.5
+    assert [float(x) for x in ops.batch_reduce("SUM", [(values_of_all, None)])] == [3.0]
+    assert float(ops.broadcast(4.0, None)) == 4.0
+
+
+def test_a_function_of_the_programs_adds_values_up() -> None:
+    calls = []
+
+    def add(tensors: list[Any]) -> Any:
+        calls.append(len(tensors))
+        return tf.add_n(tensors)
+
+    ops = tf.distribute.ReductionToOneDevice("CPU:0", accumulation_fn=add)
+    strategy = tf.distribute.MirroredStrategy(["CPU:0", "CPU:1"], ops)
+    total = strategy.run(lambda: in_replica().all_reduce("MEAN", 3.0))
+    assert values(strategy, total) == [3.0, 3.0]
+    assert calls == [2]
+    with pytest.raises(TypeError, match="argument 'cross_device_ops' must be a CrossDeviceOps"):
+        tf.distribute.MirroredStrategy(["CPU:0"], cross_device_ops=3)
+    with pytest.raises(ValueError, match="argument 'num_packs'"):
+        tf.distribute.NcclAllReduce(-1)

@@ -198,9 +198,42 @@ def files_and_scalars() -> Any:
 
 def test_data_sets_that_cannot_be_divided_are_errors() -> None:
     for messages, whole in together(files_and_scalars, 2):
-        assert "FILE" in messages[0]
+        assert "FILE, and it does not begin with files" in messages[0]
         assert "batches" in messages[1]
         assert whole == [[0, 1, 2]]
+
+
+def by_files(folder: str) -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
+    names = [f"{folder}/{number}" for number in range(4)]
+    listed = tf.data.Dataset.from_tensor_slices(names)
+    sources = [
+        tf.data.TextLineDataset(names).map(lambda x: tf.strings.to_number(x)).batch(4),
+        listed.interleave(tf.data.TextLineDataset, cycle_length=1).batch(4),
+        tf.data.Dataset.zip(tf.data.TextLineDataset(names), tf.data.TextLineDataset(names)).batch(4),
+    ]
+    found = []
+    for source in sources:
+        shared = strategy.experimental_distribute_dataset(source.with_options(options))
+        rows = [tf.nest.flatten(element)[0].numpy().tolist() for element in shared]
+        found.append([[int(float(x)) for x in row] for row in rows])
+    few = tf.data.TextLineDataset(names[:1]).batch(2).with_options(options)
+    try:
+        strategy.experimental_distribute_dataset(few)
+    except ValueError as error:
+        return found, str(error)
+
+
+def test_each_process_reads_files_of_its_own(tmp_path: Any) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).write_text("".join(f"{10 * number + k}\n" for k in range(4)))
+    for rank, (found, message) in enumerate(together(by_files, 2, str(tmp_path))):
+        first, second = 10 * rank, 10 * (rank + 2)
+        due = [[a + k, a + k + 1] for a in (first, second) for k in (0, 2)]
+        assert found == [due] * 3
+        assert "there are 1 files for 2 processes" in message
 
 
 def fitted() -> Any:
