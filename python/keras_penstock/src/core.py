@@ -45,8 +45,11 @@ class Variable(KerasVariable):
         Of moving averages the mean of what they assign counts. Metrics add up, since replicas change the one
         variable in turn.
         """
-        averaged = not self.trainable and "float" in self._dtype and self.synchronization != "on_read"
-        if averaged:
+        if self.synchronization == "on_read":
+            return {"synchronization": tf.VariableSynchronization.NONE}
+        if self.aggregation != "none":
+            return {"aggregation": tf.VariableAggregation[self.aggregation.upper()]}
+        if not self.trainable and "float" in self._dtype:
             return {"aggregation": tf.VariableAggregation.MEAN}
         return {"synchronization": tf.VariableSynchronization.NONE}
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core
 from penstock._values.variable import Variable, VariableAggregation
 from penstock.distribute import _context
+from penstock.distribute._input import DistributedValues
 from penstock.types.experimental import distributed
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
     from penstock.distribute._strategy import Strategy
 
-__all__ = ["SyncOnReadVariable", "combine_assigned", "made_with"]
+__all__ = ["MirroredVariable", "SyncOnReadVariable", "combine_assigned", "made_with"]
 
 
 def made_with(
@@ -28,7 +29,7 @@ def made_with(
     return variable
 
 
-class _Combined(Variable):
+class MirroredVariable(Variable):
     """A variable whose replicas assign what their values combine to."""
 
     _strategy: Strategy
@@ -37,7 +38,7 @@ class _Combined(Variable):
         self, value: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         def assign(x: Any) -> Any:
-            return super(_Combined, self).assign(x, use_locking, name, read_value)
+            return super(MirroredVariable, self).assign(x, use_locking, name, read_value)
 
         return self._strategy._assigned(self, assign, value)
 
@@ -45,7 +46,7 @@ class _Combined(Variable):
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         def assign(x: Any) -> Any:
-            return super(_Combined, self).assign_add(x, use_locking, name, read_value)
+            return super(MirroredVariable, self).assign_add(x, use_locking, name, read_value)
 
         return self._strategy._assigned(self, assign, delta)
 
@@ -53,7 +54,7 @@ class _Combined(Variable):
         self, delta: TensorLike, use_locking: bool = False, name: str | None = None, read_value: bool = True
     ) -> Any:
         def assign(x: Any) -> Any:
-            return super(_Combined, self).assign_sub(x, use_locking, name, read_value)
+            return super(MirroredVariable, self).assign_sub(x, use_locking, name, read_value)
 
         return self._strategy._assigned(self, assign, delta)
 
@@ -61,11 +62,14 @@ class _Combined(Variable):
 def combine_assigned(variable: Variable, strategy: Strategy) -> None:
     """Has a variable of a strategy combine what its replicas assign."""
     if type(variable) is Variable:
-        variable.__class__ = _Combined
+        variable.__class__ = MirroredVariable
         variable.__dict__["_strategy"] = strategy
 
 
-class SyncOnReadVariable(distributed.PerReplica):
+DistributedValues.register(MirroredVariable)
+
+
+class SyncOnReadVariable(distributed.PerReplica, DistributedValues):
     """A variable of which each replica has its own, and whose value between replicas is what they combine to.
 
     It counts as a `tf.Variable`, and becomes a tensor where one is expected.

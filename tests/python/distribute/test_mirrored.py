@@ -544,3 +544,51 @@ def test_a_function_of_the_programs_adds_values_up() -> None:
         tf.distribute.MirroredStrategy(["CPU:0"], cross_device_ops=3)
     with pytest.raises(ValueError, match="argument 'num_packs'"):
         tf.distribute.NcclAllReduce(-1)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_loop_of_the_programs_trains_a_model_of_keras(traced: bool) -> None:
+    x = np.cos(np.arange(128.0, dtype="float32")).reshape(32, 4)
+    y = x.sum(1, keepdims=True)
+
+    def trained(strategy: Any) -> Any:
+        tf.keras.utils.set_random_seed(5)
+        with strategy.scope():
+            model = tf.keras.Sequential(
+                [tf.keras.layers.Dense(5, activation="tanh"), tf.keras.layers.Dense(1)]
+            )
+            optimizer = tf.keras.optimizers.Adam(0.05)
+            mean = tf.keras.metrics.Mean()
+        data = tf.data.Dataset.from_tensor_slices((x, y)).batch(8)
+
+        def step(x: Any, y: Any) -> Any:
+            with tf.GradientTape() as tape:
+                losses = tf.square(model(x, training=True) - y)[:, 0]
+                loss = tf.nn.compute_average_loss(losses, global_batch_size=8)
+            weights = model.trainable_variables
+            optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+            mean.update_state(losses)
+            return loss
+
+        def distributed(batch: Any) -> Any:
+            return strategy.reduce("SUM", strategy.run(step, args=batch), axis=None)
+
+        once = tf.function(distributed) if traced else distributed
+        losses = [float(once(batch)) for batch in strategy.experimental_distribute_dataset(data)]
+        return losses, model.get_weights(), float(mean.result()), int(optimizer.iterations)
+
+    due, found = trained(tf.distribute.get_strategy()), trained(mirrored(2))
+    np.testing.assert_allclose(found[0], due[0], atol=1e-5)
+    for got, expected in zip(found[1], due[1], strict=True):
+        np.testing.assert_allclose(got, expected, atol=1e-5)
+    np.testing.assert_allclose(found[2], due[2], rtol=1e-5)
+    assert found[3] == due[3] == 4
+
+
+def test_mirrored_variables_count_as_values_of_replicas() -> None:
+    with mirrored(2).scope():
+        v = tf.Variable(1.0)
+        own = tf.Variable(1.0, synchronization=ON_READ)
+    assert isinstance(v, tf.distribute.DistributedValues)
+    assert isinstance(own, tf.distribute.DistributedValues)
+    assert isinstance(v, tf.types.experimental.distributed.Mirrored)
