@@ -26,7 +26,7 @@ from penstock._values.variable import (
 from penstock.data import Dataset
 from penstock.distribute import _context
 from penstock.distribute._cross_device import CrossDeviceOps
-from penstock.distribute._input import InputContext, rows_of
+from penstock.distribute._input import InputContext, InputReplicationMode, rows_of
 from penstock.distribute._replica_threads import here, run_all
 from penstock.distribute._strategy import Strategy, StrategyExtended, check_device
 from penstock.distribute._values import PerReplica, in_order, local, of_replica, reduced, regrouped
@@ -428,7 +428,8 @@ class ReplicasHere(Strategy):
 
         Args:
             dataset_fn: called with an `InputContext`; returns a data set of batches for one replica.
-            options: accepted; nothing depends on it.
+            options: `InputOptions`; with `experimental_replication_mode` as `PER_REPLICA` the function is
+                called for each replica, and makes its data set.
 
         Returns:
             A data set, each element of which has a batch for each replica; where batches run out, some have
@@ -441,6 +442,10 @@ class ReplicasHere(Strategy):
         2
         """
         count = self.num_replicas_in_sync
+        mode = getattr(options, "experimental_replication_mode", InputReplicationMode.PER_WORKER)
+        if mode == InputReplicationMode.PER_REPLICA and not self._is_alone:
+            each = [dataset_fn(InputContext(count, number, count)) for number in range(count)]
+            return Dataset.zip(tuple(each)).map(lambda *values: regrouped(values))
         dataset = dataset_fn(InputContext(1, 0, count))
         if self._is_alone:
             return dataset

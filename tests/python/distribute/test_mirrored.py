@@ -322,6 +322,17 @@ def test_a_function_makes_a_data_set_of_batches_for_one_replica(kind: str) -> No
     assert [values(strategy, take(element)) for element in data] == [[[0, 1], [2, 3]], [[4], []]]
 
 
+def test_a_function_may_make_a_data_set_for_each_replica() -> None:
+    strategy = mirrored(2)
+    options = tf.distribute.InputOptions(
+        experimental_replication_mode=tf.distribute.InputReplicationMode.PER_REPLICA
+    )
+    data = strategy.distribute_datasets_from_function(
+        lambda c: tf.data.Dataset.range(6).shard(c.num_input_pipelines, c.input_pipeline_id).batch(2), options
+    )
+    assert [values(strategy, element) for element in data] == [[[0, 2], [1, 3]], [[4], [5]]]
+
+
 def test_iterators_go_into_traced_functions() -> None:
     strategy = mirrored(2)
     iterator = iter(strategy.experimental_distribute_dataset(tf.data.Dataset.range(8).batch(4)))
