@@ -20,6 +20,7 @@ import penstock.errors as errors
 from penstock import _core
 from penstock._function.function import Function, _rebuilt
 from penstock._values.variable import Variable, variable_creator_scope
+from penstock.distribute import _keras_pickles
 from penstock.distribute._coordinator import Closure, WorkerLostError, in_worker
 from penstock.distribute._ray import ray_package
 
@@ -180,7 +181,8 @@ class _Pickler:
             def reducer_override(self, obj: Any) -> Any:
                 if isinstance(obj, Function):
                     return _rebuilt, (obj.python_function, vars(obj)["_options"])
-                return super().reducer_override(obj)
+                of_keras = _keras_pickles.reduced(obj)
+                return super().reducer_override(obj) if of_keras is None else of_keras
 
         file = io.BytesIO()
         Pickler(file).dump(value)
@@ -219,8 +221,10 @@ class Worker:
 
         return Unpickler(io.BytesIO(data)).load()
 
-    def run(self, number: int, function: bytes | None, arguments: bytes) -> Any:
+    def run(self, number: int, function: bytes | None, arguments: bytes, with_keras: bool) -> Any:
         """What a function gives that was sent before, or is sent now."""
+        if with_keras:
+            _keras_pickles.load()
         if function is not None:
             self._functions[number] = self._loads(function)
         args, kwargs = self._loads(arguments)
@@ -426,7 +430,7 @@ class RemoteWorker:
         arguments = self._cluster.arguments(closure)
         try:
             sent = None if number in self._sent else function
-            found = self._ray.get(self._actor.run.remote(number, sent, arguments))
+            found = self._ray.get(self._actor.run.remote(number, sent, arguments, _keras_pickles.used()))
         except self._ray.exceptions.RayTaskError as error:
             cause = error.as_instanceof_cause()
             if isinstance(cause, self._ray.exceptions.RayActorError):

@@ -151,6 +151,35 @@ def test_another_worker_takes_what_one_that_ends_was_doing(tmp_path: Path) -> No
     assert int(v) == 20
 
 
+def test_workers_train_a_model_of_keras() -> None:
+    coordinator = coordinated(2)
+    strategy = coordinator.strategy
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.Input([3]), tf.keras.layers.Dense(1)])
+        optimizer, mean = tf.keras.optimizers.Adam(0.05), tf.keras.metrics.Mean()
+        optimizer.build(model.trainable_variables)
+    x = np.random.default_rng(0).normal(size=[32, 3]).astype("float32")
+
+    def step(x: Any) -> Any:
+        import penstock as tf
+
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.square(model(x) - tf.reduce_sum(x, 1, keepdims=True)))
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+        mean.update_state(loss)
+        return loss
+
+    traced = tf.function(step)
+    losses = [coordinator.schedule(traced, args=(x,)) for _ in range(60)]
+    coordinator.join()
+    assert losses[-1].fetch() < losses[0].fetch() / 2
+    assert int(optimizer.iterations) == 60
+    found = tf.reduce_mean(tf.square(model(x) - x.sum(1, keepdims=True)))
+    np.testing.assert_allclose(found, losses[-1].fetch(), atol=0.2)
+    assert float(mean.result()) > 0.0
+
+
 def test_an_error_of_a_function_is_raised() -> None:
     coordinator = coordinated(1)
 
