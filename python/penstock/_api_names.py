@@ -16,7 +16,6 @@ _BUILD: Final = "for C++ operators built against TensorFlow's own library"
 _CLUSTER: Final = "TensorFlow's own cluster runtime, which gRPC servers and their protos make up"
 _LITE: Final = "TensorFlow Lite, a package of its own (LiteRT)"
 _MLIR: Final = "internals of TensorFlow's compiler"
-_PARAMETER_SERVERS: Final = "variables on parameter servers of TensorFlow's cluster runtime"
 _QUANTIZER: Final = "the quantizer of SavedModels that TensorFlow's compiler is, and its protos"
 _TPU: Final = "for TPUs, which the engine does not run on"
 _XLA: Final = "for XLA; the engine compiles by itself"
@@ -29,19 +28,10 @@ NOT_APPLICABLE: Final[dict[str, str]] = {
     "config.experimental_connect_to_cluster": _CLUSTER,
     "config.experimental_connect_to_host": _CLUSTER,
     "data.experimental.service": "servers of tf.data, which are part of TensorFlow's cluster runtime",
-    "distribute.ParameterServerStrategy": _PARAMETER_SERVERS,
     "distribute.Server": _CLUSTER,
     "distribute.TPUStrategy": _TPU,
-    "distribute.cluster_resolver.GCEClusterResolver": _CLUSTER,
-    "distribute.cluster_resolver.KubernetesClusterResolver": _CLUSTER,
-    "distribute.cluster_resolver.KubernetesExecutableLocation": _CLUSTER,
-    "distribute.cluster_resolver.SlurmClusterResolver": _CLUSTER,
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,
-    "distribute.coordinator": _PARAMETER_SERVERS,
-    "distribute.experimental.ParameterServerStrategy": _PARAMETER_SERVERS,
     "distribute.experimental.TPUStrategy": _TPU,
-    "distribute.experimental.coordinator": _PARAMETER_SERVERS,
-    "distribute.experimental.partitioners": _PARAMETER_SERVERS,
     "distribute.experimental.rpc": _CLUSTER,
     "lite": _LITE,
     "load_library": _BUILD,

@@ -606,6 +606,14 @@ class _Graph:
     def _run_reference(self, inputs: Sequence[Tensor]) -> list[Tensor]: ...
 
 @final
+class _HandedOver:
+    """The traces that this thread has open, for another thread to go on with."""
+
+    def __new__(cls) -> Self: ...
+    def depth(self) -> int: ...
+    def take_over(self, begins: builtins.bool = False) -> None: ...
+
+@final
 class _Outside:
     """While entered, operations run at once even if a function is being traced."""
 

@@ -40,6 +40,7 @@ distribution_lib = None
 """,
     "keras.src.layers.layer": f"from {_OURS}.layer import BackendLayer",
     "keras.src.models.model": f"from {_OURS}.trainer import Trainer",
+    "keras.src.optimizers.optimizer": f"from {_OURS}.optimizer import BackendOptimizer",
     "keras.src.export.saved_model": f"""
 from {_OURS}.export import SavedModelExportArchive as BackendSavedModelExportArchive
 """,

@@ -1,6 +1,6 @@
 //! Graphs as Python sees them: text, nodes, and tracing with regions.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_exec::Arg;
 use penstock_ir::{Attr, Attrs, Function, Graph, Inst, Region, Type, Value, Verified};
@@ -305,6 +305,32 @@ impl PyOutside {
     #[pyo3(signature = (*_exc))]
     fn __exit__(&mut self, _exc: &Bound<'_, pyo3::types::PyTuple>) {
         self.0.pop();
+    }
+}
+
+/// The traces that this thread has open, for another thread to go on with. This thread has none until it takes them over.
+#[pyclass(frozen, name = "_HandedOver", module = "penstock._core")]
+pub(crate) struct PyHandedOver(Mutex<Option<trace::HandedOver>>);
+
+#[pymethods]
+impl PyHandedOver {
+    #[new]
+    fn new() -> PyHandedOver {
+        PyHandedOver(Mutex::new(Some(trace::hand_over())))
+    }
+
+    /// How many traces and regions are open.
+    fn depth(&self) -> usize {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(0, trace::HandedOver::depth)
+    }
+
+    /// Goes on with them in this thread; one that `begins` has the tapes of the thread that gave them, too.
+    #[pyo3(signature = (begins=false))]
+    fn take_over(&self, begins: bool) {
+        let handed = self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        if let Some(handed) = handed {
+            handed.take_over(begins);
+        }
     }
 }
 

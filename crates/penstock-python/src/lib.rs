@@ -238,6 +238,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<program::PyProgramBuilder>()?;
     m.add_class::<graph::PyGraph>()?;
     m.add_class::<graph::PyOutside>()?;
+    m.add_class::<graph::PyHandedOver>()?;
     m.add_class::<graph::PyRegion>()?;
     m.add_class::<open::PyOpenGraph>()?;
     m.add_class::<open::PyPart>()?;

@@ -518,6 +518,46 @@ impl Drop for Suspended {
     }
 }
 
+/// The open traces of a thread that waits, for another thread to go on with.
+pub struct HandedOver {
+    tracers: Vec<Tracer>,
+    recorders: Vec<Active>,
+    overrides: Vec<Override>,
+    scope: Arc<str>,
+}
+
+/// Takes the open traces from this thread. What records operations in it stays, and records again when they come back.
+pub fn hand_over() -> HandedOver {
+    with_state(|state| HandedOver {
+        tracers: std::mem::take(&mut state.tracers),
+        recorders: state.recorders.clone(),
+        overrides: state.overrides.clone(),
+        scope: crate::scopes::open_scope(),
+    })
+}
+
+impl HandedOver {
+    /// How many traces and regions are open.
+    pub fn depth(&self) -> usize {
+        self.tracers.iter().map(|t| t.builder.depth()).sum()
+    }
+
+    /// Goes on with the traces in this thread, which has none. A thread that begins has the recorders, the overrides and
+    /// the scope of names of the thread that gave them.
+    pub fn take_over(self, begins: bool) {
+        let HandedOver { tracers, recorders, overrides, scope } = self;
+        if begins {
+            crate::scopes::set_scope(&scope);
+        }
+        with_state(|state| {
+            state.tracers = tracers;
+            if begins {
+                (state.recorders, state.overrides) = (recorders, overrides);
+            }
+        });
+    }
+}
+
 /// Opens a region of the innermost trace with parameters of the given types, which are `firsts` in the first iteration
 /// where it is the body of a loop.
 ///

@@ -35,7 +35,23 @@ class Variable(KerasVariable):
         if isinstance(value, tf.Variable):
             self._value = value
         else:
-            self._value = tf.Variable(value, dtype=self._dtype, trainable=self.trainable, name=self.name)
+            self._value = tf.Variable(
+                value, dtype=self._dtype, trainable=self.trainable, name=self.name, **self._among_replicas()
+            )
+
+    def _among_replicas(self):
+        """Say what replicas of one process make of it when all assign.
+
+        Of moving averages the mean of what they assign counts. Metrics add up, since replicas change the one
+        variable in turn.
+        """
+        if self.synchronization == "on_read":
+            return {"synchronization": tf.VariableSynchronization.NONE}
+        if self.aggregation != "none":
+            return {"aggregation": tf.VariableAggregation[self.aggregation.upper()]}
+        if not self.trainable and "float" in self._dtype:
+            return {"aggregation": tf.VariableAggregation.MEAN}
+        return {"synchronization": tf.VariableSynchronization.NONE}
 
     def _initialize_with_initializer(self, initializer):
         self._initialize(lambda: initializer(self._shape, dtype=self._dtype))

@@ -24,7 +24,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import pythonify_logs
 
 import penstock as tf
-from keras_penstock.src.replicas import Replicas
+from keras_penstock.src import replicas
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
 
@@ -110,8 +110,8 @@ class Trainer(_Base):
         self.test_function = None
         self.predict_function = None
         self.unrolled_steps_per_execution = 1
-        # The processes that train the model, where it is made in the scope of a strategy of several.
-        self._replicas = Replicas.of_scope()
+        # The replicas that train the model, where it is made in the scope of a strategy of several.
+        self._replicas = replicas.of_scope()
 
     # --- steps, which users may replace ---
 
@@ -167,13 +167,14 @@ class Trainer(_Base):
             return step(_take(arrays, index))
 
         if self._replicas is not None:
-            whole, replicas = step, self._replicas
+            whole = step
+            is_own = getattr(step, "__func__", None) not in (Trainer.train_step, Trainer.test_step)
 
             def step(batch):
-                return replicas.run(self, whole, batch)
+                return self._replicas.run(self, whole, batch, is_own)
 
             def of_rows(arrays, index):
-                return replicas.run(self, lambda rows: whole(_take(arrays, rows)), index)
+                return self._replicas.run(self, lambda rows: whole(_take(arrays, rows)), index, is_own)
 
         one, one_of_rows = self._traced(step), self._traced(of_rows)
         many = self._traced(lambda batches, count: loop(lambda i: _map(lambda x: x[i], batches), count))

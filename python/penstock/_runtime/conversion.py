@@ -88,7 +88,11 @@ def convert_to_tensor(
 
 def placed(tensor: _core.Tensor, value: Any) -> _core.Tensor:
     """A tensor that was made of a value, on the device of the scope; that of a variable stays where it is."""
-    return tensor if isinstance(value, _core.Tensor | _core._Variable) else _core._placed(tensor)
+    if isinstance(value, _core.Tensor | _core._Variable):
+        return tensor
+    found = _core._placed(tensor)
+    # One that is there already has its derivative, where it was made of others.
+    return tensor if found is tensor or found.device == tensor.device else found
 
 
 def constant(

@@ -6,7 +6,10 @@ from collections.abc import Callable
 from contextvars import ContextVar
 from typing import Any
 
-__all__ = ["add_up"]
+__all__ = ["take_step"]
 
-# Adds up a list of gradients of all replicas, within a replica of a strategy that has several.
-add_up: ContextVar[Callable[[list[Any]], list[Any]] | None] = ContextVar("penstock_gradients", default=None)
+# Within a replica of a strategy that has several: adds up a list of gradients of all replicas, and calls
+# with them what takes a step; where replicas share variables, once for all of them.
+take_step: ContextVar[Callable[[list[Any], Callable[[list[Any]], Any]], Any] | None] = ContextVar(
+    "penstock_step", default=None
+)

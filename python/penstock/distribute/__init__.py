@@ -1,16 +1,20 @@
-"""Several processes that train one model, on one machine or many.
+"""Several replicas that train one model: on the devices of a process, in several processes, on many machines.
 
-`MultiWorkerMirroredStrategy` has a replica in each process, `launch` starts processes on a Ray cluster,
-`run_steps` goes on where one of them ends. Below that, a `ProcessGroup` combines tensors of its members,
-with derivatives.
+`MirroredStrategy` has a replica on each device of a process, `MultiWorkerMirroredStrategy` one in each
+process. `launch` starts processes on a Ray cluster, `run_steps` goes on where one of them ends. Below that, a
+`ProcessGroup` combines tensors of its members, with derivatives.
 
-The other strategies have one replica in one process: `Strategy` itself stands for the default one,
-`OneDeviceStrategy` and `MirroredStrategy` name their device. Programs that use `strategy.scope`,
-`strategy.run`, `strategy.reduce` and `experimental_distribute_dataset` run with each of them.
+`Strategy` itself stands for the default strategy, which has one replica; so has `OneDeviceStrategy`. Programs
+that use `strategy.scope`, `strategy.run`, `strategy.reduce` and `experimental_distribute_dataset` run with
+each of them.
 """
 
 from penstock._runtime.public_names import publish as _publish
-from penstock.distribute import cluster_resolver as cluster_resolver, experimental as experimental
+from penstock.distribute import (
+    cluster_resolver as cluster_resolver,
+    coordinator as coordinator,
+    experimental as experimental,
+)
 from penstock.distribute._context import (
     ReplicaContext as ReplicaContext,
     experimental_set_strategy as experimental_set_strategy,
@@ -18,6 +22,12 @@ from penstock.distribute._context import (
     get_strategy as get_strategy,
     has_strategy as has_strategy,
     in_cross_replica_context as in_cross_replica_context,
+)
+from penstock.distribute._cross_device import (
+    CrossDeviceOps as CrossDeviceOps,
+    HierarchicalCopyAllReduce as HierarchicalCopyAllReduce,
+    NcclAllReduce as NcclAllReduce,
+    ReductionToOneDevice as ReductionToOneDevice,
 )
 from penstock.distribute._gradients import (
     DistributedGradientTape as DistributedGradientTape,
@@ -35,9 +45,10 @@ from penstock.distribute._input import (
 )
 from penstock.distribute._launch import launch as launch
 from penstock.distribute._launched import run_steps as run_steps
+from penstock.distribute._mirrored import MirroredStrategy as MirroredStrategy
 from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from penstock.distribute._parameter_server import ParameterServerStrategy as ParameterServerStrategy
 from penstock.distribute._strategy import (
-    MirroredStrategy as MirroredStrategy,
     OneDeviceStrategy as OneDeviceStrategy,
     ReduceOp as ReduceOp,
     Strategy as Strategy,
@@ -45,25 +56,31 @@ from penstock.distribute._strategy import (
 )
 
 __all__ = [
+    "CrossDeviceOps",
     "DistributedDataset",
     "DistributedGradientTape",
     "DistributedIterator",
     "DistributedValues",
+    "HierarchicalCopyAllReduce",
     "InputContext",
     "InputOptions",
     "InputReplicationMode",
     "Listener",
     "MirroredStrategy",
     "MultiWorkerMirroredStrategy",
+    "NcclAllReduce",
     "OneDeviceStrategy",
+    "ParameterServerStrategy",
     "ProcessGroup",
     "ReduceOp",
+    "ReductionToOneDevice",
     "ReplicaContext",
     "RunOptions",
     "Strategy",
     "StrategyExtended",
     "broadcast_variables",
     "cluster_resolver",
+    "coordinator",
     "experimental",
     "experimental_set_strategy",
     "get_replica_context",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from penstock import _core
 from penstock._runtime import replicas
@@ -16,12 +16,14 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ReplicaContext",
+    "ValueContext",
     "entered",
     "experimental_set_strategy",
     "get_replica_context",
     "get_strategy",
     "has_strategy",
     "in_cross_replica_context",
+    "within",
 ]
 
 _R = TypeVar("_R")
@@ -34,21 +36,29 @@ class _Default:
     plain: Strategy | None = None
 
 
-# The open contexts: a strategy, and whether the program is between its replicas rather than within one.
-_open: ContextVar[tuple[tuple[Any, bool], ...]] = ContextVar("penstock_strategies", default=())
+# The open contexts: a strategy, and the replica that the program is within; None for between replicas.
+_open: ContextVar[tuple[tuple[Any, int | None], ...]] = ContextVar("penstock_strategies", default=())
 
 
 @contextmanager
-def entered(strategy: Strategy, cross_replica: bool) -> Iterator[None]:
-    """A context of a strategy: between replicas, or within one."""
-    token = _open.set((*_open.get(), (strategy, cross_replica)))
-    # Optimizers, which know no strategies, add gradients up by it.
-    summed = replicas.add_up.set(None if cross_replica else strategy._summed)
+def entered(strategy: Strategy, replica: int | None) -> Iterator[None]:
+    """A context of a strategy: within a replica, or, with None, between all of them."""
+    token = _open.set((*_open.get(), (strategy, replica)))
+    # Optimizers, which know no strategies, take their steps by it.
+    step = replicas.take_step.set(None if replica is None else strategy._step)
     try:
         yield
     finally:
-        replicas.add_up.reset(summed)
+        replicas.take_step.reset(step)
         _open.reset(token)
+
+
+def within() -> tuple[Strategy, int] | None:
+    """The strategy and the number of the replica that the program is within, where one was entered."""
+    if not _open.get():
+        return None
+    strategy, replica = _open.get()[-1]
+    return None if replica is None else (strategy, replica)
 
 
 def _plain() -> Strategy:
@@ -99,7 +109,7 @@ def in_cross_replica_context() -> bool:
     True
     """
     if _open.get():
-        return bool(_open.get()[-1][1])
+        return _open.get()[-1][1] is None
     return _Default.strategy is not None
 
 
@@ -116,7 +126,8 @@ def get_replica_context() -> ReplicaContext | None:
     if in_cross_replica_context():
         return None
     strategy = get_strategy()
-    return ReplicaContext(strategy, strategy._rank())
+    inside = within()
+    return ReplicaContext(strategy, strategy._rank() if inside is None else inside[1])
 
 
 def experimental_set_strategy(strategy: Strategy | None) -> None:
@@ -171,7 +182,7 @@ class ReplicaContext:
     @property
     def devices(self) -> tuple[str, ...]:
         """The devices that it runs on."""
-        return self._strategy.extended.worker_devices
+        return self._strategy._devices_of(self._id)
 
     def all_reduce(self, reduce_op: ReduceOp | str, value: Nested[TensorLike], options: object = None) -> Any:
         """Combine the values of all replicas, for all of them.
@@ -232,15 +243,31 @@ class ReplicaContext:
         """
         if in_cross_replica_context():
             raise RuntimeError("merge_call is for a function within a replica")
-        with entered(self._strategy, cross_replica=True):
-            return merge_fn(self._strategy, *args, **(kwargs or {}))
+        return self._strategy._merged(merge_fn, args, kwargs or {})  # type: ignore[no-any-return]
 
     def __enter__(self) -> None:
-        self._within = entered(self._strategy, cross_replica=False)
+        self._within = entered(self._strategy, self._id)
         self._within.__enter__()
 
     def __exit__(self, *error: Any) -> None:
         self._within.__exit__(*error)
+
+
+class ValueContext(NamedTuple):
+    """For which replica a function makes a value.
+
+    Attributes:
+        replica_id_in_sync_group: its number.
+        num_replicas_in_sync: how many replicas there are.
+
+    >>> import penstock as tf
+    >>> strategy = tf.distribute.get_strategy()
+    >>> strategy.experimental_distribute_values_from_function(lambda context: context.num_replicas_in_sync)
+    1
+    """
+
+    replica_id_in_sync_group: int = 0
+    num_replicas_in_sync: int = 1
 
 
 def _reduction(reduce_op: Any) -> str:

@@ -7,6 +7,7 @@ import enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, nest
+from penstock._ops.casts import cast
 from penstock._ops.shapes import shape
 from penstock.data import Dataset, Iterator
 from penstock.data.experimental import AutoShardPolicy
@@ -22,6 +23,7 @@ __all__ = [
     "InputOptions",
     "InputReplicationMode",
     "RunOptions",
+    "rows_of",
     "share",
 ]
 
@@ -30,39 +32,98 @@ def share(dataset: Dataset[Any], group: ProcessGroup) -> Dataset[Any]:
     """A data set of the rows that this process takes of each batch.
 
     As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get
-    none.
+    none. By the policy FILE a process reads some of the files alone, in batches that are as much smaller.
 
     Raises:
-        ValueError: for a policy that asks for files, and for elements that are no batches.
+        ValueError: for the policy HINT, for FILE where files are not seen or fewer than processes, and for
+            elements that are no batches.
     """
     options: Any = dataset.options()
     policy = options.experimental_distribute.auto_shard_policy
     if policy == AutoShardPolicy.OFF:
         return dataset
-    if policy in (AutoShardPolicy.FILE, AutoShardPolicy.HINT):
+    if policy == AutoShardPolicy.HINT:
         raise ValueError(
-            f"argument 'dataset': its policy is {policy.name}, and its files are not known here; use "
-            "distribute_datasets_from_function, whose function chooses the files of a worker"
+            "argument 'dataset': its policy is HINT, and there are no hints; use "
+            "distribute_datasets_from_function, whose function chooses the part of a worker"
         )
-
-    def part(x: Any) -> Any:
-        if x.shape.rank == 0:
-            raise ValueError(
-                "argument 'dataset' must have batches as elements, to be divided among processes; "
-                "one has a scalar"
-            )
-        rows = x.shape[0] if x.shape.rank is not None else None
-        if rows is None:
-            rows = shape(x)[0]
-        rank, size = group._now
-        each = (rows + size - 1) // size
-        return x[rank * each : (rank + 1) * each]
+    if policy == AutoShardPolicy.FILE:
+        return _of_files(dataset, group.rank, group.size)
 
     def divided(*element: Any) -> Any:
-        parts = nest.map_structure(part, element)
+        parts = nest.map_structure(lambda x: rows_of(x, *group._now), element)
         return parts if len(element) > 1 or isinstance(dataset.element_spec, tuple) else parts[0]
 
     return dataset.map(divided)
+
+
+def rows_of(x: Any, rank: Any, size: Any) -> Any:
+    """The rows of a batch that a replica takes. The first ones get more where they cannot be divided.
+
+    Raises:
+        ValueError: for a scalar.
+    """
+    if x.shape.rank == 0:
+        raise ValueError(
+            "argument 'dataset' must have batches as elements, to be divided among replicas; one has a scalar"
+        )
+    rows = x.shape[0] if x.shape.rank is not None else None
+    if rows is None:
+        rows = shape(x)[0]
+    each = (rows + size - 1) // size
+    return x[rank * each : (rank + 1) * each]
+
+
+def _of_files(dataset: Dataset[Any], rank: int, size: int) -> Dataset[Any]:
+    """The batches of the files of a process, each divided as a batch of all processes is."""
+    found = _with_files(dataset, rank, size)
+    if found is None:
+        raise ValueError(
+            "argument 'dataset': its policy is FILE, and it does not begin with files: a TFRecordDataset, a "
+            "TextLineDataset, or names of files that flat_map or interleave reads; use "
+            "distribute_datasets_from_function, whose function chooses the files of a worker"
+        )
+
+    def divided(*element: Any) -> Dataset[Any]:
+        whole = element if isinstance(dataset.element_spec, tuple) else element[0]
+
+        def part(number: Any) -> Any:
+            return nest.map_structure(lambda x: rows_of(x, cast(number, _core.int32), size), whole)
+
+        return Dataset.range(size).map(part)
+
+    return found.flat_map(divided)
+
+
+# The kinds of data sets whose first argument is names of files, and those whose function reads one.
+_READERS = ("TextLine", "FixedLengthRecord", "TFRecord")
+_OPENERS = ("FlatMap", "Interleave")
+
+
+def _with_files(node: Any, rank: int, size: int) -> Dataset[Any] | None:
+    """A data set that reads the files of a process; None for one that does not begin with files."""
+    kind, inputs, args = node._kind, list(node._inputs), list(node._args)
+    if kind.name in _READERS:
+        names = args[0]
+        count = names.shape.num_elements()
+        if names.shape.rank != 1 or count is None or count < size:
+            raise ValueError(
+                f"argument 'dataset': its policy is FILE, and there are {count} files for {size} processes"
+            )
+        args[0] = names[rank::size]
+    elif kind.name in _OPENERS and _is_text(inputs[0]):
+        inputs[0] = inputs[0].shard(size, rank)
+    else:
+        changed = [_with_files(source, rank, size) for source in inputs]
+        if not changed or any(source is None for source in changed):
+            return None
+        inputs = changed
+    return Dataset(kind, inputs, args, node._structure)
+
+
+def _is_text(dataset: Any) -> bool:
+    spec = dataset.element_spec
+    return getattr(spec, "dtype", None) == _core.string and spec.shape.rank == 0
 
 
 class DistributedDataset(abc.ABC):  # noqa: B024

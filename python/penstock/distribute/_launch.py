@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import time
@@ -13,6 +12,7 @@ import penstock.errors as errors
 from penstock._runtime.arguments import integer
 from penstock.distribute import _launched
 from penstock.distribute._launched import Membership, Worker
+from penstock.distribute._ray import ray_package
 
 __all__ = ["launch"]
 
@@ -20,18 +20,6 @@ __all__ = ["launch"]
 _TICK = 0.1
 # For how many seconds a group with fewer processes waits for those that are to come.
 _PATIENCE = 10.0
-
-
-def _ray() -> Any:
-    """Ray's package.
-
-    Raises:
-        ImportError: where it is not installed.
-    """
-    try:
-        return importlib.import_module("ray")
-    except ImportError as error:
-        raise ImportError("tf.distribute.launch needs Ray: pip install penstock-engine[ray]") from error
 
 
 class _Actor:
@@ -42,7 +30,7 @@ class _Actor:
 
         if threads:
             config.threading.set_intra_op_parallelism_threads(threads)
-        ray = _ray()
+        ray = ray_package("tf.distribute.launch")
         self._worker = Worker(f"{ray.util.get_node_ip_address()}:0", timeout, varies)
         _launched.set_worker(self._worker)
 
@@ -260,7 +248,7 @@ def launch(
             raise ValueError(
                 f"argument 'resources' must have numbers of at least 0, got {amount!r} for {name!r}"
             )
-    ray = _ray()
+    ray = ray_package("tf.distribute.launch")
     if not ray.is_initialized():
         # Processes on this machine may be more than its processors.
         own = None if address else max(os.cpu_count() or 1, math.ceil(needs["CPU"] * most))

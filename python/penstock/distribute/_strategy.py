@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import enum
+import functools
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock import config, nest
+from penstock import _core, config, nest
+from penstock._control.flow import converted
 from penstock._ops.casts import cast
 from penstock._ops.reductions import reduce_mean, reduce_sum
 from penstock._ops.shapes import shape, transpose
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import device
-from penstock._values.variable import Variable, variable_creator_scope
+from penstock._values.variable import (
+    Variable,
+    VariableAggregation,
+    VariableSynchronization,
+    variable_creator_scope,
+)
 from penstock.distribute import _context
 from penstock.distribute._gradients import broadcast_variables
 from penstock.distribute._input import InputContext, share
-from penstock.distribute._variables import aggregated
+from penstock.distribute._variables import SyncOnReadVariable, combine_assigned, made_with
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, Nested, TensorLike
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from penstock.distribute._input import InputOptions, RunOptions
     from penstock.distribute.cluster_resolver import ClusterResolver
 
-__all__ = ["MirroredStrategy", "OneDeviceStrategy", "ReduceOp", "Strategy", "StrategyExtended"]
+__all__ = ["OneDeviceStrategy", "ReduceOp", "Strategy", "StrategyExtended", "check_device"]
 
 _R = TypeVar("_R")
 
@@ -222,11 +229,47 @@ class Strategy:
         )
 
     @property
-    def _summed(self) -> Callable[[list[Any]], list[Any]] | None:
-        """What adds up gradients of replicas, where there are several."""
+    def _step(self) -> Callable[[list[Any], Callable[[list[Any]], Any]], Any] | None:
+        """What an optimizer takes a step by, where there are several replicas: it adds gradients up."""
         if self._group is None:
             return None
-        return lambda gradients: list(self._combined("SUM", gradients))
+        return lambda gradients, take: take(list(self._combined("SUM", gradients)))
+
+    def _merged(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Within a replica: what a function gives that is called between the replicas."""
+        with _context.entered(self, None):
+            return function(self, *args, **kwargs)
+
+    def _assigned(self, variable: Variable, assign: Callable[[Any], Any], value: Any) -> Any:
+        """Assigns to a variable what the replicas assign to it, combined as its aggregation says."""
+        if self._group is not None and _context.within() is not None:
+            value = _core._to_tensor_hinted(value, variable.dtype)
+            if variable.aggregation == VariableAggregation.ONLY_FIRST_REPLICA:
+                value = self._group.broadcast(value)
+            else:
+                value = self._combined(variable.aggregation.name, value)
+        return assign(value)
+
+    def _of_first(self, values: Sequence[Variable]) -> Any:
+        """The value of the first replica, of the variables that the replicas of this process have."""
+        value = values[0].value()
+        return value if self._group is None else self._group.broadcast(value)
+
+    def _of_all(self, name: str, values: Sequence[Variable]) -> Any:
+        """What the variables that the replicas of this process have combine to, over all processes."""
+        return self._combined(name, values[0].value())
+
+    def _variable(self, create: Callable[..., Variable], kwargs: dict[str, Any]) -> Any:
+        """A variable that is made in the scope, as the replicas use it."""
+        if self._group is None:
+            return create(**kwargs)
+        begin = functools.partial(broadcast_variables, group=self._group) if self._begin_together() else None
+        if kwargs["synchronization"] == VariableSynchronization.ON_READ:
+            return SyncOnReadVariable(self, [made_with(create, kwargs, begin)], kwargs["aggregation"])
+        variable = made_with(create, kwargs, begin)
+        if variable.aggregation != VariableAggregation.NONE:
+            combine_assigned(variable, self)
+        return variable
 
     def _gathered(self, value: Any, axis: IntLike) -> Any:
         """A nest whose tensors are joined over the replicas."""
@@ -270,6 +313,10 @@ class Strategy:
     def _devices(self) -> tuple[str, ...]:
         return (config.list_logical_devices("CPU")[0].name,)
 
+    def _devices_of(self, replica: int) -> tuple[str, ...]:
+        """Those that a replica runs on."""
+        return self._devices()
+
     @contextmanager
     def scope(self) -> Iterator[Strategy]:
         """Make a context in which the strategy is in force, and variables are made for it.
@@ -290,17 +337,14 @@ class Strategy:
         if current is not self and current is not _context._plain():
             raise RuntimeError("the scope of a strategy is entered within that of another one")
 
-        def made(create: Callable[..., Variable], **kwargs: Any) -> Variable:
-            variable = create(**kwargs)
+        def made(create: Callable[..., Variable], **kwargs: Any) -> Any:
+            variable = self._variable(create, kwargs)
             self._extended._made[id(variable)] = variable
-            if self._group is not None:
-                aggregated(variable, self)
-                if self._begin_together():
-                    broadcast_variables([variable], self._group)
             return variable
 
         default = self is _context._plain()
-        with _context.entered(self, cross_replica=not default), device(self._devices()[0]):
+        replica = self._rank() if default else None
+        with _context.entered(self, replica), device(self._devices()[0]):
             if default:
                 yield self
                 return
@@ -334,8 +378,8 @@ class Strategy:
         """
         if not isinstance(args, tuple | list):
             raise TypeError(f"argument 'args' must be a tuple, got {args!r}")
-        with _context.entered(self, cross_replica=False), device(self._devices()[0]):
-            return fn(*args, **(kwargs or {}))
+        with _context.entered(self, self._rank()), device(self._devices()[0]):
+            return converted(fn)(*args, **(kwargs or {}))  # type: ignore[no-any-return]
 
     def reduce(self, reduce_op: ReduceOp | str, value: Nested[TensorLike], axis: IntLike | None) -> Any:
         """Combine the values of all replicas, and their elements along a dimension.
@@ -411,8 +455,9 @@ class Strategy:
 
         Each process reads all, and takes its part of each batch. So a training with several replicas is that
         with one and the same batches. A data set whose options have
-        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is; `FILE` and
-        `HINT` are errors: use `distribute_datasets_from_function`, whose function chooses the files.
+        `experimental_distribute.auto_shard_policy` as `AutoShardPolicy.OFF` is left as it is. By `FILE` each
+        process reads some of the files alone, of which all should give as many batches; for `HINT`, which is
+        an error, use `distribute_datasets_from_function`.
 
         Args:
             dataset: a data set of batches.
@@ -466,7 +511,7 @@ class Strategy:
         >>> strategy.experimental_distribute_values_from_function(lambda c: c.replica_id_in_sync_group)
         0
         """
-        return value_fn(_context.ReplicaContext(self, self._rank()))
+        return value_fn(_context.ValueContext(self._rank(), self.num_replicas_in_sync))
 
 
 class OneDeviceStrategy(Strategy):
@@ -484,7 +529,7 @@ class OneDeviceStrategy(Strategy):
     """
 
     def __init__(self, device: str) -> None:
-        _check_device(device)
+        check_device(device)
         self._device = device
         super().__init__(StrategyExtended(self))
 
@@ -492,41 +537,6 @@ class OneDeviceStrategy(Strategy):
         return (self._device,)
 
 
-class MirroredStrategy(Strategy):
-    """A strategy whose replicas have copies of all variables. In this release it has one replica.
-
-    Args:
-        devices: the devices, such as `["/GPU:0"]`; by default the first GPU, or the CPU.
-        cross_device_ops: accepted; with one device nothing is sent.
-
-    Raises:
-        ValueError: for several devices, or something that names no device.
-
-    >>> import penstock as tf
-    >>> strategy = tf.distribute.MirroredStrategy(["/CPU:0"])
-    >>> with strategy.scope():
-    ...     v = tf.Variable(1.0)
-    >>> strategy.num_replicas_in_sync, strategy.extended.variable_created_in_scope(v)
-    (1, True)
-    """
-
-    def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: object = None) -> None:
-        if devices is None:
-            there = config.list_logical_devices("GPU") or config.list_logical_devices("CPU")
-            devices = [there[0].name]
-        names = [devices] if isinstance(devices, str) else list(devices)
-        if len(names) != 1:
-            raise ValueError(
-                "argument 'devices' must name one device: several replicas in a process are not there yet"
-            )
-        _check_device(names[0])
-        self._device = names[0]
-        super().__init__(StrategyExtended(self))
-
-    def _devices(self) -> tuple[str, ...]:
-        return (self._device,)
-
-
-def _check_device(name: str) -> None:
+def check_device(name: str) -> None:
     """Raises ValueError for something that names no device."""
     device(name)

@@ -240,9 +240,12 @@ class Optimizer(abc.ABC):
             warnings.warn(f"there is no gradient for {without}", stacklevel=2)
         variables = [variable for _, variable in pairs]
         found = [_of_known_shape(gradient, variable) for gradient, variable in pairs]
-        add_up = replicas.add_up.get()
-        if add_up is not None:
-            found = add_up(found)
+        take_step = replicas.take_step.get()
+        if take_step is None:
+            return self._take_step(found, variables)
+        return take_step(found, lambda summed: self._take_step(summed, variables))  # type: ignore[no-any-return]
+
+    def _take_step(self, found: list[Any], variables: list[Variable]) -> Variable:
         gradients = self._clipped(
             [_core._to_tensor_hinted(gradient, v.dtype) for gradient, v in zip(found, variables, strict=True)]
         )

@@ -461,3 +461,10 @@ def test_the_gradient_of_padding_and_tiles_does_not_depend_on_the_size(shape):
         return tape.gradient(y, x)
 
     np.testing.assert_array_equal(gradient(tf.ones(shape)), np.full(shape, 3.0, np.float32))
+
+
+def test_a_list_of_tensors_keeps_its_derivative_within_a_device() -> None:
+    v = tf.Variable(1.0)
+    with tf.device("CPU:0"), tf.GradientTape() as tape:
+        both = tf.convert_to_tensor([v * 1.0, v * 2.0])
+    assert float(tape.gradient(both, v)) == 3.0

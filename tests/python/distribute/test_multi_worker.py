@@ -148,6 +148,71 @@ def test_variables_combine_what_replicas_assign() -> None:
         assert all(kinds)
 
 
+def combined_on_read() -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    with strategy.scope():
+        kinds = ("SUM", "MEAN", "ONLY_FIRST_REPLICA")
+        made = [
+            tf.Variable(
+                1.0,
+                synchronization=tf.VariableSynchronization.ON_READ,
+                aggregation=getattr(tf.VariableAggregation, kind),
+            )
+            for kind in kinds
+        ]
+        count = tf.Variable(
+            0, synchronization=tf.VariableSynchronization.ON_READ, aggregation=tf.VariableAggregation.SUM
+        )
+
+    def inside() -> Any:
+        for v in made:
+            v.assign_add(float(strategy._rank()))
+        return [v.read_value() for v in made]
+
+    own = [float(x) for x in strategy.run(inside)]
+    count.assign(5)
+    return own, [float(v) for v in made], int(count), int(count.values[0])
+
+
+def test_variables_are_combined_where_they_are_read() -> None:
+    for rank, (own, between, count, part) in enumerate(together(combined_on_read, 2)):
+        assert own == [1.0 + rank] * 3
+        # Of 1 and 2.
+        assert between == [3.0, 1.5, 1.0]
+        assert (count, part) == (5, 3 - rank)
+
+
+def own_loop_of_keras() -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    tf.keras.utils.set_random_seed(5)
+    x = np.cos(np.arange(64.0, dtype="float32")).reshape(16, 4)
+    with strategy.scope():
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.build((None, 4))
+        optimizer = tf.keras.optimizers.Adam(0.05)
+
+    @tf.function
+    def step(x: tf.Tensor) -> None:
+        with tf.GradientTape() as tape:
+            losses = tf.square(model(x) - tf.reduce_sum(x, 1, keepdims=True))[:, 0]
+            loss = tf.nn.compute_average_loss(losses, global_batch_size=8)
+        weights = model.trainable_variables
+        optimizer.apply_gradients(zip(tape.gradient(loss, weights), weights, strict=True))
+
+    data = tf.data.Dataset.from_tensor_slices(x).batch(8)
+    for batch in strategy.experimental_distribute_dataset(data):
+        strategy.run(step, args=(batch,))
+    return [w.ravel().tolist() for w in model.get_weights()]
+
+
+def test_optimizers_of_keras_add_the_gradients_of_processes_up() -> None:
+    (alone,) = together(own_loop_of_keras, 1)
+    found = together(own_loop_of_keras, 2)
+    assert found[0] == found[1]
+    for got, due in zip(found[0], alone, strict=True):
+        np.testing.assert_allclose(got, due, atol=1e-5)
+
+
 def with_a_tape() -> Any:
     group = joined()
     v, unused = tf.Variable([1.0, 2.0]), tf.Variable(0.0)
@@ -198,9 +263,42 @@ def files_and_scalars() -> Any:
 
 def test_data_sets_that_cannot_be_divided_are_errors() -> None:
     for messages, whole in together(files_and_scalars, 2):
-        assert "FILE" in messages[0]
+        assert "FILE, and it does not begin with files" in messages[0]
         assert "batches" in messages[1]
         assert whole == [[0, 1, 2]]
+
+
+def by_files(folder: str) -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.FILE
+    names = [f"{folder}/{number}" for number in range(4)]
+    listed = tf.data.Dataset.from_tensor_slices(names)
+    sources = [
+        tf.data.TextLineDataset(names).map(lambda x: tf.strings.to_number(x)).batch(4),
+        listed.interleave(tf.data.TextLineDataset, cycle_length=1).batch(4),
+        tf.data.Dataset.zip(tf.data.TextLineDataset(names), tf.data.TextLineDataset(names)).batch(4),
+    ]
+    found = []
+    for source in sources:
+        shared = strategy.experimental_distribute_dataset(source.with_options(options))
+        rows = [tf.nest.flatten(element)[0].numpy().tolist() for element in shared]
+        found.append([[int(float(x)) for x in row] for row in rows])
+    few = tf.data.TextLineDataset(names[:1]).batch(2).with_options(options)
+    try:
+        strategy.experimental_distribute_dataset(few)
+    except ValueError as error:
+        return found, str(error)
+
+
+def test_each_process_reads_files_of_its_own(tmp_path: Any) -> None:
+    for number in range(4):
+        (tmp_path / str(number)).write_text("".join(f"{10 * number + k}\n" for k in range(4)))
+    for rank, (found, message) in enumerate(together(by_files, 2, str(tmp_path))):
+        first, second = 10 * rank, 10 * (rank + 2)
+        due = [[a + k, a + k + 1] for a in (first, second) for k in (0, 2)]
+        assert found == [due] * 3
+        assert "there are 1 files for 2 processes" in message
 
 
 def fitted() -> Any:

@@ -57,12 +57,13 @@ def started(
     with tempfile.NamedTemporaryFile("w", suffix=".py", delete=False) as file:
         file.write(source)
     cluster = {"worker": free_addresses(count)}
+    path = os.pathsep.join([str(TESTS), *filter(None, [os.environ.get("PYTHONPATH")])])
 
     def start(rank: int) -> subprocess.Popen[str]:
         config = json.dumps({"cluster": cluster, "task": {"type": "worker", "index": rank}})
         return subprocess.Popen(
             [sys.executable, file.name, json.dumps(list(arguments))],
-            env={**os.environ, **environment, "TF_CONFIG": config, "PYTHONPATH": str(TESTS)},
+            env={**os.environ, **environment, "TF_CONFIG": config, "PYTHONPATH": path},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,

@@ -6,15 +6,33 @@ import enum
 from typing import NamedTuple
 
 from penstock._runtime.public_names import publish as _publish
-from penstock.distribute._context import ReplicaContext
+from penstock.distribute import _parameter_server
+from penstock.distribute._context import ValueContext as ValueContext
+from penstock.distribute._mirrored import CentralStorageStrategy as CentralStorageStrategy
 from penstock.distribute._multi_worker import MultiWorkerMirroredStrategy as MultiWorkerMirroredStrategy
+from penstock.distribute._preemption import (
+    PreemptionCheckpointHandler as PreemptionCheckpointHandler,
+    PreemptionWatcher as PreemptionWatcher,
+    TerminationConfig as TerminationConfig,
+)
+from penstock.distribute.experimental import coordinator as coordinator, partitioners as partitioners
+
+ParameterServerStrategy = _parameter_server.ParameterServerStrategy
 
 __all__ = [
+    "CentralStorageStrategy",
     "CollectiveCommunication",
+    "CollectiveHints",
     "CommunicationImplementation",
     "CommunicationOptions",
     "MultiWorkerMirroredStrategy",
+    "ParameterServerStrategy",
+    "PreemptionCheckpointHandler",
+    "PreemptionWatcher",
+    "TerminationConfig",
     "ValueContext",
+    "coordinator",
+    "partitioners",
 ]
 
 
@@ -27,6 +45,18 @@ class CommunicationImplementation(enum.Enum):
 
 
 CollectiveCommunication = CommunicationImplementation
+
+
+class CollectiveHints(NamedTuple):
+    """The name that `CommunicationOptions` had before.
+
+    Attributes:
+        bytes_per_pack: tensors travel together in packs of about so many bytes; 0 for a default.
+        timeout_seconds: for how long another process may be silent; None for a default.
+    """
+
+    bytes_per_pack: int = 0
+    timeout_seconds: float | None = None
 
 
 class CommunicationOptions(NamedTuple):
@@ -42,7 +72,5 @@ class CommunicationOptions(NamedTuple):
     timeout_seconds: float | None = None
     implementation: CommunicationImplementation = CommunicationImplementation.AUTO
 
-
-ValueContext = ReplicaContext
 
 _publish(__name__)
