@@ -9,24 +9,22 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Place, Remote, Result, Tensor};
-use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder};
+use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder, Run};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::exchange;
+use crate::combined::{self, PartId};
 use crate::faults::{self, Faults, Origins, Site};
-use crate::kernel::{BLOCK, Variant};
+use crate::kernel::Variant;
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::opened::{Loaded, Opened, kernel_of, lock};
 use crate::program::Program;
 use crate::queue::{Command, Launch, Recording};
 use crate::whole::Dnn;
-
-/// The threads that a multiprocessor holds at a time.
-pub(crate) const RESIDENT_THREADS: u32 = 2048;
 
 /// A CUDA device. It is opened when memory or code is first asked of it.
 pub struct CudaDevice {
@@ -118,7 +116,8 @@ impl CudaDevice {
     pub fn prepare(&self, program: Program) -> Result<CudaProgram> {
         let sites: Vec<Site> =
             program.steps.iter().filter(|s| s.checked).map(|s| Site { op: s.op, loc: s.loc }).collect();
-        Ok(CudaProgram { device: self.ready()?.clone(), sites: sites.into(), program, variants: Mutex::default() })
+        let device = self.ready()?.clone();
+        Ok(CudaProgram { device, sites: sites.into(), program, variants: Mutex::default(), parts: Mutex::default() })
     }
 
     /// Compiles the kernels of several programs, each for a layout of its operands, in one go.
@@ -239,6 +238,11 @@ impl Device for CudaDevice {
         Ok(Arc::new(self.prepare(program)?))
     }
 
+    fn launch_all(&self, runs: &[Run<'_>]) -> Result<Vec<Outputs>> {
+        let device = self.ready()?;
+        combined::launch_all(device, runs)
+    }
+
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         Some(self)
     }
@@ -301,10 +305,24 @@ impl Recorder for CudaRecorder {
 
 /// A [`Program`] on a device: one kernel for each way in which its operands lie.
 pub struct CudaProgram {
-    device: Arc<Opened>,
+    pub(crate) device: Arc<Opened>,
     program: Program,
     sites: Arc<[Site]>,
     variants: Mutex<FxHashMap<Variant, Arc<Loaded>>>,
+    parts: Mutex<FxHashMap<Variant, PartId>>,
+}
+
+/// A run of a program that is about to be queued.
+pub(crate) struct Prepared<'t> {
+    pub(crate) layout: Layout,
+    results: SmallVec<[Memory; 4]>,
+    /// Where the results and the operands are, or of operands that are arguments themselves the bytes.
+    pub(crate) to: SmallVec<[u64; 4]>,
+    pub(crate) from: SmallVec<[u64; 4]>,
+    sources: SmallVec<[&'t Origins; 4]>,
+    faults: Option<Arc<Faults>>,
+    /// Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the queue.
+    _copies: SmallVec<[Memory; 4]>,
 }
 
 impl CudaProgram {
@@ -318,6 +336,21 @@ impl CudaProgram {
         Ok(loaded)
     }
 
+    /// What the program is as a part of a kernel of several, and its variant; `None` where it is a kernel of its own.
+    pub(crate) fn part(&self, layout: &Layout) -> Option<(PartId, Variant)> {
+        if !self.sites.is_empty() || layout.len == 0 {
+            return None;
+        }
+        let variant = Variant::new(&self.program, layout, true);
+        let known = lock(&self.parts).get(&variant).copied();
+        let id = known.unwrap_or_else(|| {
+            let id = combined::part_of(&self.device, &self.program, &variant);
+            lock(&self.parts).insert(variant.clone(), id);
+            id
+        });
+        Some((id, variant))
+    }
+
     fn check_dtypes(&self, inputs: &[&Tensor]) -> Result<()> {
         if inputs.iter().map(|t| t.dtype()).eq(self.program.inputs.iter().copied()) {
             return Ok(());
@@ -325,19 +358,15 @@ impl CudaProgram {
         let got: Vec<DType> = inputs.iter().map(|t| t.dtype()).collect();
         Err(Error::invalid(format!("the program computes of {:?}, not of {got:?}", self.program.inputs)))
     }
-}
 
-impl penstock_exec::Program for CudaProgram {
-    /// Queues a run; the inputs broadcast to the extents. What it rejects, a division of an integer by zero for example, is
-    /// reported by [`Tensor::on_host`] of a result, or of what was computed of one.
-    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs> {
+    /// Finds out where the operands of a run are, and allocates its results.
+    pub(crate) fn prepare<'t>(&self, inputs: &[&'t Tensor], dims: &[usize]) -> Result<Prepared<'t>> {
         let device = &self.device;
         self.check_dtypes(inputs)?;
         let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
         let mut layout = Layout::new(dims, &extents)?;
         device.ready()?;
-        let own = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
-        // Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the queue.
+        let faults = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
         let mut copies: SmallVec<[Memory; 4]> = SmallVec::new();
         let mut sources: SmallVec<[&Origins; 4]> = SmallVec::new();
         let mut from: SmallVec<[u64; 4]> = SmallVec::new();
@@ -356,26 +385,48 @@ impl penstock_exec::Program for CudaProgram {
         }
         let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, dims));
         let results = results.collect::<Result<SmallVec<[Memory; 4]>>>()?;
-        if layout.len > 0 {
-            let to: SmallVec<[u64; 4]> = results.iter().map(|memory| memory.address).collect();
-            let loaded = self.loaded(&layout)?;
-            let word = own.as_ref().map_or(0, |faults| faults.address());
-            let args = loaded.kernel.arguments(&layout, &to, &from, (word, 0));
-            let blocks = loaded.kernel.grid(layout.len, device.info.multiprocessors * (RESIDENT_THREADS / BLOCK));
-            let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
-            // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
-            // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
-            // the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
-            unsafe { device.queue.push(device, command) }?;
+        let to = results.iter().map(|memory| memory.address).collect();
+        Ok(Prepared { layout, results, to, from, sources, faults, _copies: copies })
+    }
+
+    /// Queues a run by itself.
+    pub(crate) fn queue(&self, run: &Prepared<'_>) -> Result<()> {
+        let layout = &run.layout;
+        if layout.len == 0 {
+            return Ok(());
         }
-        let origins = faults::joined(sources.into_iter(), own.as_ref());
+        let device = &self.device;
+        let loaded = self.loaded(layout)?;
+        let word = run.faults.as_ref().map_or(0, |faults| faults.address());
+        let args = loaded.kernel.arguments(layout, &run.to, &run.from, (word, 0));
+        let blocks = loaded.kernel.grid(layout.len, device.resident_blocks());
+        let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
+        // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
+        // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
+        // the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
+        unsafe { device.queue.push(device, command) }
+    }
+
+    /// The results of a run that was queued.
+    pub(crate) fn results(&self, run: Prepared<'_>, dims: &[usize]) -> Result<Outputs> {
+        let origins = faults::joined(run.sources.iter().copied(), run.faults.as_ref());
         let dtypes = self.program.outputs.iter().map(|o| o.dtype);
         dtypes
-            .zip(results)
+            .zip(run.results)
             .map(|(dtype, memory)| {
                 Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins: origins.clone() }))
             })
             .collect()
+    }
+}
+
+impl penstock_exec::Program for CudaProgram {
+    /// Queues a run; the inputs broadcast to the extents. What it rejects, a division of an integer by zero for example, is
+    /// reported by [`Tensor::on_host`] of a result, or of what was computed of one.
+    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs> {
+        let run = self.prepare(inputs, dims)?;
+        self.queue(&run)?;
+        self.results(run, dims)
     }
 
     fn as_any(&self) -> &dyn Any {

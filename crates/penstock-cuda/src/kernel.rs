@@ -87,6 +87,53 @@ impl Variant {
     }
 }
 
+impl Variant {
+    /// As [`Kernel::grid`].
+    pub(crate) fn grid(&self, len: usize, resident: u32) -> u32 {
+        /// Waves of blocks after which threads loop instead.
+        const WAVES: u32 = 4;
+        let threads = len.div_ceil(self.pack);
+        let blocks = threads.div_ceil(BLOCK as usize).max(1);
+        u32::try_from(blocks).unwrap_or(u32::MAX).min(resident.saturating_mul(WAVES).max(1))
+    }
+
+    /// As [`Kernel::arguments`], of a kernel that is not checked.
+    pub(crate) fn arguments(&self, layout: &Layout, outputs: &[u64], inputs: &[u64]) -> Vec<Arg> {
+        let mut args: Vec<Arg> = outputs.iter().map(|&p| Arg::Pointer(p)).collect();
+        args.extend(inputs.iter().zip(&self.inputs).map(|(&v, reach)| match reach {
+            Reach::Value => Arg::Value(v),
+            _ => Arg::Pointer(v),
+        }));
+        args.push(if self.wide { Arg::U64(layout.len as u64) } else { Arg::U32(layout.len as u32) });
+        if self.rank > 0 {
+            let list = |dims: &Dims| {
+                if self.wide {
+                    Arg::List64(dims.iter().map(|&d| d as u64).collect())
+                } else {
+                    Arg::List32(dims.iter().map(|&d| d as u32).collect())
+                }
+            };
+            let pack = self.pack;
+            let mut dims = layout.dims.clone();
+            if let Some(inner) = dims.last_mut() {
+                *inner /= pack;
+            }
+            args.push(list(&dims));
+            for (access, reach) in layout.inputs.iter().zip(&self.inputs) {
+                let Access::Strided(strides) = access else { continue };
+                let mut strides = strides.clone();
+                if *reach == Reach::Packed
+                    && let Some((_, outer)) = strides.split_last_mut()
+                {
+                    outer.iter_mut().for_each(|s| *s /= pack);
+                }
+                args.push(list(&strides));
+            }
+        }
+        args
+    }
+}
+
 /// Whether the elements of every operand lie so that a thread can take `pack` of them at once. Without strided inputs the
 /// last few may be fewer.
 fn packs(layout: &Layout, pack: usize) -> bool {
@@ -132,6 +179,19 @@ pub enum Arg {
 }
 
 impl Arg {
+    /// Its value from a word on, as hosts of CUDA have it: the low bytes first.
+    pub(crate) fn words(&self, mut put: impl FnMut(u64)) {
+        match self {
+            Arg::Pointer(v) | Arg::U64(v) | Arg::Value(v) => put(*v),
+            Arg::U32(v) => put(u64::from(*v)),
+            Arg::List64(v) => v.iter().copied().for_each(put),
+            Arg::List32(v) => v.chunks(2).for_each(|pair| {
+                let high = pair.get(1).copied().unwrap_or(0);
+                put(u64::from(pair[0]) | u64::from(high) << 32);
+            }),
+        }
+    }
+
     /// Where its value is, as a launch wants it.
     pub fn as_ptr(&self) -> *mut c_void {
         match self {
@@ -162,6 +222,19 @@ impl Kernel {
         Kernel { name: name.to_string(), text, variant, checked }
     }
 
+    /// The text of a function that a kernel of several programs calls, called `name`, with its arguments in a struct; not of a program that
+    /// is checked. See [`combined`].
+    ///
+    /// # Panics
+    /// As [`Kernel::new`].
+    pub fn part(program: &Program, variant: &Variant, name: &str) -> String {
+        assert_eq!(program.inputs.len(), variant.inputs.len(), "a variant of another program");
+        let mut text = String::new();
+        write_body(&mut text, program, name);
+        write_part(&mut text, program, variant, name);
+        text
+    }
+
     /// The complete source, for a compiler.
     pub fn source(&self) -> String {
         format!("{PRELUDE}\n{}", self.text)
@@ -169,48 +242,14 @@ impl Kernel {
 
     /// The number of blocks for `len` elements on a device that runs `resident` blocks at a time.
     pub fn grid(&self, len: usize, resident: u32) -> u32 {
-        /// Waves of blocks after which threads loop instead.
-        const WAVES: u32 = 4;
-        let threads = len.div_ceil(self.variant.pack);
-        let blocks = threads.div_ceil(BLOCK as usize).max(1);
-        u32::try_from(blocks).unwrap_or(u32::MAX).min(resident.saturating_mul(WAVES).max(1))
+        self.variant.grid(len, resident)
     }
 
     /// The arguments of a launch over `layout`, which has the kernel's variant. `fault` is the address of
     /// the fault word and the number of the first site, where the kernel is checked. Of an input that is an argument itself `inputs` has the
     /// bytes.
     pub fn arguments(&self, layout: &Layout, outputs: &[u64], inputs: &[u64], fault: (u64, u32)) -> Vec<Arg> {
-        let mut args: Vec<Arg> = outputs.iter().map(|&p| Arg::Pointer(p)).collect();
-        args.extend(inputs.iter().zip(&self.variant.inputs).map(|(&v, reach)| match reach {
-            Reach::Value => Arg::Value(v),
-            _ => Arg::Pointer(v),
-        }));
-        args.push(if self.variant.wide { Arg::U64(layout.len as u64) } else { Arg::U32(layout.len as u32) });
-        if self.variant.rank > 0 {
-            let list = |dims: &Dims| {
-                if self.variant.wide {
-                    Arg::List64(dims.iter().map(|&d| d as u64).collect())
-                } else {
-                    Arg::List32(dims.iter().map(|&d| d as u32).collect())
-                }
-            };
-            let pack = self.variant.pack;
-            let mut dims = layout.dims.clone();
-            if let Some(inner) = dims.last_mut() {
-                *inner /= pack;
-            }
-            args.push(list(&dims));
-            for (access, reach) in layout.inputs.iter().zip(&self.variant.inputs) {
-                let Access::Strided(strides) = access else { continue };
-                let mut strides = strides.clone();
-                if *reach == Reach::Packed
-                    && let Some((_, outer)) = strides.split_last_mut()
-                {
-                    outer.iter_mut().for_each(|s| *s /= pack);
-                }
-                args.push(list(&strides));
-            }
-        }
+        let mut args = self.variant.arguments(layout, outputs, inputs);
         if self.checked {
             args.push(Arg::Pointer(fault.0));
             args.push(Arg::U32(fault.1));
@@ -251,45 +290,107 @@ fn computed(dtype: DType) -> &'static str {
     crate::program::compute_type(dtype).unwrap_or("void")
 }
 
+/// The type and the name of each parameter of a kernel, but for what checked ones have beside.
+fn parameters(program: &Program, variant: &Variant) -> Vec<(String, String)> {
+    let index = index_type(variant);
+    let list = format!("penstock_list<{index}, {}>", variant.rank);
+    let mut params: Vec<(String, String)> = Vec::new();
+    params.extend(program.outputs.iter().enumerate().map(|(i, o)| (format!("{}*", stored(o.dtype)), format!("p{i}"))));
+    params.extend(program.inputs.iter().zip(&variant.inputs).enumerate().map(|(i, (&d, reach))| {
+        let ty = if *reach == Reach::Value { stored(d).to_string() } else { format!("const {}*", stored(d)) };
+        (ty, format!("q{i}"))
+    }));
+    params.push((index.to_string(), "n".to_string()));
+    if variant.rank > 0 {
+        params.push((list.clone(), "dims".to_string()));
+        params.extend(with_strides(variant).map(|i| (list.clone(), format!("s{i}"))));
+    }
+    params
+}
+
+fn index_type(variant: &Variant) -> &'static str {
+    if variant.wide { "penstock_index64" } else { "penstock_index32" }
+}
+
 /// The entry: a loop over the elements with the grid's stride.
 fn write_entry(out: &mut String, program: &Program, variant: &Variant, name: &str, checked: bool) {
-    let index = if variant.wide { "penstock_index64" } else { "penstock_index32" };
-    let pack = variant.pack;
-    let list = format!("penstock_list<{index}, {}>", variant.rank);
-
-    let mut params: Vec<String> = Vec::new();
-    params.extend(program.outputs.iter().enumerate().map(|(i, o)| format!("{}* p{i}", stored(o.dtype))));
-    params.extend(program.inputs.iter().zip(&variant.inputs).enumerate().map(|(i, (&d, reach))| match reach {
-        Reach::Value => format!("const {} q{i}", stored(d)),
-        _ => format!("const {}* q{i}", stored(d)),
-    }));
-    params.push(format!("const {index} n"));
-    if variant.rank > 0 {
-        params.push(format!("const {list} dims"));
-        params.extend(with_strides(variant).map(|i| format!("const {list} s{i}")));
-    }
+    let constant = |ty: &str| if ty.ends_with('*') { "" } else { "const " };
+    let params = parameters(program, variant);
+    let mut params: Vec<String> = params.iter().map(|(ty, name)| format!("{}{ty} {name}", constant(ty))).collect();
     if checked {
         params.push("unsigned int* faults, const unsigned int first_site".to_string());
     }
     let _ = writeln!(out, "extern \"C\" __global__ void {name}({}) {{", params.join(", "));
     let _ = writeln!(out, "    {name}_body body;");
+    write_loops(out, program, variant, ["blockIdx.x", "gridDim.x"]);
+    if checked {
+        out.push_str("    body.report(faults, first_site);\n");
+    }
+    out.push_str("}\n");
+}
+
+/// The function of a part of a kernel: that of the entry for some of its blocks. Each argument begins at a word, as [`Arg::words`] has it.
+fn write_part(out: &mut String, program: &Program, variant: &Variant, name: &str) {
+    let params = parameters(program, variant);
+    let _ = writeln!(out, "struct {name}_args {{");
+    for (ty, name) in &params {
+        let _ = writeln!(out, "    alignas(8) {ty} {name};");
+    }
+    let _ = writeln!(
+        out,
+        "}};\n\n__device__ inline void {name}(const {name}_args& args, const unsigned int block, const unsigned int blocks) {{"
+    );
+    for (_, name) in &params {
+        let _ = writeln!(out, "    const auto {name} = args.{name};");
+    }
+    let _ = writeln!(out, "    {name}_body body;");
+    write_loops(out, program, variant, ["block", "blocks"]);
+    out.push_str("}\n\n");
+}
+
+/// The kernel `name` that runs parts side by side, as [`Kernel::part`] has them: of each its name, and how many runs of it follow each other.
+/// Its parameters are, of each run, the block behind its last one, then the arguments of the runs of each part.
+pub(crate) fn combined(name: &str, parts: &[(&str, usize)]) -> String {
+    let mut out = String::new();
+    let total: usize = parts.iter().map(|(_, count)| count).sum();
+    let mut params = vec![format!("const penstock_list<unsigned int, {total}> ends")];
+    params.extend(parts.iter().enumerate().map(|(i, (part, count))| format!("const penstock_list<{part}_args, {count}> a{i}")));
+    let _ = writeln!(out, "extern \"C\" __global__ void {name}({}) {{", params.join(", "));
+    out.push_str("    unsigned int run = 0, first = 0;\n");
+    let _ = writeln!(out, "    #pragma unroll\n    for (int i = 0; i < {}; ++i) {{", total.saturating_sub(1));
+    out.push_str("        if (blockIdx.x >= ends.at[i]) { run = i + 1; first = ends.at[i]; }\n    }\n");
+    out.push_str("    const unsigned int block = blockIdx.x - first, blocks = ends.at[run] - first;\n");
+    let mut before = 0;
+    for (i, (part, count)) in parts.iter().enumerate() {
+        let end = before + count;
+        let head = if end == total { String::new() } else { format!("if (run < {end}) ") };
+        let _ = writeln!(out, "    {head}return {part}(a{i}.at[run - {before}], block, blocks);");
+        before = end;
+    }
+    out.push_str("}\n");
+    out
+}
+
+/// The loops over the elements, by some blocks of threads: what the number of the block and that of the blocks are called.
+fn write_loops(out: &mut String, program: &Program, variant: &Variant, [block, blocks]: [&str; 2]) {
+    let (index, pack) = (index_type(variant), variant.pack);
     for (reached, of) in [(Reach::Fixed, "*"), (Reach::Value, "")] {
         for i in reaching(variant, reached) {
             let _ = writeln!(out, "    const {} x{i} = penstock_load({of}q{i});", computed(program.inputs[i]));
         }
     }
-    let _ = writeln!(out, "    const {index} step = {index}(gridDim.x) * blockDim.x;");
-    let _ = writeln!(out, "    {index} i = {index}(blockIdx.x) * blockDim.x + threadIdx.x;");
+    let first = format!("{index}({block}) * blockDim.x + threadIdx.x");
+    let _ = writeln!(out, "    const {index} step = {index}({blocks}) * blockDim.x;");
+    let _ = writeln!(out, "    {index} i = {first};");
     if pack > 1 {
         write_packed_loop(out, program, variant, index);
+        if variant.rank == 0 {
+            let _ = writeln!(out, "    i = n / {pack} * {pack} + {first};");
+        }
     }
     if pack == 1 || variant.rank == 0 {
         write_loop(out, program, variant, index);
     }
-    if checked {
-        out.push_str("    body.report(faults, first_site);\n");
-    }
-    out.push_str("}\n");
 }
 
 /// The loop over single elements.
@@ -321,7 +422,7 @@ fn reaching(variant: &Variant, reach: Reach) -> impl Iterator<Item = usize> + '_
     variant.inputs.iter().enumerate().filter(move |(_, r)| **r == reach).map(|(i, _)| i)
 }
 
-/// The loop over whole packs; afterwards `i` is where the thread goes on among the elements left over, if there can be such.
+/// The loop over whole packs.
 fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, index: &str) {
     let pack = variant.pack;
     let _ = writeln!(out, "    for (const {index} packs = n / {pack}; i < packs; i += step) {{");
@@ -359,10 +460,6 @@ fn write_packed_loop(out: &mut String, program: &Program, variant: &Variant, ind
         );
     }
     out.push_str("    }\n");
-    if variant.rank > 0 {
-        return;
-    }
-    let _ = writeln!(out, "    i = n / {pack} * {pack} + {index}(blockIdx.x) * blockDim.x + threadIdx.x;");
 }
 
 /// The offsets of the strided inputs' elements for result `i`.

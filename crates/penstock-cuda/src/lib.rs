@@ -32,6 +32,7 @@
 //! `penstock_digamma`.
 //! Complex numbers have no compute type.
 
+mod combined;
 mod device;
 mod driver;
 mod exchange;

@@ -14,9 +14,10 @@ use cudarc::nvrtc::Ptx;
 use penstock_data::{DType, Error, Result, Tensor, num_elements};
 use rustc_hash::{FxHashMap, FxHasher};
 
+use crate::combined::Combined;
 use crate::driver::{DeviceInfo, failure, version};
 use crate::faults::Words;
-use crate::kernel::{Kernel, PRELUDE, Variant};
+use crate::kernel::{BLOCK, Kernel, PRELUDE, Variant};
 use crate::layout::Layout;
 use crate::memory::{self, First, Memory, Pool};
 use crate::nvrtc::Nvrtc;
@@ -26,6 +27,9 @@ use crate::store;
 
 /// What a convolution takes beside its operands and results.
 const PATCH_BYTES: usize = 1 << 30;
+
+/// The threads that a multiprocessor holds at a time.
+const RESIDENT_THREADS: u32 = 2048;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,6 +51,7 @@ pub(crate) struct Opened {
     kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
     /// Kernels on whole tensors, by what they are compiled for.
     functions: Mutex<FxHashMap<String, CudaFunction>>,
+    pub(crate) combined: Mutex<Combined>,
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
     pub(crate) blas: Library,
@@ -108,6 +113,7 @@ impl Opened {
             process: std::process::id(),
             kernels: Mutex::default(),
             functions: Mutex::default(),
+            combined: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: Library::default(),
             dnn: Library::default(),
@@ -133,6 +139,11 @@ impl Opened {
     /// Whether this process opened the device, and not one that it was forked from.
     pub(crate) fn is_of_this_process(&self) -> bool {
         std::process::id() == self.process
+    }
+
+    /// How many blocks of threads it runs at a time.
+    pub(crate) fn resident_blocks(&self) -> u32 {
+        self.info.multiprocessors.saturating_mul(RESIDENT_THREADS / BLOCK)
     }
 
     pub(crate) fn allocate(self: &Arc<Self>, dtype: DType, dims: &[usize]) -> Result<Memory> {
@@ -213,7 +224,7 @@ impl Opened {
     }
 
     /// The code of kernels, of which this is the text behind the [`PRELUDE`]: that of an earlier process, or compiled now.
-    fn module(&self, text: &str) -> Result<Arc<CudaModule>> {
+    pub(crate) fn module(&self, text: &str) -> Result<Arc<CudaModule>> {
         let nvrtc = Nvrtc::get()?;
         let driver = version()? / 1000;
         if nvrtc.version().0 as i32 > driver {

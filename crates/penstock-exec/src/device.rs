@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use penstock_data::{Result, Tensor};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use penstock_passes::evaluate::Outputs;
+use smallvec::SmallVec;
 
 use crate::exchange::Exchange;
 
@@ -69,6 +70,14 @@ pub trait Device: Send + Sync {
     /// `Unimplemented` where the device has no code for an instruction.
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>>;
 
+    /// Queues runs of programs that this device compiled, none of which depends on another: as one launch, where it can.
+    ///
+    /// # Errors
+    /// As [`Program::launch`].
+    fn launch_all(&self, runs: &[Run<'_>]) -> Result<Vec<Outputs>> {
+        runs.iter().map(|run| run.program.launch(run.inputs, &run.dims)).collect()
+    }
+
     /// What does the work on whole tensors for operators that say [`Cuda::Kernels`](penstock_ir::Cuda::Kernels); `None` where the host does
     /// it all.
     fn kernels(&self) -> Option<&dyn DeviceKernels>;
@@ -113,6 +122,16 @@ pub trait Recorder: Send + Sync {
     /// # Errors
     /// Those of its work.
     fn end(&self) -> Result<()>;
+}
+
+/// A run of a program, as [`Program::launch`] has it.
+pub struct Run<'a> {
+    /// The program.
+    pub program: &'a dyn Program,
+    /// Its operands.
+    pub inputs: &'a [&'a Tensor],
+    /// The extents of its results.
+    pub dims: SmallVec<[usize; 6]>,
 }
 
 /// A compiled region.

@@ -1,6 +1,6 @@
 //! Groups elementwise instructions and the reductions of what they make, so that they run in one pass over memory.
 
-use penstock_data::{DType, DTypeSet, Result};
+use penstock_data::{DType, DTypeSet, INLINE_BYTES, Result};
 use penstock_ir::{Cpu, Cuda, Graph, Inst, Region, Value};
 use penstock_ops::control::WHILE;
 use penstock_ops::fused::FUSED;
@@ -112,8 +112,9 @@ pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
         }
         _ => reduction_of(graph, inst).is_some(),
     };
-    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype()))
-        .then(|| n * size.max(1) >= cx.thresholds.fused_bytes)
+    // On a device a kernel less is worth it for whatever the device computes.
+    let least = if cx.for_device { INLINE_BYTES + 1 } else { cx.thresholds.fused_bytes };
+    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype())).then(|| n * size.max(1) >= least)
 }
 
 fn fits(graph: &Graph, insts: &[Inst], _: usize, cx: &Cx) -> bool {

@@ -337,7 +337,7 @@ impl Plan {
                 }
                 Step::Device(s) => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
-                    unsafe { s.run(regs, env)? };
+                    unsafe { s.run(regs, args, env)? };
                     budget -= DEVICE_NS;
                     poll(&mut budget, env)?;
                 }
@@ -656,7 +656,7 @@ unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
     Ok(())
 }
 
-fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
+pub(super) fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
     match args.get(index) {
         Some(Arg::Variable(v)) => Ok(v),
         _ => Err(Error::internal("an argument is not a variable")),
