@@ -68,7 +68,7 @@ fn function(device: &Opened, parts: &[(PartId, u32)]) -> Result<CudaFunction> {
     let names: Vec<String> = parts.iter().map(|(id, _)| name_of(*id)).collect();
     let counted: Vec<(&str, usize)> = names.iter().zip(parts).map(|(n, (_, count))| (&**n, *count as usize)).collect();
     let text = texts.concat() + &combined(NAME, &counted);
-    let function = device.module(&text)?.load_function(NAME).map_err(crate::driver::failure)?;
+    let function = device.compile(&text, NAME)?;
     Ok(lock(&device.combined).kernels.entry(parts.into()).or_insert(function).clone())
 }
 
@@ -118,7 +118,7 @@ fn queue(device: &Opened, parts: &BTreeMap<PartId, Vec<Member<'_, '_>>>) -> Resu
     for members in parts.values() {
         let mut words: SmallVec<[u64; 8]> = SmallVec::new();
         for Member { variant, run } in members {
-            blocks = blocks.saturating_add(variant.grid(run.layout.len, device.resident_blocks()));
+            blocks = blocks.saturating_add(variant.grid(&run.layout, device.resident_blocks()));
             ends.push(blocks);
             for arg in variant.arguments(&run.layout, &run.to, &run.from) {
                 arg.words(|word| words.push(word));

@@ -18,11 +18,11 @@ use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::exchange;
 use crate::combined::{self, PartId};
 use crate::faults::{self, Faults, Origins, Site};
-use crate::kernel::Variant;
+use crate::kernel::{TILES, Variant};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::opened::{Loaded, Opened, kernel_of, lock};
-use crate::program::Program;
+use crate::program::{Output, Program};
 use crate::queue::{Command, Launch, Recording};
 use crate::whole::Dnn;
 
@@ -338,7 +338,7 @@ impl CudaProgram {
 
     /// What the program is as a part of a kernel of several, and its variant; `None` where it is a kernel of its own.
     pub(crate) fn part(&self, layout: &Layout) -> Option<(PartId, Variant)> {
-        if !self.sites.is_empty() || layout.len == 0 {
+        if !self.sites.is_empty() || self.program.columns().is_some() || layout.len == 0 {
             return None;
         }
         let variant = Variant::new(&self.program, layout, true);
@@ -365,6 +365,7 @@ impl CudaProgram {
         self.check_dtypes(inputs)?;
         let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
         let mut layout = Layout::new(dims, &extents)?;
+        layout.columns = self.program.columns();
         device.ready()?;
         let faults = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
         let mut copies: SmallVec<[Memory; 4]> = SmallVec::new();
@@ -383,10 +384,30 @@ impl CudaProgram {
                 copies.push(copy);
             }
         }
-        let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, dims));
+        let extents = |output| extents_of(output, dims);
+        let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, extents(o)));
         let results = results.collect::<Result<SmallVec<[Memory; 4]>>>()?;
         let to = results.iter().map(|memory| memory.address).collect();
         Ok(Prepared { layout, results, to, from, sources, faults, _copies: copies })
+    }
+
+    /// Memory for the sums of tiles of rows, for each result that is sums over rows; `None` where there is one tile, whose sums the result
+    /// is. It is freed in the order of the queue.
+    fn tables(&self, variant: &Variant, layout: &Layout) -> Result<SmallVec<[Option<Memory>; 2]>> {
+        let (Some([down, across]), Some(columns)) = (variant.tiles(layout), layout.columns) else {
+            return Ok(SmallVec::new());
+        };
+        if down > 1 && across > TILES {
+            return Err(Error::internal("sums of more columns than there are counters"));
+        }
+        let outputs = self.program.outputs.iter().filter(|o| o.columns.is_some());
+        outputs
+            .map(|output| {
+                // Sums of 16-bit floats are single-precision ones.
+                let bytes = down * columns * output.dtype.size().max(size_of::<f32>());
+                (down > 1).then(|| self.device.memory(bytes).map_err(failure)).transpose()
+            })
+            .collect()
     }
 
     /// Queues a run by itself.
@@ -398,8 +419,11 @@ impl CudaProgram {
         let device = &self.device;
         let loaded = self.loaded(layout)?;
         let word = run.faults.as_ref().map_or(0, |faults| faults.address());
-        let args = loaded.kernel.arguments(layout, &run.to, &run.from, (word, 0));
-        let blocks = loaded.kernel.grid(layout.len, device.resident_blocks());
+        let tables = self.tables(&loaded.kernel.variant, layout)?;
+        let at: SmallVec<[u64; 2]> = tables.iter().map(|t| t.as_ref().map_or(0, |memory| memory.address)).collect();
+        let counters = if at.iter().any(|&table| table != 0) { device.counters()? } else { 0 };
+        let args = loaded.kernel.arguments(layout, &run.to, &run.from, (word, 0), (&at, counters));
+        let blocks = loaded.kernel.grid(layout, device.resident_blocks());
         let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
         // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
         // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
@@ -410,14 +434,20 @@ impl CudaProgram {
     /// The results of a run that was queued.
     pub(crate) fn results(&self, run: Prepared<'_>, dims: &[usize]) -> Result<Outputs> {
         let origins = faults::joined(run.sources.iter().copied(), run.faults.as_ref());
-        let dtypes = self.program.outputs.iter().map(|o| o.dtype);
-        dtypes
+        let outputs = self.program.outputs.iter();
+        outputs
             .zip(run.results)
-            .map(|(dtype, memory)| {
-                Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins: origins.clone() }))
+            .map(|(output, memory)| {
+                let dims = extents_of(output, dims);
+                Tensor::on_device(output.dtype, dims, Box::new(CudaMemory { memory, origins: origins.clone() }))
             })
             .collect()
     }
+}
+
+/// The extents of a result over an index space.
+fn extents_of<'o>(output: &'o Output, dims: &'o [usize]) -> &'o [usize] {
+    output.columns.as_deref().unwrap_or(dims)
 }
 
 impl penstock_exec::Program for CudaProgram {

@@ -50,7 +50,7 @@ mod whole;
 
 pub use device::{CudaDevice, CudaProgram, devices, register_devices};
 pub use driver::{DRIVER_VARIABLE, DeviceInfo, driver, set_driver};
-pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant};
+pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant, combined};
 pub use layout::{Access, Layout};
 pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages, set_nvrtc};
 pub use program::{Output, Program, Step};

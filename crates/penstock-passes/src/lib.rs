@@ -41,6 +41,7 @@ use penstock_data::{Error, Result};
 use penstock_ir::{Graph, Type, Verified, checks_trusted, compact, verify_after};
 use penstock_kernels::pool;
 
+pub use fuse::summed_columns;
 pub use hoist::rejects_elements;
 pub use known::value_of;
 pub use specialise::specialise;

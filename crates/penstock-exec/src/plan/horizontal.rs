@@ -29,6 +29,11 @@ pub(super) struct Part {
 }
 
 impl Part {
+    /// An instruction.
+    pub(super) fn of(work: Inst) -> Part {
+        Part { work: Some(work), update: None }
+    }
+
     /// Its instructions, in order.
     pub(super) fn insts(self) -> impl Iterator<Item = Inst> {
         self.work.into_iter().chain(self.update)
@@ -51,6 +56,8 @@ pub(super) struct Found {
 pub(super) enum Runs {
     /// It has a program for the instruction.
     Program,
+    /// A program that is a launch of its own: one with sums over rows.
+    Alone,
     /// It does other work.
     Operator,
     /// The host does it.
@@ -68,6 +75,10 @@ pub(super) fn find(
     uses: &dyn Fn(Value) -> usize,
 ) -> Option<Found> {
     let mut found = Found::default();
+    let (&first, _) = insts.split_first()?;
+    if runs(&graph.insts[first], &FxHashSet::default()) == Runs::Alone {
+        return Some(Found { parts: vec![Part::of(first)], taken: 1, ..found });
+    }
     // What will be on the device in front of the step; what is made by the step, and where, or behind it.
     let mut there: FxHashSet<Value> = FxHashSet::default();
     let mut made: FxHashMap<Value, usize> = FxHashMap::default();
@@ -108,7 +119,7 @@ pub(super) fn find(
         if !waits && runs == Runs::Program && found.parts.len() < MOST {
             made.extend(data.results.iter().map(|&v| (v, found.parts.len())));
             late.extend(&data.results);
-            found.parts.push(Part { work: Some(inst), update: None });
+            found.parts.push(Part::of(inst));
             (found.taken, counted) = (i + 1, (found.before.len(), found.behind.len()));
             continue;
         }

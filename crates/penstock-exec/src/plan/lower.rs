@@ -10,7 +10,7 @@ use penstock_ops::slicing::strided_box;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::STRIDED_SLICE_ASSIGN;
 use penstock_passes::evaluate::resolve;
-use penstock_passes::{Options, Thresholds, rejects_elements};
+use penstock_passes::{Options, Thresholds, rejects_elements, summed_columns};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -527,7 +527,14 @@ impl Lowerer<'_> {
             return if is_there || !all { Runs::Operator } else { Runs::Not };
         }
         let is_worth_it = !data.operands.is_empty() && (is_there || !data.results.iter().any(is_small));
-        if is_worth_it && (data.op.is(&FUSED) || placement::has_code(data.op.0)) { Runs::Program } else { Runs::Not }
+        if !is_worth_it || !data.op.is(&FUSED) && !placement::has_code(data.op.0) {
+            return Runs::Not;
+        }
+        let sums = |region: &Region| {
+            let insts = &self.graph.regions[*region].insts;
+            insts.iter().any(|&i| summed_columns(self.graph, i).is_some())
+        };
+        if data.regions.iter().any(sums) { Runs::Alone } else { Runs::Program }
     }
 
     /// Lowers the first of `insts` as a step of a device, where it runs that, and gives the rest: with the programs that follow and do not
