@@ -14,9 +14,9 @@ use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::combined::{self, PartId};
 use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::exchange;
-use crate::combined::{self, PartId};
 use crate::faults::{self, Faults, Origins, Site};
 use crate::kernel::{TILES, Variant};
 use crate::layout::Layout;

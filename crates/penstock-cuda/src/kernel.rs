@@ -417,7 +417,12 @@ pub fn combined(name: &str, parts: &[(&str, usize)]) -> String {
     let mut out = String::new();
     let total: usize = parts.iter().map(|(_, count)| count).sum();
     let mut params = vec![format!("const __grid_constant__ penstock_list<unsigned int, {total}> ends")];
-    params.extend(parts.iter().enumerate().map(|(i, (part, count))| format!("const __grid_constant__ penstock_list<{part}_args, {count}> a{i}")));
+    params.extend(
+        parts
+            .iter()
+            .enumerate()
+            .map(|(i, (part, count))| format!("const __grid_constant__ penstock_list<{part}_args, {count}> a{i}")),
+    );
     let _ = writeln!(out, "extern \"C\" __global__ void {name}({}) {{", params.join(", "));
     out.push_str("    unsigned int run = 0, first = 0;\n");
     let _ = writeln!(out, "    #pragma unroll\n    for (int i = 0; i < {}; ++i) {{", total.saturating_sub(1));
@@ -474,7 +479,12 @@ fn write_tiles(out: &mut String, program: &Program, variant: &Variant) {
         let _ = writeln!(out, "    __shared__ {} sums{i}[{rows}][{width}];", computed(output.dtype));
     }
     let _ = writeln!(out, "    __shared__ bool last;");
-    let _ = writeln!(out, "    const {index} across = (columns + {}) / {packs}, down = (rows + {}) / {rows};", packs - 1, rows - 1);
+    let _ = writeln!(
+        out,
+        "    const {index} across = (columns + {}) / {packs}, down = (rows + {}) / {rows};",
+        packs - 1,
+        rows - 1
+    );
     let _ = writeln!(out, "    const int line = threadIdx.x / {packs}, lane = threadIdx.x % {packs};");
     let _ = writeln!(out, "    for ({index} tile = blockIdx.x; tile < down * across; tile += gridDim.x) {{");
     let _ = writeln!(out, "        const {index} at = tile / across, first = tile % across * {width};");

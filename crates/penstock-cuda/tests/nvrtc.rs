@@ -85,7 +85,9 @@ fn sums_kernel() -> Kernel {
     let ty = Type::tensor(DType::F32, Shape::known(&[1000, 64]));
     let (x, y) = (builder.input(ty.clone(), None), builder.input(ty, None));
     let product = builder.emit(common::op("mul"), &[x, y], &[]).expect("a product")[0];
-    let sums = builder.emit(common::op("reduce_sum"), &[product], &[("axes", Attr::Ints([0].as_slice().into()))]).expect("sums")[0];
+    let sums = builder
+        .emit(common::op("reduce_sum"), &[product], &[("axes", Attr::Ints([0].as_slice().into()))])
+        .expect("sums")[0];
     let graph = builder.finish(&[product, sums]).expect("a graph");
     let program = common::program(&graph).expect("a program");
     let mut layout = Layout::new(&[1000, 64], &[&[1000, 64], &[1000, 64]]).expect("a layout");

@@ -89,7 +89,11 @@ fn network(widths: &[usize], batch: usize, optimizer: Optimizer) -> Network {
     let mut param = |name: String, value: Tensor, varies: bool| {
         let (ty, dims) = (if value.dtype() == DType::I32 { "i32" } else { "f32" }, value.dims());
         let dims = dims.iter().map(usize::to_string).collect::<Vec<_>>().join(",");
-        params.push(format!("%{name}{}: {}{ty}[{dims}]", if varies { " \"v\"" } else { "" }, if varies { "var " } else { "" }));
+        params.push(format!(
+            "%{name}{}: {}{ty}[{dims}]",
+            if varies { " \"v\"" } else { "" },
+            if varies { "var " } else { "" }
+        ));
         args.push((value, varies));
     };
     param("x".into(), numbers(&[batch, widths[0]]), false);

@@ -64,7 +64,8 @@ pub trait Device: Send + Sync {
     /// `ResourceExhausted` where the memory cannot be had; what the work that computes the tensor has rejected.
     fn upload(&self, tensor: &Tensor) -> Result<Tensor>;
 
-    /// Makes a program of a region of elementwise instructions, whose parameters broadcast to the shape of its results.
+    /// Makes a program of a region of elementwise instructions, whose parameters broadcast to the shape of its results, and of sums over rows
+    /// of what they make, as [`penstock_passes::summed_columns`] has them.
     ///
     /// # Errors
     /// `Unimplemented` where the device has no code for an instruction.
@@ -136,7 +137,7 @@ pub struct Run<'a> {
 
 /// A compiled region.
 pub trait Program: Send + Sync {
-    /// Queues a run, and gives the results, which have the extents `dims`. Inputs that lie elsewhere are copied to the device.
+    /// Queues a run, and gives the results, which have the extents `dims`, but for sums over rows. Inputs that lie elsewhere are copied to the device.
     ///
     /// # Errors
     /// `InvalidArgument` where the inputs are not those that the program was compiled for, or do not broadcast to `dims`;

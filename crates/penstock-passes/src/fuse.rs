@@ -24,7 +24,8 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     };
     let pays = |graph: &Graph, insts: &[Inst]| insts.len() > 1 || insts.iter().any(|&i| reads_view(graph, i));
     if cx.for_device {
-        // A device makes one kernel of a group; its operands and results lie in its memory one behind the other.
+        // A device makes one kernel of a group; its operands and results lie in its memory one behind the other. Sums over rows come out of the
+        // same kernel.
         let elementwise = |graph: &Graph, inst: Inst, cx: &Cx| {
             let data = &graph.insts[inst];
             if summed_columns(graph, inst).is_some() {
@@ -74,7 +75,8 @@ pub fn summed_columns(graph: &Graph, inst: Inst) -> Option<Dims> {
     let split = axes.iter().take_while(|axis| **axis).count();
     let (rows, columns) = (from[..split].iter().product::<usize>(), from[split..].iter().product::<usize>());
     let sums = kind == Reduce::Sum && DTypeSet::FLOAT.contains(graph.ty(data.operands[0]).dtype());
-    (sums && !axes[split..].contains(&true) && (2..=ROWS).contains(&rows) && (2..=COLUMNS).contains(&columns)).then_some(to)
+    (sums && !axes[split..].contains(&true) && (2..=ROWS).contains(&rows) && (2..=COLUMNS).contains(&columns))
+        .then_some(to)
 }
 
 /// Makes groups of elementwise instructions on less memory in the bodies of loops, where these are not machine code.

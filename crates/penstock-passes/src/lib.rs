@@ -100,7 +100,7 @@ pub struct Options {
     pub thresholds: Thresholds,
     /// Whether every floating point result is checked to be finite.
     pub check_numerics: bool,
-    /// Whether groups are for a device: they hold elementwise instructions alone, and no views.
+    /// Whether groups are for a device: they hold elementwise instructions, and sums over their rows, and no views.
     pub for_device: bool,
 }
 

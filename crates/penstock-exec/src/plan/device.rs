@@ -82,8 +82,9 @@ impl DeviceStep {
     /// Queues programs; gives the results but for those that are variables' values now.
     fn run_programs(&self, parts: &[Part], inputs: &[&Tensor], args: &[Arg]) -> Result<Outputs> {
         let variables = parts.iter().filter_map(|part| part.variable);
-        let variables =
-            variables.map(|i| super::run::variable(args, i).map(|v| &**v)).collect::<Result<SmallVec<[&Variable; 8]>>>()?;
+        let variables = variables
+            .map(|i| super::run::variable(args, i).map(|v| &**v))
+            .collect::<Result<SmallVec<[&Variable; 8]>>>()?;
         if is_any_twice(&variables) {
             // One argument may be another one, too. What is changed twice is changed one time after the other.
             let (mut from, mut results) = (0, Outputs::new());

@@ -103,10 +103,12 @@ pub(super) fn find(
             let (variable, operand) = (data.operands[0], data.operands[1]);
             let part = match made.get(&operand) {
                 Some(&at) => Some(at).filter(|&at| found.parts[at].update.is_none() && uses(operand) == 1),
-                None => (!waits && found.parts.len() < MOST && (there.contains(&operand) || is_there(operand))).then(|| {
-                    found.parts.push(Part { work: None, update: None });
-                    found.parts.len() - 1
-                }),
+                None => {
+                    (!waits && found.parts.len() < MOST && (there.contains(&operand) || is_there(operand))).then(|| {
+                        found.parts.push(Part { work: None, update: None });
+                        found.parts.len() - 1
+                    })
+                }
             };
             if let Some(at) = part {
                 found.parts[at].update = Some(inst);
