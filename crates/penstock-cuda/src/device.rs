@@ -125,7 +125,10 @@ impl CudaDevice {
     /// # Errors
     /// Those of opening the device, and of the compiler.
     pub fn compile_all<'p>(&self, programs: impl IntoIterator<Item = (&'p Program, Layout)>) -> Result<()> {
-        self.ready()?.load_all(programs.into_iter().map(|(program, layout)| kernel_of(program, &layout)))
+        self.ready()?.load_all(programs.into_iter().map(|(program, mut layout)| {
+            layout.columns = program.columns();
+            kernel_of(program, &layout)
+        }))
     }
 
     /// Sets the most bytes of patches that a convolution makes at a time; 1 GiB at first.

@@ -16,6 +16,8 @@ use smallvec::SmallVec;
 
 /// How many instructions are looked at for one step.
 const WINDOW: usize = 512;
+/// How many are looked at behind the last that is taken, so that this takes time linear in the size of a graph.
+const PATIENCE: usize = 64;
 /// The most programs of a step. The arguments of all are those of one launch, which takes 4 KiB.
 const MOST: usize = 32;
 
@@ -93,7 +95,7 @@ pub(super) fn find(
         let is_group = data.op.is(&FUSED) || data.op.is(&NATIVE);
         let effects = if data.regions.is_empty() { effects_of(graph, inst) } else { EffectSet::default() };
         let moves = [&READ_VARIABLE, &ASSIGN, &ASSIGN_ADD, &ASSIGN_SUB].iter().any(|op| data.op.is(op));
-        if !data.regions.is_empty() && !is_group || effects.acts() && !moves {
+        if !data.regions.is_empty() && !is_group || effects.acts() && !moves || i > found.taken + PATIENCE {
             break;
         }
         let conflicts = effects.conflicts(&touched)
