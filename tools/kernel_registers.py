@@ -1,7 +1,7 @@
 """The registers and the stack of kernels, by architecture: a table in Markdown of the sources in a folder.
 
-The emulated driver keeps the sources that it compiles in `PENSTOCK_MOCK_CACHE`; `make gpu-registers` does both. NVRTC makes machine code
-without a GPU. What it says of each kernel stands in the sections `.nv.info` of the image.
+The emulated driver keeps the sources that it compiles in `PENSTOCK_MOCK_CACHE`; see `make gpu-registers`.
+NVRTC makes machine code without a GPU, and says what a kernel takes in the section `.nv.info`.
 """
 
 import argparse
@@ -55,7 +55,7 @@ class Nvrtc:
 
 
 def resources(image: bytes) -> dict[str, tuple[int, int]]:
-    """Give the registers of a thread and its bytes of stack, which is where spilled ones go, of each kernel of an image."""
+    """Give the registers of a thread, and the bytes of stack to which others are spilled, of each kernel."""
     (at,) = struct.unpack_from("<Q", image, 40)
     size, count, names_at = struct.unpack_from("<HHH", image, 58)
     sections = [struct.unpack_from("<IIQQQQIIQQ", image, at + i * size) for i in range(count)]
@@ -68,8 +68,8 @@ def resources(image: bytes) -> dict[str, tuple[int, int]]:
     found: dict[str, dict[int, int]] = collections.defaultdict(dict)
     for section in sections:
         if section[1] == 2:  # the symbols
-            for entry in range(section[4], section[4] + section[5], 24):
-                symbols.append(text(section[6], struct.unpack_from("<I", image, entry)[0]))
+            entries = range(section[4], section[4] + section[5], 24)
+            symbols += [text(section[6], struct.unpack_from("<I", image, entry)[0]) for entry in entries]
     for section in sections:
         if text(names_at, section[0]) != ".nv.info":
             continue

@@ -14,7 +14,7 @@ use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::combined::{self, PartId};
+use crate::combined::{Member, Together};
 use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::exchange;
 use crate::faults::{self, Faults, Origins, Site};
@@ -22,6 +22,7 @@ use crate::kernel::{TILES, Variant};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::opened::{Loaded, Opened, kernel_of, lock};
+use crate::parts::PartId;
 use crate::program::{Output, Program};
 use crate::queue::{Command, Launch, Recording};
 use crate::whole::Dnn;
@@ -243,7 +244,24 @@ impl Device for CudaDevice {
 
     fn launch_all(&self, runs: &[Run<'_>]) -> Result<Vec<Outputs>> {
         let device = self.ready()?;
-        combined::launch_all(device, runs)
+        let programs = runs.iter().map(|run| own(device, run.program)).collect::<Result<Vec<&CudaProgram>>>()?;
+        let prepared = runs.iter().zip(&programs).map(|(run, program)| program.prepare(run.inputs, &run.dims));
+        let prepared = prepared.collect::<Result<Vec<_>>>()?;
+        let mut together = Together::default();
+        for (program, run) in programs.iter().zip(&prepared) {
+            let part = program.part(&run.layout).filter(|_| runs.len() > 1);
+            let is_taken = part.is_some_and(|(part, variant)| {
+                together.add(part, Member { variant, layout: &run.layout, to: &run.to, from: &run.from })
+            });
+            if !is_taken {
+                program.queue(run)?;
+            }
+        }
+        // SAFETY: each layout was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have
+        // memory of their own for the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
+        unsafe { together.queue(device) }?;
+        let runs = runs.iter().zip(programs).zip(prepared);
+        runs.map(|((run, program), ready)| program.results(ready, &run.dims)).collect()
     }
 
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
@@ -262,6 +280,12 @@ impl Device for CudaDevice {
     fn recorder(&self) -> Option<Arc<dyn Recorder>> {
         Some(Arc::new(CudaRecorder { device: self.ready().ok()?.clone(), recording: Arc::default() }))
     }
+}
+
+/// A program that this device compiled.
+fn own<'p>(device: &Arc<Opened>, program: &'p dyn penstock_exec::Program) -> Result<&'p CudaProgram> {
+    let own = program.as_any().downcast_ref::<CudaProgram>().filter(|own| Arc::ptr_eq(&own.device, device));
+    own.ok_or_else(|| Error::internal("a program of another device"))
 }
 
 /// The data of a tensor of the device; `None` where it lies elsewhere.
@@ -308,7 +332,7 @@ impl Recorder for CudaRecorder {
 
 /// A [`Program`] on a device: one kernel for each way in which its operands lie.
 pub struct CudaProgram {
-    pub(crate) device: Arc<Opened>,
+    device: Arc<Opened>,
     program: Program,
     sites: Arc<[Site]>,
     variants: Mutex<FxHashMap<Variant, Arc<Loaded>>>,
@@ -316,12 +340,12 @@ pub struct CudaProgram {
 }
 
 /// A run of a program that is about to be queued.
-pub(crate) struct Prepared<'t> {
-    pub(crate) layout: Layout,
+struct Prepared<'t> {
+    layout: Layout,
     results: SmallVec<[Memory; 4]>,
     /// Where the results and the operands are, or of operands that are arguments themselves the bytes.
-    pub(crate) to: SmallVec<[u64; 4]>,
-    pub(crate) from: SmallVec<[u64; 4]>,
+    to: SmallVec<[u64; 4]>,
+    from: SmallVec<[u64; 4]>,
     sources: SmallVec<[&'t Origins; 4]>,
     faults: Option<Arc<Faults>>,
     /// Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the queue.
@@ -340,14 +364,14 @@ impl CudaProgram {
     }
 
     /// What the program is as a part of a kernel of several, and its variant; `None` where it is a kernel of its own.
-    pub(crate) fn part(&self, layout: &Layout) -> Option<(PartId, Variant)> {
+    fn part(&self, layout: &Layout) -> Option<(PartId, Variant)> {
         if !self.sites.is_empty() || self.program.columns().is_some() || layout.len == 0 {
             return None;
         }
         let variant = Variant::new(&self.program, layout, true);
         let known = lock(&self.parts).get(&variant).copied();
         let id = known.unwrap_or_else(|| {
-            let id = combined::part_of(&self.device, &self.program, &variant);
+            let id = lock(&self.device.parts).number(&self.program, &variant);
             lock(&self.parts).insert(variant.clone(), id);
             id
         });
@@ -363,7 +387,7 @@ impl CudaProgram {
     }
 
     /// Finds out where the operands of a run are, and allocates its results.
-    pub(crate) fn prepare<'t>(&self, inputs: &[&'t Tensor], dims: &[usize]) -> Result<Prepared<'t>> {
+    fn prepare<'t>(&self, inputs: &[&'t Tensor], dims: &[usize]) -> Result<Prepared<'t>> {
         let device = &self.device;
         self.check_dtypes(inputs)?;
         let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
@@ -414,7 +438,7 @@ impl CudaProgram {
     }
 
     /// Queues a run by itself.
-    pub(crate) fn queue(&self, run: &Prepared<'_>) -> Result<()> {
+    fn queue(&self, run: &Prepared<'_>) -> Result<()> {
         let layout = &run.layout;
         if layout.len == 0 {
             return Ok(());
@@ -435,7 +459,7 @@ impl CudaProgram {
     }
 
     /// The results of a run that was queued.
-    pub(crate) fn results(&self, run: Prepared<'_>, dims: &[usize]) -> Result<Outputs> {
+    fn results(&self, run: Prepared<'_>, dims: &[usize]) -> Result<Outputs> {
         let origins = faults::joined(run.sources.iter().copied(), run.faults.as_ref());
         let outputs = self.program.outputs.iter();
         outputs

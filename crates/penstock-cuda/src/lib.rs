@@ -43,6 +43,7 @@ mod layout;
 mod memory;
 mod nvrtc;
 mod opened;
+mod parts;
 mod program;
 mod queue;
 mod store;

@@ -14,13 +14,13 @@ use cudarc::nvrtc::Ptx;
 use penstock_data::{DType, Error, Result, Tensor, num_elements};
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::combined::Combined;
 use crate::driver::{DeviceInfo, failure, version};
 use crate::faults::Words;
 use crate::kernel::{BLOCK, Kernel, PRELUDE, TILES, Variant};
 use crate::layout::Layout;
 use crate::memory::{self, First, Memory, Pool};
 use crate::nvrtc::Nvrtc;
+use crate::parts::Parts;
 use crate::program::Program;
 use crate::queue::{Command, Queue};
 use crate::store;
@@ -51,7 +51,7 @@ pub(crate) struct Opened {
     kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
     /// Kernels on whole tensors, by what they are compiled for.
     functions: Mutex<FxHashMap<String, CudaFunction>>,
-    pub(crate) combined: Mutex<Combined>,
+    pub(crate) parts: Mutex<Parts>,
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
     pub(crate) blas: Library,
@@ -115,7 +115,7 @@ impl Opened {
             process: std::process::id(),
             kernels: Mutex::default(),
             functions: Mutex::default(),
-            combined: Mutex::default(),
+            parts: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: Library::default(),
             dnn: Library::default(),

@@ -102,6 +102,15 @@ fn ptx(nvrtc: &Nvrtc, source: &str) -> String {
 }
 
 #[test]
+fn kernels_of_biases_and_of_rows_that_are_scaled_have_packed_accesses() {
+    let Some(nvrtc) = nvrtc() else { return };
+    for (x, y) in [(&[64, 8][..], &[8][..]), (&[64, 8], &[64, 1]), (&[4, 1, 8], &[6, 8])] {
+        let ptx = ptx(nvrtc, &kernel(&fused_case(DType::F32, x, y), "kernel").source());
+        assert!(ptx.contains("ld.global.v4") && ptx.contains("st.global.v4") && !ptx.contains(".local"), "{ptx}");
+    }
+}
+
+#[test]
 fn a_kernel_with_sums_over_rows_has_packed_accesses() {
     let Some(nvrtc) = nvrtc() else { return };
     let source = sums_kernel().source();

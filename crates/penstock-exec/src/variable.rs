@@ -308,6 +308,11 @@ impl Arg {
     }
 }
 
+/// The variable at a place of the arguments of a graph.
+pub(crate) fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
+    args.get(index).and_then(Arg::variable).ok_or_else(|| Error::internal("an argument is not a variable"))
+}
+
 impl From<Tensor> for Arg {
     fn from(tensor: Tensor) -> Arg {
         Arg::Tensor(tensor)

@@ -12,7 +12,7 @@ use smallvec::SmallVec;
 use super::frame::{Reg, Regs};
 use crate::device::{Device, Program, Run};
 use crate::placement::{WORTH_A_COPY, device_of, run_kernels, run_on_host};
-use crate::variable::{Arg, Variable, is_any_twice, update_all};
+use crate::variable::{Arg, Variable, is_any_twice, update_all, variable};
 
 /// What a device runs.
 pub(crate) enum Work {
@@ -82,14 +82,13 @@ impl DeviceStep {
     /// Queues programs; gives the results but for those that are variables' values now.
     fn run_programs(&self, parts: &[Part], inputs: &[&Tensor], args: &[Arg]) -> Result<Outputs> {
         let variables = parts.iter().filter_map(|part| part.variable);
-        let variables = variables
-            .map(|i| super::run::variable(args, i).map(|v| &**v))
-            .collect::<Result<SmallVec<[&Variable; 8]>>>()?;
+        let variables =
+            variables.map(|i| variable(args, i).map(|v| &**v)).collect::<Result<SmallVec<[&Variable; 8]>>>()?;
         if is_any_twice(&variables) {
             // One argument may be another one, too. What is changed twice is changed one time after the other.
             let (mut from, mut results) = (0, Outputs::new());
             for part in parts {
-                let own = part.variable.map(|i| super::run::variable(args, i)).transpose()?;
+                let own = part.variable.map(|i| variable(args, i)).transpose()?;
                 let own: SmallVec<[&Variable; 1]> = own.into_iter().map(|v| &**v).collect();
                 results.extend(self.update(std::slice::from_ref(part), &inputs[from..from + part.ins], &own)?);
                 from += part.ins;
