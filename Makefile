@@ -147,11 +147,11 @@ gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 	strip $(GPU_TESTS:%=target/gpu/%) target/gpu/gpu_bench
 
 # The emulated driver keeps what it compiles, the tests compile every kind of kernel, and NVRTC says what each takes.
-gpu-registers: ## the registers of kernels by architecture, in docs/internals/cuda-registers.md, without a GPU (NVRTC=libnvrtc.so.13)
+gpu-registers: ## the registers of kernels by architecture, in docs/cuda-registers.md, without a GPU (NVRTC=libnvrtc.so.13)
 	rm -rf target/kernels && mkdir -p target/kernels/code
 	PENSTOCK_CUDA_CACHE=$(CURDIR)/target/kernels/code PENSTOCK_MOCK_CACHE=$(CURDIR)/target/kernels \
 		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test steps
-	$(PYTHON) tools/kernel_registers.py target/kernels $(NVRTC) > docs/internals/cuda-registers.md
+	$(PYTHON) tools/kernel_registers.py target/kernels $(NVRTC) > docs/cuda-registers.md
 
 gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
 	python3 tools/gpu_check.py $(GPU_STAGES)

@@ -19,6 +19,14 @@ OPTIONS = re.compile(r'"(--[a-z=+0-9-]+)"')
 # Sources of one kernel that are compiled, the longest first: they differ in dtypes and ranks.
 SOURCES = 4
 REGISTERS, STACK = 0x2F, 0x11
+HEADER = """# Registers of the CUDA kernels
+
+    make gpu-registers NVRTC=libnvrtc.so.13
+
+The most registers of a thread, of up to four sources of each kernel, which differ in dtypes and ranks, as
+NVRTC makes machine code for an architecture; and bytes of stack, where there are any: arrays of a thread that
+are reached by an index, or registers that were spilled. Kernels have blocks of 256 threads.
+"""
 
 
 def options(root: Path) -> list[str]:
@@ -121,6 +129,7 @@ def main() -> None:
             for name, values in rows.items():
                 known = most.setdefault(kind(name), [(0, 0)] * len(ARCHITECTURES))
                 most[kind(name)] = [max(a, b) for a, b in zip(known, values, strict=True)]
+    print(HEADER)
     print("| kernel | " + " | ".join(f"sm_{a}" for a in ARCHITECTURES) + " |")
     print("|---|" + "---:|" * len(ARCHITECTURES))
     for name, values in sorted(most.items()):
