@@ -33,7 +33,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -152,13 +152,22 @@ calibrate: ## measure the rates of the machine, print the table of costs
 
 # Built beside the binding, so that everything has the features that it has in `make build`, and is made once.
 GPU_CARGO := $(CARGO_FLAGS) --release -p penstock-python -p penstock-cuda
+GPU_TESTS := device graphs steps
 gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 	mkdir -p target/gpu
 	$(CARGO) build $(GPU_CARGO) --example gpu_bench
 	cp target/release/examples/gpu_bench target/gpu/gpu_bench
-	cp "$$($(CARGO) test $(GPU_CARGO) --test device --no-run --message-format=json \
-		| sed -n 's/.*"executable":"\([^"]*device-[^"]*\)".*/\1/p')" target/gpu/device
-	strip target/gpu/device target/gpu/gpu_bench
+	$(CARGO) test $(GPU_CARGO) $(GPU_TESTS:%=--test %) --no-run --message-format=json \
+		| sed -n 's/.*"executable":"\([^"]*\)".*/\1/p' > target/gpu/built
+	for test in $(GPU_TESTS); do cp "$$(grep "/$$test-[^/]*$$" target/gpu/built)" target/gpu/$$test || exit 1; done
+	strip $(GPU_TESTS:%=target/gpu/%) target/gpu/gpu_bench
+
+# The emulated driver keeps what it compiles, the tests compile every kind of kernel, and NVRTC says what each takes.
+gpu-registers: ## the registers of kernels by architecture, in docs/cuda-registers.md, without a GPU (NVRTC=libnvrtc.so.13)
+	rm -rf target/kernels && mkdir -p target/kernels/code
+	PENSTOCK_CUDA_CACHE=$(CURDIR)/target/kernels/code PENSTOCK_MOCK_CACHE=$(CURDIR)/target/kernels \
+		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test steps
+	$(PYTHON) tools/kernel_registers.py target/kernels $(NVRTC) > docs/cuda-registers.md
 
 gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
 	python3 tools/gpu_check.py $(GPU_STAGES)

@@ -242,6 +242,10 @@ def device_tests() -> dict[str, Any]:
     status, output = run(
         [str(PROGRAMS / "device"), "--nocapture", "--test-threads=1"], 240, PENSTOCK_REPORT=str(report)
     )
+    # Steps of training, and work that repeats.
+    for test in ("steps", "graphs"):
+        own, again = run([str(PROGRAMS / test), "--test-threads=1"], 120)
+        status, output = status or own, output + again
     # Products by the kernel that is used where cuBLAS is not installed.
     own, again = run([str(PROGRAMS / "device"), "--test-threads=1", "products"], 60, PENSTOCK_CUBLAS="")
     status, output = status or own, output + again

@@ -52,7 +52,7 @@ fn polynomial() -> Result<Program> {
 
 /// The result is the input.
 fn copy() -> Program {
-    let output = Output { dtype: DType::F32, value: "a0".to_string() };
+    let output = Output::of(DType::F32, "a0");
     Program { inputs: vec![DType::F32], functions: Vec::new(), steps: Vec::new(), outputs: vec![output] }
 }
 

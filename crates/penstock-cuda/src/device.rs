@@ -9,24 +9,23 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Place, Remote, Result, Tensor};
-use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder};
+use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder, Run};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::combined::{Member, Together};
 use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::exchange;
 use crate::faults::{self, Faults, Origins, Site};
-use crate::kernel::{BLOCK, Variant};
+use crate::kernel::{TILES, Variant};
 use crate::layout::Layout;
 use crate::memory::Memory;
 use crate::opened::{Loaded, Opened, kernel_of, lock};
-use crate::program::Program;
+use crate::parts::PartId;
+use crate::program::{Output, Program};
 use crate::queue::{Command, Launch, Recording};
 use crate::whole::Dnn;
-
-/// The threads that a multiprocessor holds at a time.
-pub(crate) const RESIDENT_THREADS: u32 = 2048;
 
 /// A CUDA device. It is opened when memory or code is first asked of it.
 pub struct CudaDevice {
@@ -118,7 +117,8 @@ impl CudaDevice {
     pub fn prepare(&self, program: Program) -> Result<CudaProgram> {
         let sites: Vec<Site> =
             program.steps.iter().filter(|s| s.checked).map(|s| Site { op: s.op, loc: s.loc }).collect();
-        Ok(CudaProgram { device: self.ready()?.clone(), sites: sites.into(), program, variants: Mutex::default() })
+        let device = self.ready()?.clone();
+        Ok(CudaProgram { device, sites: sites.into(), program, variants: Mutex::default(), parts: Mutex::default() })
     }
 
     /// Compiles the kernels of several programs, each for a layout of its operands, in one go.
@@ -126,7 +126,10 @@ impl CudaDevice {
     /// # Errors
     /// Those of opening the device, and of the compiler.
     pub fn compile_all<'p>(&self, programs: impl IntoIterator<Item = (&'p Program, Layout)>) -> Result<()> {
-        self.ready()?.load_all(programs.into_iter().map(|(program, layout)| kernel_of(program, &layout)))
+        self.ready()?.load_all(programs.into_iter().map(|(program, mut layout)| {
+            layout.columns = program.columns();
+            kernel_of(program, &layout)
+        }))
     }
 
     /// Sets the most bytes of patches that a convolution makes at a time; 1 GiB at first.
@@ -239,6 +242,28 @@ impl Device for CudaDevice {
         Ok(Arc::new(self.prepare(program)?))
     }
 
+    fn launch_all(&self, runs: &[Run<'_>]) -> Result<Vec<Outputs>> {
+        let device = self.ready()?;
+        let programs = runs.iter().map(|run| own(device, run.program)).collect::<Result<Vec<&CudaProgram>>>()?;
+        let prepared = runs.iter().zip(&programs).map(|(run, program)| program.prepare(run.inputs, &run.dims));
+        let prepared = prepared.collect::<Result<Vec<_>>>()?;
+        let mut together = Together::default();
+        for (program, run) in programs.iter().zip(&prepared) {
+            let part = program.part(&run.layout).filter(|_| runs.len() > 1);
+            let is_taken = part.is_some_and(|(part, variant)| {
+                together.add(part, Member { variant, layout: &run.layout, to: &run.to, from: &run.from })
+            });
+            if !is_taken {
+                program.queue(run)?;
+            }
+        }
+        // SAFETY: each layout was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have
+        // memory of their own for the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
+        unsafe { together.queue(device) }?;
+        let runs = runs.iter().zip(programs).zip(prepared);
+        runs.map(|((run, program), ready)| program.results(ready, &run.dims)).collect()
+    }
+
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         Some(self)
     }
@@ -255,6 +280,12 @@ impl Device for CudaDevice {
     fn recorder(&self) -> Option<Arc<dyn Recorder>> {
         Some(Arc::new(CudaRecorder { device: self.ready().ok()?.clone(), recording: Arc::default() }))
     }
+}
+
+/// A program that this device compiled.
+fn own<'p>(device: &Arc<Opened>, program: &'p dyn penstock_exec::Program) -> Result<&'p CudaProgram> {
+    let own = program.as_any().downcast_ref::<CudaProgram>().filter(|own| Arc::ptr_eq(&own.device, device));
+    own.ok_or_else(|| Error::internal("a program of another device"))
 }
 
 /// The data of a tensor of the device; `None` where it lies elsewhere.
@@ -305,6 +336,20 @@ pub struct CudaProgram {
     program: Program,
     sites: Arc<[Site]>,
     variants: Mutex<FxHashMap<Variant, Arc<Loaded>>>,
+    parts: Mutex<FxHashMap<Variant, PartId>>,
+}
+
+/// A run of a program that is about to be queued.
+struct Prepared<'t> {
+    layout: Layout,
+    results: SmallVec<[Memory; 4]>,
+    /// Where the results and the operands are, or of operands that are arguments themselves the bytes.
+    to: SmallVec<[u64; 4]>,
+    from: SmallVec<[u64; 4]>,
+    sources: SmallVec<[&'t Origins; 4]>,
+    faults: Option<Arc<Faults>>,
+    /// Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the queue.
+    _copies: SmallVec<[Memory; 4]>,
 }
 
 impl CudaProgram {
@@ -318,6 +363,21 @@ impl CudaProgram {
         Ok(loaded)
     }
 
+    /// What the program is as a part of a kernel of several, and its variant; `None` where it is a kernel of its own.
+    fn part(&self, layout: &Layout) -> Option<(PartId, Variant)> {
+        if !self.sites.is_empty() || self.program.columns().is_some() || layout.len == 0 {
+            return None;
+        }
+        let variant = Variant::new(&self.program, layout, true);
+        let known = lock(&self.parts).get(&variant).copied();
+        let id = known.unwrap_or_else(|| {
+            let id = lock(&self.device.parts).number(&self.program, &variant);
+            lock(&self.parts).insert(variant.clone(), id);
+            id
+        });
+        Some((id, variant))
+    }
+
     fn check_dtypes(&self, inputs: &[&Tensor]) -> Result<()> {
         if inputs.iter().map(|t| t.dtype()).eq(self.program.inputs.iter().copied()) {
             return Ok(());
@@ -325,19 +385,16 @@ impl CudaProgram {
         let got: Vec<DType> = inputs.iter().map(|t| t.dtype()).collect();
         Err(Error::invalid(format!("the program computes of {:?}, not of {got:?}", self.program.inputs)))
     }
-}
 
-impl penstock_exec::Program for CudaProgram {
-    /// Queues a run; the inputs broadcast to the extents. What it rejects, a division of an integer by zero for example, is
-    /// reported by [`Tensor::on_host`] of a result, or of what was computed of one.
-    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs> {
+    /// Finds out where the operands of a run are, and allocates its results.
+    fn prepare<'t>(&self, inputs: &[&'t Tensor], dims: &[usize]) -> Result<Prepared<'t>> {
         let device = &self.device;
         self.check_dtypes(inputs)?;
         let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
         let mut layout = Layout::new(dims, &extents)?;
+        layout.columns = self.program.columns();
         device.ready()?;
-        let own = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
-        // Memory of what was elsewhere lives until the launch is queued, and is freed in the order of the queue.
+        let faults = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
         let mut copies: SmallVec<[Memory; 4]> = SmallVec::new();
         let mut sources: SmallVec<[&Origins; 4]> = SmallVec::new();
         let mut from: SmallVec<[u64; 4]> = SmallVec::new();
@@ -354,28 +411,79 @@ impl penstock_exec::Program for CudaProgram {
                 copies.push(copy);
             }
         }
-        let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, dims));
+        let extents = |output| extents_of(output, dims);
+        let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, extents(o)));
         let results = results.collect::<Result<SmallVec<[Memory; 4]>>>()?;
-        if layout.len > 0 {
-            let to: SmallVec<[u64; 4]> = results.iter().map(|memory| memory.address).collect();
-            let loaded = self.loaded(&layout)?;
-            let word = own.as_ref().map_or(0, |faults| faults.address());
-            let args = loaded.kernel.arguments(&layout, &to, &from, (word, 0));
-            let blocks = loaded.kernel.grid(layout.len, device.info.multiprocessors * (RESIDENT_THREADS / BLOCK));
-            let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
-            // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
-            // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
-            // the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
-            unsafe { device.queue.push(device, command) }?;
+        let to = results.iter().map(|memory| memory.address).collect();
+        Ok(Prepared { layout, results, to, from, sources, faults, _copies: copies })
+    }
+
+    /// Memory for the sums of tiles of rows, for each result that is sums over rows; `None` where there is one tile, whose sums the result
+    /// is. It is freed in the order of the queue.
+    fn tables(&self, variant: &Variant, layout: &Layout) -> Result<SmallVec<[Option<Memory>; 2]>> {
+        let (Some([down, across]), Some(columns)) = (variant.tiles(layout), layout.columns) else {
+            return Ok(SmallVec::new());
+        };
+        if down > 1 && across > TILES {
+            return Err(Error::internal("sums of more columns than there are counters"));
         }
-        let origins = faults::joined(sources.into_iter(), own.as_ref());
-        let dtypes = self.program.outputs.iter().map(|o| o.dtype);
-        dtypes
-            .zip(results)
-            .map(|(dtype, memory)| {
-                Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins: origins.clone() }))
+        let outputs = self.program.outputs.iter().filter(|o| o.columns.is_some());
+        outputs
+            .map(|output| {
+                // Sums of 16-bit floats are single-precision ones.
+                let bytes = down * columns * output.dtype.size().max(size_of::<f32>());
+                (down > 1).then(|| self.device.memory(bytes).map_err(failure)).transpose()
             })
             .collect()
+    }
+
+    /// Queues a run by itself.
+    fn queue(&self, run: &Prepared<'_>) -> Result<()> {
+        let layout = &run.layout;
+        if layout.len == 0 {
+            return Ok(());
+        }
+        let device = &self.device;
+        let loaded = self.loaded(layout)?;
+        let word = run.faults.as_ref().map_or(0, |faults| faults.address());
+        let tables = self.tables(&loaded.kernel.variant, layout)?;
+        let at: SmallVec<[u64; 2]> = tables.iter().map(|t| t.as_ref().map_or(0, |memory| memory.address)).collect();
+        let counters = if at.iter().any(|&table| table != 0) { device.counters()? } else { 0 };
+        let args = loaded.kernel.arguments(layout, &run.to, &run.from, (word, 0), (&at, counters));
+        let blocks = loaded.kernel.grid(layout, device.resident_blocks());
+        let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
+        // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
+        // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
+        // the extents of the layout. All of it is freed in the order of the queue, and so after this launch.
+        unsafe { device.queue.push(device, command) }
+    }
+
+    /// The results of a run that was queued.
+    fn results(&self, run: Prepared<'_>, dims: &[usize]) -> Result<Outputs> {
+        let origins = faults::joined(run.sources.iter().copied(), run.faults.as_ref());
+        let outputs = self.program.outputs.iter();
+        outputs
+            .zip(run.results)
+            .map(|(output, memory)| {
+                let dims = extents_of(output, dims);
+                Tensor::on_device(output.dtype, dims, Box::new(CudaMemory { memory, origins: origins.clone() }))
+            })
+            .collect()
+    }
+}
+
+/// The extents of a result over an index space.
+fn extents_of<'o>(output: &'o Output, dims: &'o [usize]) -> &'o [usize] {
+    output.columns.as_deref().unwrap_or(dims)
+}
+
+impl penstock_exec::Program for CudaProgram {
+    /// Queues a run; the inputs broadcast to the extents. What it rejects, a division of an integer by zero for example, is
+    /// reported by [`Tensor::on_host`] of a result, or of what was computed of one.
+    fn launch(&self, inputs: &[&Tensor], dims: &[usize]) -> Result<Outputs> {
+        let run = self.prepare(inputs, dims)?;
+        self.queue(&run)?;
+        self.results(run, dims)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -26,6 +26,8 @@ pub struct Layout {
     pub dims: Dims,
     /// Where the elements of each input are.
     pub inputs: SmallVec<[Access; 4]>,
+    /// The columns, where there are sums over rows.
+    pub columns: Option<usize>,
 }
 
 impl Layout {
@@ -53,7 +55,7 @@ impl Layout {
                 }
             })
             .collect();
-        Ok(Layout { len, dims, inputs })
+        Ok(Layout { len, dims, inputs, columns: None })
     }
 
     /// Has the kernel get an input of one element as an argument.

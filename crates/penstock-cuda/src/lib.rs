@@ -32,6 +32,7 @@
 //! `penstock_digamma`.
 //! Complex numbers have no compute type.
 
+mod combined;
 mod device;
 mod driver;
 mod exchange;
@@ -42,6 +43,7 @@ mod layout;
 mod memory;
 mod nvrtc;
 mod opened;
+mod parts;
 mod program;
 mod queue;
 mod store;
@@ -49,7 +51,7 @@ mod whole;
 
 pub use device::{CudaDevice, CudaProgram, devices, register_devices};
 pub use driver::{DRIVER_VARIABLE, DeviceInfo, driver, set_driver};
-pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant};
+pub use kernel::{Arg, BLOCK, Kernel, PRELUDE, Reach, Variant, combined};
 pub use layout::{Access, Layout};
 pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages, set_nvrtc};
 pub use program::{Output, Program, Step};

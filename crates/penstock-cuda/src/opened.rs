@@ -16,16 +16,20 @@ use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::driver::{DeviceInfo, failure, version};
 use crate::faults::Words;
-use crate::kernel::{Kernel, PRELUDE, Variant};
+use crate::kernel::{BLOCK, Kernel, PRELUDE, TILES, Variant};
 use crate::layout::Layout;
 use crate::memory::{self, First, Memory, Pool};
 use crate::nvrtc::Nvrtc;
+use crate::parts::Parts;
 use crate::program::Program;
-use crate::queue::Queue;
+use crate::queue::{Command, Queue};
 use crate::store;
 
 /// What a convolution takes beside its operands and results.
 const PATCH_BYTES: usize = 1 << 30;
+
+/// The threads that a multiprocessor holds at a time.
+const RESIDENT_THREADS: u32 = 2048;
 
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -47,6 +51,7 @@ pub(crate) struct Opened {
     kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
     /// Kernels on whole tensors, by what they are compiled for.
     functions: Mutex<FxHashMap<String, CudaFunction>>,
+    pub(crate) parts: Mutex<Parts>,
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
     pub(crate) blas: Library,
@@ -54,6 +59,8 @@ pub(crate) struct Opened {
     /// What is being copied to the device, which is kept until it is there.
     uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
     pub(crate) words: Mutex<Words>,
+    /// Where the counters are that kernels find at 0 and leave so.
+    counters: OnceLock<u64>,
 }
 
 /// What somebody else's library is on the device, once it was asked for.
@@ -108,11 +115,13 @@ impl Opened {
             process: std::process::id(),
             kernels: Mutex::default(),
             functions: Mutex::default(),
+            parts: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: Library::default(),
             dnn: Library::default(),
             uploads: Mutex::default(),
             words: Mutex::default(),
+            counters: OnceLock::new(),
         })
     }
 
@@ -133,6 +142,11 @@ impl Opened {
     /// Whether this process opened the device, and not one that it was forked from.
     pub(crate) fn is_of_this_process(&self) -> bool {
         std::process::id() == self.process
+    }
+
+    /// How many blocks of threads it runs at a time.
+    pub(crate) fn resident_blocks(&self) -> u32 {
+        self.info.multiprocessors.saturating_mul(RESIDENT_THREADS / BLOCK)
     }
 
     pub(crate) fn allocate(self: &Arc<Self>, dtype: DType, dims: &[usize]) -> Result<Memory> {
@@ -169,6 +183,23 @@ impl Opened {
         self.pool.take(self, bytes, First::Command)
     }
 
+    /// The address of [`TILES`] counters, which a kernel finds at 0 and leaves so.
+    pub(crate) fn counters(self: &Arc<Self>) -> Result<u64> {
+        if let Some(&address) = self.counters.get() {
+            return Ok(address);
+        }
+        let memory = self.memory(TILES * size_of::<u32>()).map_err(failure)?;
+        let fill = Command::FillWords { to: memory.address, word: 0, count: TILES };
+        // SAFETY: the memory has as many words.
+        unsafe { self.queue.push(self, fill) }?;
+        let address = memory.address;
+        // Of two threads, the second lets go of its own. The device is never closed.
+        if self.counters.set(address).is_ok() {
+            std::mem::forget(memory);
+        }
+        Ok(self.counters.get().copied().unwrap_or(address))
+    }
+
     /// Memory to which a copy of a tensor's elements is queued. The tensor is kept until they are there: where its memory is
     /// pinned, the driver reads it later.
     pub(crate) fn copy_in(self: &Arc<Self>, tensor: &Tensor) -> Result<Memory> {
@@ -202,9 +233,9 @@ impl Opened {
             return Ok(());
         }
         // Outside the lock. Of two threads that load the same, the second drops its own.
-        let mut texts: Vec<&str> = missing.keys().map(String::as_str).collect();
-        texts.sort_unstable();
-        let module = self.module(&texts.concat())?;
+        let mut kernels: Vec<&Kernel> = missing.values().collect();
+        kernels.sort_unstable_by(|a, b| a.text.cmp(&b.text));
+        let module = self.module(Kernel::source_of(kernels))?;
         for (text, kernel) in missing {
             let function = module.load_function(&kernel.name).map_err(failure)?;
             lock(&self.kernels).entry(text).or_insert_with(|| Arc::new(Loaded { kernel, function }));
@@ -212,8 +243,8 @@ impl Opened {
         Ok(())
     }
 
-    /// The code of kernels, of which this is the text behind the [`PRELUDE`]: that of an earlier process, or compiled now.
-    fn module(&self, text: &str) -> Result<Arc<CudaModule>> {
+    /// The code of kernels, of which this is the source: that of an earlier process, or compiled now.
+    fn module(&self, source: String) -> Result<Arc<CudaModule>> {
         let nvrtc = Nvrtc::get()?;
         let driver = version()? / 1000;
         if nvrtc.version().0 as i32 > driver {
@@ -224,7 +255,6 @@ impl Opened {
                 nvrtc.version().1
             )));
         }
-        let source = format!("{PRELUDE}\n{text}");
         let load = |image: Vec<u8>| self.context.load_module(Ptx::from_binary(image));
         if let Some(module) = store::find(nvrtc, &source, self.info.arch).and_then(|image| load(image).ok()) {
             return Ok(module);
@@ -232,6 +262,11 @@ impl Opened {
         let image = nvrtc.compile(&source, self.info.arch)?;
         store::keep(nvrtc, &source, self.info.arch, image.bytes());
         load(image.bytes().to_vec()).map_err(failure)
+    }
+
+    /// The kernel `name` of a text, behind the [`PRELUDE`].
+    pub(crate) fn compile(&self, text: &str, name: &str) -> Result<CudaFunction> {
+        self.module(format!("{PRELUDE}\n{text}"))?.load_function(name).map_err(failure)
     }
 
     /// The kernel `name` of a text that `key` decides, loaded now where it was not before.
@@ -247,7 +282,7 @@ impl Opened {
             return Ok(found.clone());
         }
         // Outside the lock. Of two threads that load the same, the second drops its own.
-        let function = self.module(&text())?.load_function(name).map_err(failure)?;
+        let function = self.compile(&text(), name)?;
         Ok(lock(&self.functions).entry(key).or_insert(function).clone())
     }
 

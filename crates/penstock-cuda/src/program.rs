@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use penstock_data::{Bool8, DType, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
+use penstock_data::{Bool8, DType, Dims, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{Attr, Cuda, Graph, Inst, OpDef, OpRef, Region, Value};
 use penstock_kernels::Formula;
+use penstock_passes::summed_columns;
 use rustc_hash::FxHashMap;
 
 use crate::formula::{self, float32, float64};
@@ -15,7 +16,7 @@ const CHECKED: &[&str] =
 
 /// A straight line of elementwise instructions, to be computed by one kernel.
 ///
-/// Every result has the same shape, to which the inputs broadcast.
+/// The inputs broadcast to one shape, which every result has, but for those that are sums over its rows.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Program {
     /// The element types of the inputs.
@@ -50,6 +51,15 @@ pub struct Output {
     pub dtype: DType,
     /// Its value: an input, a step or a literal.
     pub value: String,
+    /// Where it is the sums of the elements over rows, an element for each column: its extents.
+    pub columns: Option<Dims>,
+}
+
+impl Output {
+    /// A result of an element for each of the index space.
+    pub fn of(dtype: DType, value: &str) -> Output {
+        Output { dtype, value: value.to_string(), columns: None }
+    }
 }
 
 /// The type in which values of a dtype are computed, as the prelude names it; `None` where there is none.
@@ -119,6 +129,11 @@ impl Program {
         name
     }
 
+    /// The columns of the index space, where there are sums over its rows.
+    pub fn columns(&self) -> Option<usize> {
+        self.outputs.iter().find_map(|o| o.columns.as_ref()).map(|dims| dims.iter().product())
+    }
+
     /// Whether running it can fault.
     pub fn is_checked(&self) -> bool {
         self.steps.iter().any(|s| s.checked)
@@ -132,11 +147,20 @@ struct Lowering<'a> {
     inputs: Vec<Value>,
     functions: Vec<String>,
     steps: Vec<Step>,
+    /// Of sums over rows what is added up, and the extents.
+    sums: FxHashMap<Value, (Value, Dims)>,
 }
 
 impl<'a> Lowering<'a> {
     fn new(graph: &'a Graph) -> Lowering<'a> {
-        Lowering { graph, names: FxHashMap::default(), inputs: Vec::new(), functions: Vec::new(), steps: Vec::new() }
+        Lowering {
+            graph,
+            names: FxHashMap::default(),
+            inputs: Vec::new(),
+            functions: Vec::new(),
+            steps: Vec::new(),
+            sums: FxHashMap::default(),
+        }
     }
 
     fn dtype(&self, value: Value) -> DType {
@@ -159,6 +183,9 @@ impl<'a> Lowering<'a> {
         if let Some(name) = self.names.get(&value) {
             return Ok(name.clone());
         }
+        if self.sums.contains_key(&value) {
+            return Err(Error::unimplemented("a generated CUDA kernel computes nothing of its sums"));
+        }
         match self.graph.constant(value) {
             Some(tensor) if tensor.len() == 1 => literal(tensor),
             _ => self.input(value),
@@ -175,6 +202,10 @@ impl<'a> Lowering<'a> {
         let &[result] = &data.results[..] else {
             return Err(Error::internal("an elementwise operator has one result"));
         };
+        if let Some(columns) = summed_columns(self.graph, inst) {
+            self.sums.insert(result, (data.operands[0], columns));
+            return Ok(());
+        }
         let dtype = self.dtype(result);
         let first = data.operands.first().map_or(dtype, |&v| self.dtype(v));
         let text = match op.cuda {
@@ -236,7 +267,8 @@ impl<'a> Lowering<'a> {
         for &value in results {
             let dtype = self.dtype(value);
             supported(dtype)?;
-            outputs.push(Output { dtype, value: self.name(value)? });
+            let (value, columns) = self.sums.get(&value).cloned().map_or((value, None), |(v, dims)| (v, Some(dims)));
+            outputs.push(Output { dtype, value: self.name(value)?, columns });
         }
         let inputs = self.inputs.iter().map(|&v| self.graph.ty(v).dtype()).collect();
         Ok((Program { inputs, functions: self.functions, steps: self.steps, outputs }, self.inputs))

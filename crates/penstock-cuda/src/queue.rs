@@ -115,15 +115,7 @@ impl Launch {
             Launch { function: Function(function), blocks, words: SmallVec::new(), starts: SmallVec::new() };
         for arg in args {
             launch.starts.push(launch.words.len() as u16);
-            match arg {
-                Arg::Pointer(v) | Arg::U64(v) | Arg::Value(v) => launch.words.push(*v),
-                Arg::U32(v) => launch.words.push(u64::from(*v)),
-                Arg::List64(v) => launch.words.extend_from_slice(v),
-                Arg::List32(v) => launch.words.extend(v.chunks(2).map(|pair| {
-                    let high = pair.get(1).copied().unwrap_or(0);
-                    u64::from(pair[0]) | u64::from(high) << 32
-                })),
-            }
+            arg.words(|word| launch.words.push(word));
         }
         launch
     }

@@ -3,7 +3,7 @@
 //! The binary stands alone: copied to a machine with a driver, it needs NVRTC only, by `PENSTOCK_NVRTC`.
 
 mod common;
-#[path = "device/whole.rs"]
+#[path = "device/whole/mod.rs"]
 mod whole;
 
 use std::collections::BTreeMap;

@@ -80,7 +80,7 @@ impl Emulator {
         let to: Vec<u64> = outputs.iter_mut().map(|t| t.as_mut_ptr().map_or(0, |p| p as u64)).collect();
         let from: Vec<u64> = case.inputs.iter().map(|t| t.as_ptr() as u64).collect();
         if layout.len > 0 {
-            let args = kernel.arguments(layout, &to, &from, (std::ptr::from_mut(&mut word) as u64, 0));
+            let args = kernel.arguments(layout, &to, &from, (std::ptr::from_mut(&mut word) as u64, 0), (&[], 0));
             let mut pointers: Vec<*mut c_void> = args.iter().map(|a| a.as_ptr()).collect();
             // SAFETY: the function has this type; the arguments are those of the kernel's signature,
             // and point to tensors of the extents that the layout was made of.

@@ -216,6 +216,42 @@ fn an_iteration_of_a_loop_is_a_graph() {
 }
 
 #[test]
+fn a_counted_loop_fetches_nothing() {
+    let Some(gpu) = gpu() else { return };
+    let _alone = alone();
+    // The count is a number of the host, and a factor of what the device computes.
+    let text = "
+        func @main(%x: f32[5000], %n: i64[]) -> f32[5000] {
+          %zero = const {value=i64[] 0}
+          %count, %y = while %zero, %x ((%i0: i64[], %y0: f32[5000]) {
+            %go = less %i0, %n
+            yield %go
+          }, (%i: i64[], %s: f32[5000]) {
+            %one = const {value=i64[] 1}
+            %next = add %i, %one
+            %k = cast %next {dtype=f32}
+            %a = div %s, %k
+            %b = reduce_max %a
+            %c = sub %s, %b
+            yield %next, %c
+          })
+          return %y
+        }";
+    let (here, there) = (executable(text), executable(text));
+    let x = gpu.upload(&numbers(5000, 0.01)).expect("a copy");
+    const WAITS: [&str; 3] = ["cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuEventSynchronize"];
+    let rounds = Arg::Tensor(Tensor::from(1000i64));
+    let before = WAITS.map(calls);
+    let got = there.run(&[Arg::Tensor(x), rounds.clone()], &StdEnv::default()).expect("a run");
+    if common::mock::get().is_some() {
+        assert_eq!(WAITS.map(calls), before);
+    }
+    let due = run(&here, &[Arg::Tensor(numbers(5000, 0.01)), rounds]).expect("a run");
+    assert!(same_tensor(&due[0], &got[0].on_host().expect("a value")));
+    assert_nothing_was_found();
+}
+
+#[test]
 fn a_division_by_zero_within_a_graph_is_an_error_of_its_run_alone() {
     let Some(gpu) = gpu() else { return };
     let _alone = alone();

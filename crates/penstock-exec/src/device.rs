@@ -10,6 +10,7 @@ use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 use penstock_data::{Result, Tensor};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use penstock_passes::evaluate::Outputs;
+use smallvec::SmallVec;
 
 use crate::exchange::Exchange;
 
@@ -63,11 +64,20 @@ pub trait Device: Send + Sync {
     /// `ResourceExhausted` where the memory cannot be had; what the work that computes the tensor has rejected.
     fn upload(&self, tensor: &Tensor) -> Result<Tensor>;
 
-    /// Makes a program of a region of elementwise instructions, whose parameters broadcast to the shape of its results.
+    /// Makes a program of a region of elementwise instructions, whose parameters broadcast to the shape of its results, and of sums over rows
+    /// of what they make, as [`penstock_passes::summed_columns`] has them.
     ///
     /// # Errors
     /// `Unimplemented` where the device has no code for an instruction.
     fn compile(&self, graph: &Graph, region: Region) -> Result<Arc<dyn Program>>;
+
+    /// Queues runs of programs that this device compiled, none of which depends on another: as one launch, where it can.
+    ///
+    /// # Errors
+    /// As [`Program::launch`].
+    fn launch_all(&self, runs: &[Run<'_>]) -> Result<Vec<Outputs>> {
+        runs.iter().map(|run| run.program.launch(run.inputs, &run.dims)).collect()
+    }
 
     /// What does the work on whole tensors for operators that say [`Cuda::Kernels`](penstock_ir::Cuda::Kernels); `None` where the host does
     /// it all.
@@ -115,9 +125,19 @@ pub trait Recorder: Send + Sync {
     fn end(&self) -> Result<()>;
 }
 
+/// A run of a program, as [`Program::launch`] has it.
+pub struct Run<'a> {
+    /// The program.
+    pub program: &'a dyn Program,
+    /// Its operands.
+    pub inputs: &'a [&'a Tensor],
+    /// The extents of its results.
+    pub dims: SmallVec<[usize; 6]>,
+}
+
 /// A compiled region.
 pub trait Program: Send + Sync {
-    /// Queues a run, and gives the results, which have the extents `dims`. Inputs that lie elsewhere are copied to the device.
+    /// Queues a run, and gives the results, which have the extents `dims`, but for sums over rows. Inputs that lie elsewhere are copied to the device.
     ///
     /// # Errors
     /// `InvalidArgument` where the inputs are not those that the program was compiled for, or do not broadcast to `dims`;

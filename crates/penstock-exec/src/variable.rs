@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 
 use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::Type;
+use smallvec::SmallVec;
 
 static NEXT: AtomicU64 = AtomicU64::new(1);
 
@@ -216,6 +217,34 @@ impl Variable {
     }
 }
 
+/// Whether a variable is twice among some, as itself or as what stands in for it.
+pub(crate) fn is_any_twice(variables: &[&Variable]) -> bool {
+    let mut ids: SmallVec<[u64; 8]> = variables.iter().map(|v| v.root_id()).collect();
+    ids.sort_unstable();
+    ids.windows(2).any(|pair| pair[0] == pair[1])
+}
+
+/// Changes the values of variables as a whole, as [`Variable::update`] does that of one. Each is another variable. All are locked
+/// meanwhile, in the order of their ids, so that no two such changes wait for each other.
+///
+/// # Errors
+/// As [`Variable::update`].
+pub(crate) fn update_all<R>(variables: &[&Variable], f: impl FnOnce(&mut [&mut Tensor]) -> Result<R>) -> Result<R> {
+    let mut order: SmallVec<[usize; 8]> = (0..variables.len()).collect();
+    order.sort_unstable_by_key(|&i| variables[i].root_id());
+    let mut open: Vec<Open<'_>> =
+        order.iter().map(|&i| Open { variable: variables[i], cell: variables[i].cell(), wrong: None }).collect();
+    let mut values: Vec<(usize, &mut Tensor)> = Vec::with_capacity(open.len());
+    for (&i, open) in order.iter().zip(&mut open) {
+        values.push((i, open.cell.as_mut().ok_or_else(|| variables[i].uninitialized())?));
+    }
+    values.sort_unstable_by_key(|(i, _)| *i);
+    let result = f(&mut values.into_iter().map(|(_, value)| value).collect::<Vec<_>>());
+    let checked = open.iter_mut().try_for_each(Open::close);
+    let result = result?;
+    checked.map(|()| result)
+}
+
 /// A value that is being changed. Whatever ends that, a panic too, a value that does not fit does not stay.
 struct Open<'a> {
     variable: &'a Variable,
@@ -277,6 +306,11 @@ impl Arg {
             Arg::Variable(v) => v.ty(),
         }
     }
+}
+
+/// The variable at a place of the arguments of a graph.
+pub(crate) fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
+    args.get(index).and_then(Arg::variable).ok_or_else(|| Error::internal("an argument is not a variable"))
 }
 
 impl From<Tensor> for Arg {

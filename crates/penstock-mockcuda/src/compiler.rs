@@ -171,6 +171,8 @@ fn compile(source: &str, options: &[*const c_char]) -> Result<PathBuf, String> {
     if !output.status.success() {
         return Err(format!("{}: {}", file.display(), String::from_utf8_lossy(&output.stderr)));
     }
+    // The source stays, for those who look at kernels.
+    std::fs::write(library.with_extension("cu"), source).map_err(|e| format!("{}: {e}", library.display()))?;
     std::fs::rename(&made, &library).map_err(|e| format!("{}: {e}", library.display()))?;
     let _ = std::fs::remove_file(&file);
     Ok(library)

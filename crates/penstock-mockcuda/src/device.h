@@ -12,6 +12,7 @@
 #define __constant__ static const
 #define __forceinline__ inline
 #define __restrict__
+#define __grid_constant__
 #define __launch_bounds__(...)
 #define __align__(n) alignas(n)
 // The variables of a block share a section, so that each block finds them filled with bytes that mean nothing.

@@ -1,7 +1,8 @@
 //! Groups elementwise instructions and the reductions of what they make, so that they run in one pass over memory.
 
-use penstock_data::{DType, DTypeSet, Result};
+use penstock_data::{DType, DTypeSet, Dims, INLINE_BYTES, Result};
 use penstock_ir::{Cpu, Cuda, Graph, Inst, Region, Value};
+use penstock_kernels::Reduce;
 use penstock_ops::control::WHILE;
 use penstock_ops::fused::FUSED;
 use penstock_ops::reduce::reduction_of;
@@ -23,9 +24,13 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     };
     let pays = |graph: &Graph, insts: &[Inst]| insts.len() > 1 || insts.iter().any(|&i| reads_view(graph, i));
     if cx.for_device {
-        // A device makes one kernel of a group; its operands and results lie in its memory one behind the other.
+        // A device makes one kernel of a group; its operands and results lie in its memory one behind the other. Sums over rows come out of the
+        // same kernel.
         let elementwise = |graph: &Graph, inst: Inst, cx: &Cx| {
             let data = &graph.insts[inst];
+            if summed_columns(graph, inst).is_some() {
+                return Some(false); // of what a group makes
+            }
             let has_code = matches!(data.op.cuda, Cuda::Formula(..) | Cuda::Elementwise(_));
             candidate(graph, inst, cx).filter(|_| matches!(data.op.cpu, Cpu::Elementwise(_)) && has_code)
         };
@@ -56,6 +61,22 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     );
     // Views that groups have copies of.
     dce::run(graph, cx)
+}
+
+/// The extents of sums over all rows of a matrix of floats, where the group that makes the matrix adds them up on a device: few rows, which
+/// it joins tile by tile, and columns for which it has counters.
+pub fn summed_columns(graph: &Graph, inst: Inst) -> Option<Dims> {
+    const ROWS: usize = 1 << 12;
+    const COLUMNS: usize = 1 << 13;
+    let (kind, axes) = reduction_of(graph, inst)?;
+    let data = &graph.insts[inst];
+    let from = graph.ty(data.operands[0]).shape().extents()?;
+    let to = graph.ty(data.results[0]).shape().extents()?;
+    let split = axes.iter().take_while(|axis| **axis).count();
+    let (rows, columns) = (from[..split].iter().product::<usize>(), from[split..].iter().product::<usize>());
+    let sums = kind == Reduce::Sum && DTypeSet::FLOAT.contains(graph.ty(data.operands[0]).dtype());
+    (sums && !axes[split..].contains(&true) && (2..=ROWS).contains(&rows) && (2..=COLUMNS).contains(&columns))
+        .then_some(to)
 }
 
 /// Makes groups of elementwise instructions on less memory in the bodies of loops, where these are not machine code.
@@ -112,8 +133,9 @@ pub(crate) fn candidate(graph: &Graph, inst: Inst, cx: &Cx) -> Option<bool> {
         }
         _ => reduction_of(graph, inst).is_some(),
     };
-    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype()))
-        .then(|| n * size.max(1) >= cx.thresholds.fused_bytes)
+    // On a device a kernel less is worth it for whatever the device computes.
+    let least = if cx.for_device { INLINE_BYTES + 1 } else { cx.thresholds.fused_bytes };
+    (possible && DTypeSet::PLAIN.contains(graph.ty(result).dtype())).then(|| n * size.max(1) >= least)
 }
 
 fn fits(graph: &Graph, insts: &[Inst], _: usize, cx: &Cx) -> bool {

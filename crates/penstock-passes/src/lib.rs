@@ -41,6 +41,7 @@ use penstock_data::{Error, Result};
 use penstock_ir::{Graph, Type, Verified, checks_trusted, compact, verify_after};
 use penstock_kernels::pool;
 
+pub use fuse::summed_columns;
 pub use hoist::rejects_elements;
 pub use known::value_of;
 pub use specialise::specialise;
@@ -99,7 +100,7 @@ pub struct Options {
     pub thresholds: Thresholds,
     /// Whether every floating point result is checked to be finite.
     pub check_numerics: bool,
-    /// Whether groups are for a device: they hold elementwise instructions alone, and no views.
+    /// Whether groups are for a device: they hold elementwise instructions, and sums over their rows, and no views.
     pub for_device: bool,
 }
 

@@ -34,7 +34,7 @@ use penstock_kernels::sort::Side;
 use penstock_kernels::{Philox, Reduce};
 use smallvec::SmallVec;
 
-use crate::device::{CudaDevice, CudaMemory, RESIDENT_THREADS, data};
+use crate::device::{CudaDevice, CudaMemory, data};
 use crate::driver::failure;
 use crate::faults::{self, Origins};
 use crate::kernel::{Arg, BLOCK};
@@ -249,7 +249,7 @@ fn at_least_one<T: Copy>(mut dims: SmallVec<[T; 6]>, unit: T) -> SmallVec<[T; 6]
 unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args: &[Arg]) -> Result<()> {
     /// Waves of blocks after which threads loop instead.
     const WAVES: u32 = 8;
-    let most = device.info.multiprocessors.saturating_mul(RESIDENT_THREADS / BLOCK).saturating_mul(WAVES).max(1);
+    let most = device.resident_blocks().saturating_mul(WAVES).max(1);
     let blocks = u32::try_from(threads.div_ceil(BLOCK as usize)).unwrap_or(u32::MAX).clamp(1, most);
     let command = Command::Launch(Launch::new(function.cu_function(), blocks, args));
     // SAFETY: the caller's promise; kernels are loaded for good.

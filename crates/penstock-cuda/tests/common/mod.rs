@@ -180,7 +180,7 @@ fn helper_case(op: &'static OpDef, value: &str, inputs: Vec<Tensor>) -> Option<C
         inputs: inputs.iter().map(Tensor::dtype).collect(),
         functions: Vec::new(),
         steps: vec![step],
-        outputs: vec![Output { dtype, value: "v0".to_string() }],
+        outputs: vec![Output::of(dtype, "v0")],
     };
     let dims = if inputs.len() == 2 { vec![inputs[0].len(), inputs[1].len()] } else { inputs[0].dims().to_vec() };
     Some(Case { what: format!("{value} of {dtype}"), program, inputs, dims, expected, ulps: ulps_of(op.name) })

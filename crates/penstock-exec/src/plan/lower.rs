@@ -10,7 +10,7 @@ use penstock_ops::slicing::strided_box;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::STRIDED_SLICE_ASSIGN;
 use penstock_passes::evaluate::resolve;
-use penstock_passes::{Options, Thresholds, rejects_elements};
+use penstock_passes::{Options, Thresholds, rejects_elements, summed_columns};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use super::Kind;
 use super::concurrent::{self, ConcurrentStep};
-use super::device::{DeviceStep, Work};
+use super::device::{self, DeviceStep, Work};
 use super::frame::Reg;
+use super::horizontal::{self, Runs};
 use super::native::NativeStep;
 use super::pipeline::{self, row_loop};
 use super::small_broadcast::SmallBroadcast;
@@ -27,7 +28,7 @@ use super::step::{
     AssignStep, BroadcastStep, CallArg, CallStep, Change, Constants, FusedStep, KernelStep, LoopStep, ReadStep,
     ReshapeStep, Step,
 };
-use crate::device::Device;
+use crate::device::{Device, Program};
 use crate::placement;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
@@ -112,6 +113,8 @@ pub(super) fn lower(
     lowerer.out.outputs = lowerer.regs(graph.outputs())?.to_vec();
     Ok(lowerer.out)
 }
+
+type Values = SmallVec<[Value; 4]>;
 
 #[derive(Clone, Copy)]
 enum Binding {
@@ -228,6 +231,12 @@ impl Lowerer<'_> {
         let assigned = |&i: &Inst| graph.insts[i].op.is(&STRIDED_SLICE_ASSIGN).then(|| (graph.insts[i].operands[4], i));
         let assigned: FxHashMap<Value, Inst> = insts.iter().filter_map(assigned).collect();
         while let [inst, after @ ..] = rest {
+            if let Some(device) = self.device
+                && let Some(behind) = self.on_device(device, rest)?
+            {
+                rest = behind;
+                continue;
+            }
             let found = pipelines.then(|| self.pipelines.find(rest, self.depth > 0)).flatten();
             if let Some(found) = found {
                 rest = self.pipeline(rest, found)?;
@@ -330,9 +339,6 @@ impl Lowerer<'_> {
 
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let op = data.op.0;
-        if let Some(work) = self.device_work(data) {
-            return self.device_step(data, work);
-        }
         match op.cpu {
             Cpu::Elementwise(function) => self.elementwise(data, function),
             Cpu::Kernel(_) if let Some(dims) = self.reshaped(data) => self.reshape(data, dims),
@@ -518,39 +524,95 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// What the device does for an instruction; `None` where it has no code, and for a few elements of the host, which are worth no
-    /// copy.
-    fn device_work(&self, data: &InstData) -> Option<Work> {
-        let device = self.device?;
+    /// What the device does for an instruction, where the values of `more` are there, too: not what it has no code for, and not what is a
+    /// few elements of the host, which are worth no copy.
+    fn device_runs(&self, data: &InstData, more: &FxHashSet<Value>) -> Runs {
         let is_small = |v: &Value| matches!(kind_of(self.graph.ty(*v)), Kind::Inline(..));
-        let is_there = data.operands.iter().any(|v| self.there.contains(v));
+        let is_there = data.operands.iter().any(|v| self.there.contains(v) || more.contains(v));
         if matches!(data.op.cuda, Cuda::Kernels) && self.reshaped(data).is_none() {
             let all = data.operands.iter().chain(&data.results).all(is_small);
-            return (is_there || !all).then(|| Work::Operator(data.op.0, data.attrs.clone()));
+            return if is_there || !all { Runs::Operator } else { Runs::Not };
         }
-        if data.operands.is_empty() || !is_there && data.results.iter().any(is_small) {
-            return None;
+        let is_worth_it = !data.operands.is_empty() && (is_there || !data.results.iter().any(is_small));
+        if !is_worth_it || !data.op.is(&FUSED) && !placement::has_code(data.op.0) {
+            return Runs::Not;
         }
-        if data.op.is(&FUSED) {
-            return device.compile(self.graph, data.regions[0]).ok().map(Work::Program);
-        }
-        if !placement::has_code(data.op.0) {
-            return None;
-        }
-        let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
-        let dtypes = data.operands.iter().map(|&v| self.graph.ty(v).dtype());
-        placement::program_of(device, data.op.0, &data.attrs, dtypes, &results).map(Work::Program)
+        let sums = |region: &Region| {
+            let insts = &self.graph.regions[*region].insts;
+            insts.iter().any(|&i| summed_columns(self.graph, i).is_some())
+        };
+        if data.regions.iter().any(sums) { Runs::Alone } else { Runs::Program }
     }
 
-    fn device_step(&mut self, data: &InstData, work: Work) -> Result<()> {
-        let Some(device) = self.device.cloned() else { return Err(Error::internal("no device runs the step")) };
-        let ins = self.regs(&data.operands)?.into_iter().collect();
-        let types = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+    /// Lowers the first of `insts` as a step of a device, where it runs that, and gives the rest: with the programs that follow and do not
+    /// depend on each other.
+    fn on_device<'i>(&mut self, device: &Arc<dyn Device>, insts: &'i [Inst]) -> Result<Option<&'i [Inst]>> {
+        let graph = self.graph;
+        let data = &graph.insts[insts[0]];
+        if self.device_runs(data, &FxHashSet::default()) == Runs::Operator {
+            self.origin = (data.op.name, graph.locs[insts[0]]);
+            let (ins, outs) = (self.regs(&data.operands)?, data.results.clone());
+            self.device_step(device, Work::Operator(data.op.0, data.attrs.clone()), &ins, &outs);
+            return Ok(Some(&insts[1..]));
+        }
+        let found = {
+            let runs = |data: &InstData, more: &FxHashSet<Value>| self.device_runs(data, more);
+            let (is_there, uses) = (|v| self.there.contains(&v), |v| self.pipelines.uses(v));
+            horizontal::find(graph, insts, &runs, &is_there, &uses)
+        };
+        let Some(found) = found else { return Ok(None) };
+        self.list(&found.before)?;
+        let (mut parts, mut alone) = (Vec::new(), Vec::new());
+        let (mut ins, mut outs): (SmallVec<[Reg; 4]>, SmallVec<[Value; 1]>) = (SmallVec::new(), SmallVec::new());
+        for part in found.parts {
+            let Some((program, operands, results)) = self.program(device, part) else {
+                alone.extend(part.insts());
+                continue;
+            };
+            let variable = part.update.map(|update| self.variable(graph.insts[update].operands[0])).transpose()?;
+            parts.push(device::Part { program, ins: operands.len(), outs: results.len(), variable });
+            ins.extend(self.regs(&operands)?);
+            outs.extend(results);
+            if parts.len() == 1 {
+                let first = part.insts().next().unwrap_or(insts[0]);
+                self.origin = (graph.insts[first].op.name, graph.locs[first]);
+            }
+        }
+        if !parts.is_empty() {
+            self.device_step(device, Work::Programs(parts), &ins, &outs);
+        }
+        // What the device has no code for after all.
+        alone.into_iter().try_for_each(|inst| self.one(inst))?;
+        self.list(&found.behind)?;
+        Ok(Some(&insts[found.taken..]))
+    }
+
+    /// The program of a part of a step, its operands and its results, but for a variable's value; `None` where the device has no code for it.
+    fn program(&self, device: &Arc<dyn Device>, part: horizontal::Part) -> Option<(Arc<dyn Program>, Values, Values)> {
+        let Some(update) = part.update else {
+            let data = &self.graph.insts[part.work?];
+            let values = |list: &[Value]| Values::from_slice(list);
+            let program = if data.op.is(&FUSED) {
+                device.compile(self.graph, data.regions[0]).ok()
+            } else {
+                let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
+                let dtypes = data.operands.iter().map(|&v| self.graph.ty(v).dtype());
+                placement::program_of(device, data.op.0, &data.attrs, dtypes, &results)
+            };
+            return program.map(|program| (program, values(&data.operands), values(&data.results)));
+        };
+        let computed = horizontal::with_update(self.graph, part.work, update).ok()?;
+        let program = device.compile(&computed.graph, computed.graph.body()).ok()?;
+        Some((program, computed.operands, computed.results))
+    }
+
+    fn device_step(&mut self, device: &Arc<dyn Device>, work: Work, ins: &[Reg], results: &[Value]) {
+        let types = results.iter().map(|&v| self.graph.ty(v).clone()).collect();
         // Where they are few elements, too, they come to the host only when it reads them.
-        let outs = data.results.iter().map(|&v| self.define_as(v, Kind::Any)).collect();
-        self.there.extend(&data.results);
-        self.push(Step::Device(Box::new(DeviceStep { device, work, ins, outs, types })));
-        Ok(())
+        let outs = results.iter().map(|&v| self.define_as(v, Kind::Any)).collect();
+        self.there.extend(results);
+        let ins = ins.iter().copied().collect();
+        self.push(Step::Device(Box::new(DeviceStep { device: device.clone(), work, ins, outs, types })));
     }
 
     fn fused(&mut self, data: &InstData) -> Result<()> {

@@ -8,6 +8,7 @@ mod concurrent;
 mod device;
 mod frame;
 mod frame_pool;
+mod horizontal;
 mod kernel;
 mod lower;
 mod memory;

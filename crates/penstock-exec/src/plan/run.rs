@@ -18,7 +18,7 @@ use super::pipeline::Pipeline;
 use super::step::{AssignStep, BroadcastStep, Change, FusedStep, LoopStep, Step};
 use super::{Frame, Kind, Plan, Telling, calls};
 use crate::device::Recorder;
-use crate::variable::{Arg, Variable};
+use crate::variable::{Arg, variable};
 use crate::work::{Weight, is_heavy};
 use crate::{offload, state};
 
@@ -337,7 +337,7 @@ impl Plan {
                 }
                 Step::Device(s) => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
-                    unsafe { s.run(regs, env)? };
+                    unsafe { s.run(regs, args, env)? };
                     budget -= DEVICE_NS;
                     poll(&mut budget, env)?;
                 }
@@ -654,13 +654,6 @@ unsafe fn run_loop(s: &LoopStep, regs: Regs) -> Result<()> {
         *out = view;
     }
     Ok(())
-}
-
-fn variable(args: &[Arg], index: usize) -> Result<&Arc<Variable>> {
-    match args.get(index) {
-        Some(Arg::Variable(v)) => Ok(v),
-        _ => Err(Error::internal("an argument is not a variable")),
-    }
 }
 
 /// Gives an estimate of the nanoseconds that it took.

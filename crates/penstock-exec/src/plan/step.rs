@@ -437,7 +437,10 @@ impl fmt::Debug for Step {
                 let mut kernels = s.kernels.iter().map(|(k, ..)| (Regs(&k.outs), Regs(&k.ins)));
                 kernels.try_for_each(|(outs, ins)| write!(f, "; {outs:?} = kernel {ins:?}"))
             }
-            Step::Device(s) => write!(f, "{:?} = {} {:?}", Regs(&s.outs), s.device.name(), Regs(&s.ins)),
+            Step::Device(s) => {
+                write!(f, "{:?} = {} {:?}", Regs(&s.outs), s.device.name(), Regs(&s.ins))?;
+                s.variables().try_for_each(|variable| write!(f, ", update v{variable}"))
+            }
             Step::Reshape(s) => write!(f, "r{} reshaped to {:?}", s.reg, s.dims.as_slice()),
             Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
             Step::Assign(s) => match &s.change {
