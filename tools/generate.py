@@ -4,7 +4,8 @@ The declarations are read from the built extension. From them come `python/penst
 and documents `penstock.raw_ops`, `python/penstock/_ops/elementwise.py`, the public functions of one
 elementwise operator each (`elementwise.py` beside this file lists them), those of the array standard in
 `python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), `docs/ops.md`, the table of operators,
-and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); from the report
+and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); of the header of
+the crate `penstock-plugin` a copy in `python/penstock/include`, which wheels have; from the report
 of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`; and from the
 docstrings of `penstock.errors` the table in `docs/errors.md`. With `--check` nothing is written, and the exit
 status is 1 if a file differs from what would be.
@@ -33,6 +34,8 @@ Family = tuple[str, list[str]]
 
 # The page that ends with the report of symbols, and what stands before it.
 SYMBOLS = ROOT / "docs" / "tensorflow.md"
+# What operators in C are compiled with, beside the crate that has the same for those in Rust.
+HEADER = ROOT / "crates" / "penstock-plugin" / "include" / "penstock_plugin.h"
 # Pages with a part that is written here.
 LIBRARIES = ROOT / "docs" / "libraries.md"
 SAVING = ROOT / "docs" / "saving.md"
@@ -350,6 +353,7 @@ def generated() -> dict[Path, str]:
             "<!-- classes:end -->",
             error_classes(),
         ),
+        ROOT / "python" / "penstock" / "include" / HEADER.name: HEADER.read_text(encoding="utf-8"),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
         **pictures.generated(),
     }

@@ -24,6 +24,7 @@ from penstock._autodiff.gradients import (
     gradients as gradients,
     hessians as hessians,
 )
+from penstock._autodiff.op_library import load_library as load_library, load_op_library as load_op_library
 from penstock._autodiff.registered import RegisterGradient as RegisterGradient, no_gradient as no_gradient
 from penstock._autodiff.tape import (
     GradientTape as GradientTape,

@@ -12,7 +12,6 @@ from typing import Final
 
 __all__ = ["NOT_APPLICABLE", "Symbol", "reason", "symbols"]
 
-_BUILD: Final = "for C++ operators built against TensorFlow's own library"
 _CLUSTER: Final = "TensorFlow's own cluster runtime, which gRPC servers and their protos make up"
 _LITE: Final = "TensorFlow Lite, a package of its own (LiteRT)"
 _MLIR: Final = "internals of TensorFlow's compiler"
@@ -34,8 +33,6 @@ NOT_APPLICABLE: Final[dict[str, str]] = {
     "distribute.experimental.TPUStrategy": _TPU,
     "distribute.experimental.rpc": _CLUSTER,
     "lite": _LITE,
-    "load_library": _BUILD,
-    "load_op_library": _BUILD,
     "mlir": _MLIR,
     "profiler.experimental.client": "a client of TensorFlow's profiler server",
     "profiler.experimental.server": "a server in TensorFlow's own protocol",

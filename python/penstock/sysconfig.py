@@ -31,13 +31,15 @@ MONOLITHIC_BUILD: Final = 1
 def get_include() -> str:
     """Find the directory of the package's header files.
 
-    The wheel has none: `penstock.h` comes with the crate `penstock-capi`.
+    It has `penstock_plugin.h`, for operators that `tf.load_op_library` loads. `penstock.h`, for programs that
+    embed the engine, comes with the crate `penstock-capi`.
 
     Returns:
         The name of the directory.
 
     >>> import penstock as tf
-    >>> tf.sysconfig.get_include().endswith("include")
+    >>> import pathlib
+    >>> (pathlib.Path(tf.sysconfig.get_include()) / "penstock_plugin.h").is_file()
     True
     """
     return str(Path(__file__).parent / "include")

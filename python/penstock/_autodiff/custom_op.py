@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
 from penstock import _core, nest
@@ -188,12 +188,19 @@ class CustomOp:
         >>> int(double(21))
         42
         """
-        with name_scope(self.name):
-            tensors = [_core._to_tensor(arg) for arg in args]
-            return self._run(tensors) if self._gradient is None else self._with_gradient(*tensors)
+        return self._apply(args, self.name)
 
     def __repr__(self) -> str:
         return f"<tf.custom_op {self.name}>"
+
+    def _apply(self, args: Sequence[Any], scope: str) -> Any:
+        with name_scope(scope):
+            tensors = [_core._to_tensor(arg) for arg in args]
+            return self._run(tensors) if self._gradient is None else self._with_gradient(*tensors)
+
+    def _host_kernel(self) -> Callable[..., Any]:
+        """The kernel of a call."""
+        return self._kernel
 
     def _results(self, tensors: list[Any]) -> Any:
         """What the results are: a nest of dtypes and specifications."""
@@ -212,7 +219,7 @@ class CustomOp:
     def _run(self, tensors: list[Any]) -> Any:
         declared = self._results(tensors)
         batched = None if self._vmap is None else functools.partial(_many, self._vmap, declared)
-        host = HostFunction(self._kernel, declared, as_numpy=True, batched=batched)
+        host = HostFunction(self._host_kernel(), declared, as_numpy=True, batched=batched)
         return host.call(tensors, self._stateful)
 
     def _and_gradient(self, *tensors: Any) -> Any:
