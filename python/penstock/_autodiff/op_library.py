@@ -29,11 +29,11 @@ _SUFFIXES: Final = (".so", ".dylib", ".dll")
 def load_op_library(library_filename: str | os.PathLike[str]) -> ModuleType:
     """Load a shared library of operators, written in Rust or C.
 
-    Each operator is a function of what is returned. It takes tensors by position or by the names of the
-    operator's inputs, and `name`; it gives a tensor, or a named tuple of them where there are several results.
+    Each operator is a function of the module that is returned. It takes tensors by position or by the names
+    of the operator's inputs, and `name`; it gives a tensor, or a named tuple where there are several results.
     It runs at once on eager tensors, and is one operation of the graph in a traced function. Its attribute
-    `custom_op` is the `CustomOp`, by whose decorators it can be given a gradient in Python, or a form for many
-    examples. `docs/custom_operators.md` shows how a library is written.
+    `custom_op` is the `CustomOp`, by whose decorators it can be given a gradient in Python, or a form for
+    many examples. `docs/custom_operators.md` shows how a library is written.
 
     Args:
         library_filename: the file. Its code runs in this process: load none that you do not trust.
@@ -114,7 +114,8 @@ class _LoadedOp(CustomOp):
         self.__doc__ = operator.doc
         # As TensorFlow's functions, one of several results gives them by name.
         fields = [f"{field}_" if keyword.iskeyword(field) else field for field in operator.outputs]
-        self._pack: Any = namedtuple(f"{operator.name}_results", fields)
+        make: Any = namedtuple
+        self._pack = make(f"{operator.name}_results", fields)
         self.shape(self._specs)
 
     def _specs(self, *inputs: TensorSpec) -> Any:

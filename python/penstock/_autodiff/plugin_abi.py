@@ -27,8 +27,8 @@ _MAX_MESSAGE: Final = 1024
 _STATEFUL: Final = 1
 
 _FOREIGN: Final = (
-    "Libraries built for TensorFlow's C++ API are not binary compatible: docs/custom_operators.md says how to "
-    "write operators in Rust and C"
+    "Libraries built for TensorFlow's C++ API are not binary compatible: docs/custom_operators.md says how "
+    "operators are written in Rust and C"
 )
 
 
@@ -92,8 +92,8 @@ _DTYPES: Final[dict[int, _core.DType]] = {
 }
 _NUMBERS: Final = {dtype.name: number for number, dtype in _DTYPES.items()}
 
-# What is known of a tensor: the number of its dtype, and its sizes, of which None is one that is not known; or
-# None in place of the sizes.
+# What is known of a tensor: the number of its dtype, and its sizes, of which None is one that is not known;
+# or None in place of the sizes.
 _Known = tuple[int, tuple[int | None, ...] | None]
 
 
@@ -142,7 +142,9 @@ class Operator:
         for name, spec in zip(self.inputs, inputs, strict=True):
             number = spec.dtype.as_datatype_enum
             if number not in _DTYPES:
-                raise ValueError(f"argument '{name}' is of {spec.dtype.name}, which no operator of a library takes")
+                raise ValueError(
+                    f"argument '{name}' is of {spec.dtype.name}, which no operator of a library takes"
+                )
             dims = spec.shape.dims
             known.append((number, None if dims is None else tuple(spec.shape.as_list())))
         _, _, found = self._types(tuple(known))
@@ -164,9 +166,10 @@ class Operator:
         takes, gives, found = self._types(tuple((_NUMBERS[a.dtype.name], a.shape) for a in inputs))
         outputs = []
         for name, (number, sizes) in zip(self.outputs, found, strict=True):
-            if sizes is None or None in sizes:
+            known = [n for n in sizes or () if n is not None]
+            if sizes is None or len(known) < len(sizes):
                 raise ValueError(f"it does not know all sizes of the result '{name}' when it runs")
-            outputs.append(np.zeros(sizes, _DTYPES[number].as_numpy_dtype))
+            outputs.append(np.zeros(known, _DTYPES[number].as_numpy_dtype))
         error = _Error()
         # Without the lock of the interpreter.
         failed = self._call_run(self._data, takes, _places(inputs), gives, _places(outputs), error)

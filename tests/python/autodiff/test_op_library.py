@@ -4,10 +4,10 @@ import inspect
 import json
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
-import textwrap
 import threading
 from pathlib import Path
 
@@ -23,7 +23,7 @@ IN_RUST, IN_C = PAGE.split("## In Rust")[1].split("## In C")
 
 
 def _blocks(text, language):
-    return re.findall(rf"```{language}\n(.*?)```", text, re.DOTALL)
+    return re.findall(rf"```{language}[^\n]*\n(.*?)```", text, re.DOTALL)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +54,7 @@ def compiled(tmp_path):
     """Compiles a library of a text in C."""
     compiler = shutil.which(os.environ.get("CC", "cc"))
     if compiler is None or sys.platform == "win32":
-        pytest.skip("there is no compiler of C")
+        pytest.skip("there is no compiler of C that takes the options of cc")
 
     def build(text, name="library"):
         source, library = tmp_path / f"{name}.c", tmp_path / f"lib{name}.so"
@@ -104,10 +104,16 @@ def test_the_guide_shows_the_example():
     assert [line for line in shown if line not in lines] == []
 
 
-def test_the_program_of_the_guide_runs(ops, built):
-    _, program = [None, *_blocks(IN_RUST, "python")]
-    space = {"tf": tf}
-    exec(program.replace("target/release/libtridiagonal.so", built["tridiagonal"]), space)
+def _run(program, folder):
+    """The variables of a program of the guide."""
+    file = folder / "program.py"
+    file.write_text(program, encoding="utf-8")
+    return runpy.run_path(str(file), {"tf": tf})
+
+
+def test_the_program_of_the_guide_runs(built, tmp_path):
+    (program,) = _blocks(IN_RUST, "python")
+    space = _run(program.replace("target/release/libtridiagonal.so", built["tridiagonal"]), tmp_path)
     x = space["solve"](tf.fill([5], 4.0)).numpy()
     matrix = 4.0 * np.eye(5) + np.eye(5, k=1) + np.eye(5, k=-1)
     np.testing.assert_allclose(matrix @ x, np.ones(5), rtol=1e-6)
@@ -140,7 +146,7 @@ def test_arguments_go_by_position_or_name(ops):
     with pytest.raises(TypeError, match=r"^solve_tridiagonal\(\) missing a required argument: 'right'$"):
         ops.solve_tridiagonal(below, diagonal, above)
     with pytest.raises(TypeError, match=r"^solve_tridiagonal\(\) got an unexpected keyword argument 'left'$"):
-        ops.solve_tridiagonal(below, diagonal, above, left=right)
+        ops.solve_tridiagonal(below, diagonal, above, right, left=right)
 
 
 @pytest.mark.parametrize("traced", [False, True])
@@ -356,8 +362,10 @@ def test_more_dimensions_than_the_interface_has_are_an_error(faults):
 
 @pytest.mark.parametrize(
     "dtype",
-    "bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 "
-    "complex128".split(),
+    [
+        *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+        *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+    ],
 )
 def test_every_dtype_goes_through_and_memory_is_zero_at_first(faults, dtype):
     found = faults.leave_as_it_is(tf.cast(tf.constant([[1, 0]]), dtype))
@@ -396,7 +404,7 @@ def test_kernels_run_at_the_same_time(faults):
 
 
 def test_a_missing_file_is_not_found(tmp_path):
-    with pytest.raises(tf.errors.NotFoundError, match=r"argument 'library_filename': there is no file '.*no\.so'"):
+    with pytest.raises(tf.errors.NotFoundError, match=r"'library_filename': there is no file '.*no\.so'"):
         tf.load_op_library(tmp_path / "no.so")
     with pytest.raises(FileNotFoundError, match="neither a library nor a directory"):
         tf.load_library(tmp_path / "no.so")
@@ -404,7 +412,7 @@ def test_a_missing_file_is_not_found(tmp_path):
 
 def test_a_file_that_is_no_library_is_an_error(tmp_path):
     (tmp_path / "text.so").write_text("text", encoding="utf-8")
-    with pytest.raises(tf.errors.InvalidArgumentError, match=r"TensorFlow's C\+\+ API are not binary compatible"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"TensorFlow's C\+\+ API are not binary"):
         tf.load_op_library(tmp_path / "text.so")
 
 
@@ -425,8 +433,7 @@ def test_the_library_in_c_of_the_guide_runs_and_gets_a_gradient(compiled, monkey
     (source,), (program,) = _blocks(IN_C, "c"), _blocks(IN_C, "python")
     compiled(source, "pairs")
     monkeypatch.chdir(tmp_path)
-    space = {"tf": tf}
-    exec(program, space)
+    space = _run(program, tmp_path)
     sums = space["pairs"].sums_of_pairs
     np.testing.assert_array_equal(sums([1.0, 2.0, 5.0]).numpy(), [3.0, 7.0])
     assert sums(tf.zeros([0])).shape == [0]
@@ -436,35 +443,101 @@ def test_the_library_in_c_of_the_guide_runs_and_gets_a_gradient(compiled, monkey
     np.testing.assert_array_equal(tape.gradient(y, x).numpy(), [10.0, 11.0, 1.0])
     trace = tf.function(sums).get_concrete_function(tf.TensorSpec([None], tf.float32))
     assert trace.output_shapes.as_list() == [None]
-    with pytest.raises(tf.errors.InvalidArgumentError, match="sums_of_pairs: x must be a vector of float32\n"):
+    with pytest.raises(tf.errors.InvalidArgumentError, match="sums_of_pairs: x must be a vector of float32"):
         sums(tf.ones([2, 2]))
 
 
-# A library of one operator, of which a field can be replaced.
-ONE = """
+# A library of two operators, whose fields are to be filled in.
+TWO = """
 #include "penstock_plugin.h"
+static int calls;
 static int32_t types(void *data, const penstock_type *in, penstock_type *out, penstock_error *error) {
   (void)data, (void)in, (void)out, (void)error;
   return 0;
 }
 static int32_t run(void *data, const penstock_type *in_types, const void *const *in,
                    const penstock_type *out_types, void *const *out, penstock_error *error) {
-  (void)in_types, (void)in, (void)out_types, (void)out, (void)error;
-  *(int *)data += 1;
-  return *(int *)data > 2;
+  (void)data, (void)in_types, (void)in, (void)out_types, (void)out, (void)error;
+  return ++calls > 2;
 }
-static int calls;
-static const char *const none[] = {NULL}, *const x[] = {"x", NULL}, *const twice[] = {"x", "x", NULL};
-static const penstock_operator operators[] = {
-    {.name = "act", .inputs = x, .outputs = none, .flags = PENSTOCK_STATEFUL, .types = types, .run = run,
-     .data = &calls, FIELD},
-    {.name = "slope", .inputs = twice, .outputs = x, .types = types, .run = run}};
-static const penstock_library library = {operators, sizeof operators / sizeof *operators};
-const penstock_library *penstock_operators_v1(void) { return &library; }
+static const char *const none[] = {NULL}, *const x[] = {"x", NULL}, *const x_x[] = {"x", "x", NULL};
+static const char *const x_y[] = {"x", "y", NULL}, *const name[] = {"name", NULL};
+static const char *const *const lists[] = {none, x, x_x, x_y, name};
+static const penstock_operator operators[] = {{FIRST}, {SECOND}};
+static const penstock_library library = {operators, 2};
+const penstock_library *penstock_operators_v1(void) { return lists[0] == none ? &library : NULL; }
 """
 
 
-def _one(field):
-    """The library with a field of its first operator set, and the second one right."""
-    text = ONE.replace("{.name = \"slope\", .inputs = twice", "{.name = \"slope\", .inputs = x")
-    return text.replace("FIELD", field)
+def _two(first, second):
+    """The library, with other fields than those that are right."""
+    own = {"types": "types", "run": "run", "inputs": "x"}
+    fields = {
+        "FIRST": own | {"name": '"act"', "outputs": "none", "flags": "PENSTOCK_STATEFUL"} | first,
+        "SECOND": own | {"name": '"slope"', "outputs": "x"} | second,
+    }
+    text = TWO
+    for place, values in fields.items():
+        text = text.replace(place, ", ".join(f".{field} = {value}" for field, value in values.items()))
+    return text
+
+
+def test_an_operator_without_results_gives_none(compiled):
+    ops = tf.load_op_library(compiled(_two({}, {})))
+    assert ops.act(1.0) is None
+    tf.function(lambda x: [ops.act(x), x][1])(1.0)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="act: it failed, and does not say why"):
+        ops.act(1.0)
+    assert "Returns" not in ops.act.__doc__
+
+
+def test_a_result_without_a_dtype_is_an_error(compiled):
+    ops = tf.load_op_library(compiled(_two({}, {})))
+    with pytest.raises(tf.errors.InvalidArgumentError, match="that the result 'x' has the dtype of number 0"):
+        ops.slope(1.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "message"),
+    [
+        ({"flags": "2"}, {}, "'act' has flags that nobody knows: 0x2"),
+        ({"flags": "0"}, {}, "'act' has neither results nor the flag PENSTOCK_STATEFUL"),
+        ({"run": "NULL"}, {}, "'act' lacks the function 'types' or 'run'"),
+        ({"name": '"slope"'}, {}, "there are two operators 'slope'"),
+        ({"name": '"1st"'}, {}, "an operator cannot be called '1st'"),
+        ({"name": '"_act"'}, {}, "an operator cannot be called '_act'"),
+        ({"name": '"del"'}, {}, "an operator cannot be called 'del'"),
+        ({"inputs": "name"}, {}, "an input of 'act' cannot be called 'name'"),
+        ({"inputs": "x_x"}, {}, "an input of 'act' cannot be called 'x'"),
+        ({}, {"outputs": "x_x"}, "an output of 'slope' cannot be called 'x'"),
+        ({"gradient": '"gone"'}, {}, "the operator 'gone', the gradient of 'act', is not in the library"),
+        ({"gradient": '"slope"'}, {"inputs": "x_y"}, "'slope', the gradient of 'act', takes 2 inputs, not 1"),
+        ({"gradient": '"slope"'}, {"outputs": "x_y"}, r"gives \['y'\], which are no inputs of that"),
+    ],
+)
+def test_a_library_that_contradicts_itself_is_not_loaded(compiled, first, second, message):
+    library = compiled(_two(first, second))
+    with pytest.raises(tf.errors.InvalidArgumentError, match=f"argument 'library_filename': .*{message}"):
+        tf.load_op_library(library)
+
+
+@pytest.mark.parametrize(
+    ("function", "message"),
+    [
+        ("penstock_operators_v2", "is built for version 2 of .*, this release loads version 1"),
+        ("TF_InitKernel", "lacks the function penstock_operators_v1. Libraries built for TensorFlow's C"),
+        ("penstock_operators_v1", "failed to describe its operators"),
+    ],
+)
+def test_a_library_of_another_kind_is_an_error_that_says_so(compiled, function, message):
+    library = compiled(f"const void *{function}(void);\nconst void *{function}(void) {{ return 0; }}\n")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=message):
+        tf.load_op_library(library)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="other linkers refuse what is not defined")
+def test_a_library_that_needs_tensorflows_is_an_error(compiled):
+    source = "int TF_Version(void);\nint at_first(void);\nint at_first(void) { return TF_Version(); }\n"
+    library = compiled(source + "int (*const needed)(void) = TF_Version;\n")
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"TF_Version.*are not binary compatible"):
+        tf.load_op_library(library)

@@ -19,7 +19,10 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 
 def programs(page):
-    """The programs of a page, and its dialogues with the interpreter."""
+    """The programs of a page, and its dialogues with the interpreter.
+
+    Those that are marked `needs-build` are run by the tests that build what they need.
+    """
     text = page.read_text(encoding="utf-8")
     blocks = re.findall(r"^```python\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL)
     return [b for b in blocks if not b.startswith(">>>")], [b for b in blocks if b.startswith(">>>")]
