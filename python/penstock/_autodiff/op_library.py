@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core
 from penstock._autodiff.custom_op import CustomOp
-from penstock._types.argument_names import place_in_program
+from penstock._types.argument_names import expect, place_in_program
 from penstock.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
@@ -42,6 +42,7 @@ def load_op_library(library_filename: str | os.PathLike[str]) -> ModuleType:
         A module with a function for each operator.
 
     Raises:
+        TypeError: where `library_filename` is no path.
         NotFoundError: where there is no such file.
         InvalidArgumentError: where the file is no library of operators, or one for another version of
             `penstock_plugin.h`. Libraries built for TensorFlow's C++ API cannot be loaded. Also when an
@@ -54,7 +55,7 @@ def load_op_library(library_filename: str | os.PathLike[str]) -> ModuleType:
     ...     print("it has to be built first")
     it has to be built first
     """
-    path = Path(library_filename).absolute()
+    path = _path(library_filename, "library_filename").absolute()
     if not path.exists():
         raise NotFoundError(f"argument 'library_filename': there is no file '{library_filename}'")
     # Programs that load no library do without ctypes and NumPy.
@@ -87,6 +88,7 @@ def load_library(library_location: str | os.PathLike[str]) -> None:
         library_location: a file, or a directory with files that end with `.so`, `.dylib` or `.dll`.
 
     Raises:
+        TypeError: where `library_location` is no path.
         FileNotFoundError: where there is neither.
         InvalidArgumentError: where a file is no library of operators.
 
@@ -97,12 +99,16 @@ def load_library(library_location: str | os.PathLike[str]) -> None:
     ...     print("they have to be built first")
     they have to be built first
     """
-    path = Path(library_location)
+    path = _path(library_location, "library_location")
     if not path.exists():
         raise FileNotFoundError(errno.ENOENT, "there is neither a library nor a directory", str(path))
     found = sorted(f for f in path.iterdir() if f.suffix in _SUFFIXES) if path.is_dir() else [path]
     for file in found:
         load_op_library(file)
+
+
+def _path(value: Any, argument: str) -> Path:
+    return Path(expect(value, (str, os.PathLike), argument, "the path of a file"))
 
 
 class _LoadedOp(CustomOp):

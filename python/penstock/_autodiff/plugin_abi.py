@@ -90,7 +90,13 @@ _DTYPES: Final[dict[int, _core.DType]] = {
         *(_core.complex64, _core.complex128),
     )
 }
-_NUMBERS: Final = {dtype.name: number for number, dtype in _DTYPES.items()}
+
+
+@functools.cache
+def _number(dtype: Any) -> int:
+    """The number of a dtype of NumPy, whose names are ours."""
+    return next(number for number, own in _DTYPES.items() if own.name == dtype.name)
+
 
 # What is known of a tensor: the number of its dtype, and its sizes, of which None is one that is not known;
 # or None in place of the sizes.
@@ -163,7 +169,7 @@ class Operator:
             ValueError: where it fails, with the reason of the operator.
         """
         inputs = [_plain(array) for array in arrays]
-        takes, gives, found = self._types(tuple((_NUMBERS[a.dtype.name], a.shape) for a in inputs))
+        takes, gives, found = self._types(tuple((_number(a.dtype), a.shape) for a in inputs))
         outputs = []
         for name, (number, sizes) in zip(self.outputs, found, strict=True):
             known = [n for n in sizes or () if n is not None]

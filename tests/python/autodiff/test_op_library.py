@@ -218,6 +218,21 @@ def test_it_runs_in_loops_and_for_each_of_many_examples(ops):
     np.testing.assert_allclose(found.numpy(), rights @ inverse.T)
 
 
+def test_python_can_give_it_a_form_for_many_examples(built):
+    ops = tf.load_op_library(built["tridiagonal"])  # one of its own, which is changed
+    op, seen = ops.running_maximum.custom_op, []
+
+    @op.vmap
+    def _(mapped, x):
+        seen.append((mapped, x.shape))
+        return op.operator.run([x])
+
+    x = tf.constant([[1, 3, 2], [9, 2, 1]])
+    found = tf.vectorized_map(lambda row: ops.running_maximum(row).maximum, x)
+    np.testing.assert_array_equal(found.numpy(), [[1, 3, 3], [9, 9, 9]])
+    assert seen == [((True,), (2, 3))]
+
+
 # --- gradients ----------------------------------------------------------------
 
 
@@ -357,6 +372,16 @@ def test_more_dimensions_than_the_interface_has_are_an_error(faults):
     assert faults.leave_as_it_is(tf.ones([1] * 32)).shape == [1] * 32
 
 
+def test_a_graph_with_it_is_not_saved(ops, tmp_path):
+    class Model(tf.Module):
+        @tf.function(input_signature=[tf.TensorSpec([None], tf.int32)])
+        def __call__(self, x):
+            return ops.running_maximum(x).maximum
+
+    with pytest.raises(tf.errors.FailedPreconditionError, match="'running_maximum'.*cannot be saved"):
+        tf.saved_model.save(Model(), str(tmp_path / "model"))
+
+
 # --- elements, effects, threads -----------------------------------------------
 
 
@@ -410,6 +435,13 @@ def test_a_missing_file_is_not_found(tmp_path):
         tf.load_library(tmp_path / "no.so")
 
 
+def test_what_is_no_path_is_an_error():
+    with pytest.raises(TypeError, match="argument 'library_filename' must be the path of a file, got 3"):
+        tf.load_op_library(3)
+    with pytest.raises(TypeError, match="argument 'library_location' must be the path of a file, got None"):
+        tf.load_library(None)
+
+
 def test_a_file_that_is_no_library_is_an_error(tmp_path):
     (tmp_path / "text.so").write_text("text", encoding="utf-8")
     with pytest.raises(tf.errors.InvalidArgumentError, match=r"TensorFlow's C\+\+ API are not binary"):
@@ -445,6 +477,21 @@ def test_the_library_in_c_of_the_guide_runs_and_gets_a_gradient(compiled, monkey
     assert trace.output_shapes.as_list() == [None]
     with pytest.raises(tf.errors.InvalidArgumentError, match="sums_of_pairs: x must be a vector of float32"):
         sums(tf.ones([2, 2]))
+
+
+def test_the_header_is_one_of_cpp_too(tmp_path):
+    compiler = shutil.which(os.environ.get("CXX", "c++"))
+    if compiler is None or sys.platform == "win32":
+        pytest.skip("there is no compiler of C++ that takes the options of c++")
+    source = tmp_path / "library.cpp"
+    body = "const penstock_library *penstock_operators_v1(void) { return nullptr; }\n"
+    source.write_text('#include "penstock_plugin.h"\n' + body, encoding="utf-8")
+    flags = ["-std=c++17", "-Wall", "-Wextra", "-Werror", "-pedantic", "-shared", "-fPIC"]
+    library = tmp_path / "library.so"
+    command = [compiler, *flags, *tf.sysconfig.get_compile_flags(), str(source), "-o", str(library)]
+    subprocess.run(command, check=True)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="failed to describe its operators"):
+        tf.load_op_library(library)
 
 
 # A library of two operators, whose fields are to be filled in.
