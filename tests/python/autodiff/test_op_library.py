@@ -378,7 +378,7 @@ def test_a_graph_with_it_is_not_saved(ops, tmp_path):
         def __call__(self, x):
             return ops.running_maximum(x).maximum
 
-    with pytest.raises(tf.errors.FailedPreconditionError, match="'running_maximum'.*cannot be saved"):
+    with pytest.raises(tf.errors.FailedPreconditionError, match=r"'running_maximum'.*cannot be saved"):
         tf.saved_model.save(Model(), str(tmp_path / "model"))
 
 
@@ -527,6 +527,67 @@ def _two(first, second):
     for place, values in fields.items():
         text = text.replace(place, ", ".join(f".{field} = {value}" for field, value in values.items()))
     return text
+
+
+# y = n x³, its gradient, and the gradient of that.
+CUBES = """
+#include "penstock_plugin.h"
+static int32_t types(void *data, const penstock_type *in, penstock_type *out, penstock_error *error) {
+  (void)error;
+  for (int i = 0; i < *(const int *)data; i++) out[i] = in[0];
+  return 0;
+}
+static int32_t run(void *data, const penstock_type *in_types, const void *const *in,
+                   const penstock_type *out_types, void *const *out, penstock_error *error) {
+  const float *x = in[0];
+  float *first = out[0];
+  float n = *(const float *)in[1];
+  int order = *((const int *)data + 1);
+  const float *dy = order > 0 ? in[3] : NULL, *ddx = order > 1 ? in[5] : NULL;
+  (void)in_types, (void)error;
+  for (int64_t i = 0; i < out_types[0].sizes[0]; i++) {
+    if (order == 0) first[i] = n * x[i] * x[i] * x[i];
+    if (order == 1) first[i] = 3 * n * x[i] * x[i] * dy[i];
+    if (order == 2) {
+      first[i] = 6 * n * x[i] * dy[i] * ddx[i];
+      ((float *)out[1])[i] = 3 * n * x[i] * x[i] * ddx[i];
+    }
+  }
+  return 0;
+}
+static int about[3][2] = {{1, 0}, {1, 1}, {2, 2}}; /* how many results, which order */
+static const char *const takes[3][7] = {
+  {"x", "n"}, {"x", "n", "y", "dy"}, {"x", "n", "y", "dy", "dx", "ddx"},
+};
+static const char *const gives[3][3] = {{"y"}, {"x"}, {"x", "dy"}};
+static const penstock_operator operators[] = {
+  {"cube", "n x^3", takes[0], gives[0], "slope", 0, types, run, about[0]},
+  {"slope", NULL, takes[1], gives[1], "curve", 0, types, run, about[1]},
+  {"curve", NULL, takes[2], gives[2], NULL, 0, types, run, about[2]},
+};
+static const penstock_library library = {operators, 3};
+const penstock_library *penstock_operators_v1(void) { return &library; }
+"""
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_gradient_may_have_one_and_may_leave_inputs_out(compiled, traced):
+    cube = tf.load_op_library(compiled(CUBES)).cube
+
+    def slopes(x, n):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch([x, n])  # of which n has no gradient
+                y = tf.reduce_sum(cube(x, n))
+            first, of_n = inner.gradient(y, [x, n])
+            assert of_n is None
+        return y, first, outer.gradient(first, x)
+
+    y, first, second = (tf.function(slopes) if traced else slopes)(tf.constant([1.0, 2.0]), tf.constant(5.0))
+    assert float(y) == 45.0
+    np.testing.assert_array_equal(first.numpy(), [15.0, 60.0])
+    np.testing.assert_array_equal(second.numpy(), [30.0, 60.0])
 
 
 def test_an_operator_without_results_gives_none(compiled):
