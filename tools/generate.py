@@ -5,7 +5,8 @@ and documents `penstock.raw_ops`, `python/penstock/_ops/elementwise.py`, the pub
 elementwise operator each (`elementwise.py` beside this file lists them), those of the array standard in
 `python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), `docs/ops.md`, the table of operators,
 and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); of the header of
-the crate `penstock-plugin` a copy in `python/penstock/include`, which wheels have; from the report
+the crate `penstock-plugin` a copy in `python/penstock/include`, which wheels have; of the licence one beside
+each crate that is published; from the report
 of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`; and from the
 docstrings of `penstock.errors` the table in `docs/errors.md`. With `--check` nothing is written, and the exit
 status is 1 if a file differs from what would be.
@@ -356,7 +357,15 @@ def generated() -> dict[Path, str]:
         ROOT / "python" / "penstock" / "include" / HEADER.name: HEADER.read_text(encoding="utf-8"),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
         **pictures.generated(),
+        **licences(),
     }
+
+
+def licences() -> dict[Path, str]:
+    """The licence beside each crate that is published: a package has the files of its own folder alone."""
+    text = (ROOT / "LICENSE").read_text(encoding="utf-8")
+    manifests = sorted((ROOT / "crates").glob("*/Cargo.toml"))
+    return {m.parent / "LICENSE": text for m in manifests if "\npublish = false" not in m.read_text("utf-8")}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
