@@ -19,11 +19,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
-
-from playwright.sync_api import Browser, sync_playwright
+from typing import TYPE_CHECKING, Any
 
 import penstock as tf
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 # A picture of more bytes than this says too little for its size.
@@ -232,6 +233,8 @@ def main() -> None:
     chromium = next((found for name in named if name and (found := shutil.which(name))), None)
     if chromium is None:
         sys.exit("a browser is needed: install Debian's package chromium, or name one by CHROMIUM")
+    from playwright.sync_api import sync_playwright  # `make screenshots` installs it
+
     with tempfile.TemporaryDirectory() as name, sync_playwright() as driver:
         folder = Path(name)
         program(folder)

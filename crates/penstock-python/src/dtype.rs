@@ -4,7 +4,7 @@ use penstock_data::{ALL_DTYPES, DType};
 use pyo3::exceptions::{PyImportError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyInt, PyString, PyType};
 
 use crate::errors::described;
 
@@ -30,7 +30,6 @@ pub(crate) fn parse(value: &Bound<'_, PyAny>) -> PyResult<DType> {
     if let Ok(d) = value.cast::<PyDType>() {
         return Ok(d.get().0);
     }
-    let py = value.py();
     let by_name = |name: &str| match name {
         "half" => Some(DType::F16),
         "double" => Some(DType::F64),
@@ -57,12 +56,15 @@ pub(crate) fn parse(value: &Bound<'_, PyAny>) -> PyResult<DType> {
         }
         .ok_or_else(unknown);
     }
+    if value.is_exact_instance_of::<PyInt>() {
+        let number: u64 = value.extract().map_err(|_| unknown())?;
+        return ALL_DTYPES.into_iter().find(|&d| penstock_tf::dtype_number(d) == Some(number)).ok_or_else(unknown);
+    }
     let name = value.getattr("name").map_err(|_| unknown())?;
     let name: String = name.extract().map_err(|_| unknown())?;
     if name.starts_with("bytes") || (name.starts_with("str") && name != "string") {
         return Ok(DType::Str);
     }
-    let _ = py;
     by_name(&name).ok_or_else(unknown)
 }
 

@@ -472,6 +472,11 @@ def test_dtype_properties():
     assert tf.bfloat16.name == "bfloat16"
     assert tf.as_dtype("int64") is tf.int64 or tf.as_dtype("int64") == tf.int64
     assert tf.as_dtype(np.float16) == tf.float16
+    for dtype in (tf.float32, tf.string, tf.bfloat16, tf.bool):
+        assert tf.as_dtype(dtype.as_datatype_enum) == dtype
+    for other in (0, -1, 1000, 2**70, True):
+        with pytest.raises(TypeError, match="to a DType"):
+            tf.as_dtype(other)
     assert tf.double == tf.float64
     assert tf.half == tf.float16
     assert tf.float32 == "float32"
