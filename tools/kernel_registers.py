@@ -85,7 +85,7 @@ def resources(image: bytes) -> dict[str, tuple[int, int]]:
         while place < end:
             form, attribute, value = struct.unpack_from("<BBH", image, place)
             place += 4
-            if form == 4:  # a value of so many bytes follows
+            if form == 4:  # `value` bytes follow
                 if attribute in (REGISTERS, STACK):
                     symbol, number = struct.unpack_from("<II", image, place)
                     found[symbols[symbol]][attribute] = number

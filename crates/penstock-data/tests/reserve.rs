@@ -1,4 +1,4 @@
-//! Memory that is kept back: in a process of its own, since whoever asks next is told.
+//! Memory that is kept back. The test has a process of its own: the next operation, of any thread, gets the error.
 
 use penstock_data::{Class, Reserve, memory};
 

@@ -110,7 +110,7 @@ unsafe fn tried(error: *mut abi::Error, call: impl FnOnce() -> Result<(), String
 /// An array of the caller.
 ///
 /// # Safety
-/// `len` is 0, or `pointer` leads to so many values that nobody writes to as long as the result is used.
+/// `len` is 0, or `pointer` is that of `len` values, which nobody writes to while the result is used.
 unsafe fn array<'a, T>(pointer: *const T, len: usize) -> &'a [T] {
     // SAFETY: the caller warrants it.
     if len == 0 { &[] } else { unsafe { slice::from_raw_parts(pointer, len) } }

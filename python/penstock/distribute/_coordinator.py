@@ -453,7 +453,7 @@ def _serve(queue: _Queue, worker: Any) -> None:
         except WorkerLostError:
             queue.back(closure)
         except BaseException as error:
-            # Whoever has seen the error finds it at the next call, too.
+            # The error is raised again by the next call.
             queue.ended(error)
             closure.result._set(error=error)
         else:

@@ -1,4 +1,4 @@
-"""Values of which each replica of a process has its own."""
+"""Values that differ from replica to replica of a process."""
 
 from __future__ import annotations
 

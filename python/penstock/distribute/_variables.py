@@ -70,7 +70,7 @@ DistributedValues.register(MirroredVariable)
 
 
 class SyncOnReadVariable(distributed.PerReplica, DistributedValues):
-    """A variable of which each replica has its own, and whose value between replicas is what they combine to.
+    """A variable with a value in each replica; read outside of replicas, these are combined.
 
     It counts as a `tf.Variable`, and becomes a tensor where one is expected.
 
