@@ -412,12 +412,7 @@ class TensorArray(Composite):
         >>> tf.TensorArray(tf.float32, 3).unstack([1.0, 2.0, 3.0]).gather([2, 0]).numpy()
         array([3., 1.], dtype=float32)
         """
-        indices = _core._to_tensor_hinted(indices, _core.int32)
-        if not indices.dtype.is_integer or indices.shape.rank not in (1, None):
-            raise errors.InvalidArgumentError(
-                f"argument 'indices' must be an integer vector, got dtype {indices.dtype.name} and shape "
-                f"{indices.shape}"
-            )
+        indices = _indices(indices)
         items = self._at_hand(indices)
         if items is not None:
             return self._rows(items, indices.numpy().tolist())
@@ -496,13 +491,14 @@ class TensorArray(Composite):
 
         Raises:
             OutOfRangeError: for an index outside of an array that does not grow.
+            InvalidArgumentError: for indices that are no vector of integers.
             ValueError: for rows of another shape.
 
         >>> import penstock as tf
         >>> tf.TensorArray(tf.int32, 2).scatter([1, 0], [10, 20]).stack().numpy()
         array([20, 10], dtype=int32)
         """
-        indices = _core._to_tensor_hinted(indices, _core.int32)
+        indices = _indices(indices)
         value = _core._to_tensor_hinted(value, self._dtype)
         shape = self._accept(value, _shape_of_rows(value))
         if self._at_hand(indices, value) is None:
@@ -604,6 +600,21 @@ class TensorArray(Composite):
         >>> import penstock as tf
         >>> tf.TensorArray(tf.int32, 2).mark_used()
         """
+
+
+def _indices(value: TensorLike) -> _core.Tensor:
+    """The argument `indices` as a tensor.
+
+    Raises:
+        InvalidArgumentError: where it is no vector of integers.
+    """
+    indices = _core._to_tensor_hinted(value, _core.int32)
+    if not indices.dtype.is_integer or indices.shape.rank not in (1, None):
+        raise errors.InvalidArgumentError(
+            f"argument 'indices' must be an integer vector, got dtype {indices.dtype.name} and shape "
+            f"{indices.shape}"
+        )
+    return indices
 
 
 def _shape_of_rows(value: Any) -> TensorShape:

@@ -325,3 +325,17 @@ def test_against_numpy() -> None:
             expected[i] = x[k]
         for run in ways(f):
             np.testing.assert_array_equal(run(tf.constant(x), tf.constant(order)).numpy(), expected)
+
+
+@pytest.mark.parametrize("indices", [b"\xff", 1, [[0]], [0.5], ["a"]])
+@pytest.mark.parametrize("traced", [False, True])
+def test_indices_are_a_vector_of_integers(indices, traced):
+    def scattered():
+        return tf.TensorArray(tf.float32, 2).scatter(indices, tf.zeros([1])).stack()
+
+    def gathered():
+        return tf.TensorArray(tf.float32, 2).unstack([1.0, 2.0]).gather(indices)
+
+    for use in (scattered, gathered):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'indices' must be an integer vector"):
+            (tf.function(use) if traced else use)()
