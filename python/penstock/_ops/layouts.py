@@ -140,6 +140,7 @@ def histogram_fixed_width_bins(
         The numbers of the bins, of the shape of `values`.
 
     Raises:
+        TypeError: where `nbins` is no integer.
         ValueError: for no bins.
 
     >>> import penstock as tf
@@ -150,10 +151,13 @@ def histogram_fixed_width_bins(
     bounds = _core._to_tensor_hinted(value_range, x.dtype)
     if not bounds.shape.is_compatible_with([2]):
         raise ValueError(f"argument 'value_range' must have shape [2], got {bounds.shape}")
-    known = _core._known_value(_core._to_tensor(nbins))
+    bins = _core._to_tensor(nbins)
+    if not bins.dtype.is_integer or bins.shape.rank not in (0, None):
+        raise TypeError(f"argument 'nbins' must be an integer, got {nbins!r}")
+    known = _core._known_value(bins)
     if known is not None and int(known.numpy()) < 1:
         raise ValueError(f"argument 'nbins' must be at least 1, got {int(known.numpy())}")
-    count = raw_ops.cast(_core._to_tensor(nbins), dtype=_core.float64)
+    count = raw_ops.cast(bins, dtype=_core.float64)
     wide, edges = raw_ops.cast(x, dtype=_core.float64), raw_ops.cast(bounds, dtype=_core.float64)
     places = raw_ops.floor((wide - edges[0]) / (edges[1] - edges[0]) * count)
     inside = raw_ops.maximum(raw_ops.minimum(places, count - 1), raw_ops.zeros_like(count))
@@ -181,6 +185,7 @@ def histogram_fixed_width(
         The counts, of shape `[nbins]`.
 
     Raises:
+        TypeError: where `nbins` is no integer.
         ValueError: for no bins.
 
     >>> import penstock as tf

@@ -81,6 +81,10 @@ class Node(ByHandle):
     def __init__(
         self, kind: Kind, inputs: Sequence[Node], args: Sequence[Any], spec: Any, name: str | None = None
     ) -> None:
+        if not isinstance(kind, Kind):
+            raise TypeError(
+                "data sets are made by static methods, such as tf.data.Dataset.from_tensor_slices"
+            )
         self._kind = kind
         self._inputs = tuple(inputs)
         self._args = tuple(args)

@@ -749,3 +749,8 @@ def test_an_iterator_goes_on_where_it_was(seed, count):
     assert [int(x) for x in iterator] == rest
     with pytest.raises(tf.errors.InvalidArgumentError, match="state"):
         iterator.restore("nonsense")
+
+
+def test_the_class_is_no_constructor():
+    with pytest.raises(TypeError, match="made by static methods"):
+        tf.data.Dataset(tf.constant(1), [], [], tf.TensorSpec([]))

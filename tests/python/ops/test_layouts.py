@@ -60,6 +60,9 @@ def test_values_are_counted_in_equal_bins(dtype: str) -> None:
     counts = tf.histogram_fixed_width(values, np.array([-3, 3], dtype), 7, tf.int64)
     assert counts.dtype == tf.int64
     assert np.array_equal(counts.numpy(), np.bincount(due.astype(int).ravel(), minlength=7))
+    for nbins in (float("inf"), 2.0, [2, 3], "3"):
+        with pytest.raises(TypeError, match="argument 'nbins' must be an integer"):
+            tf.histogram_fixed_width([1.0], [0.0, 5.0], nbins)
     with pytest.raises(ValueError, match="argument 'nbins' must be at least 1"):
         tf.histogram_fixed_width([1.0], [0.0, 1.0], 0)
 
