@@ -18,7 +18,7 @@ use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::concrete::Trace;
-use crate::errors::{OrPy, from_py, said, to_py};
+use crate::errors::{OrPy, class_name, from_py, said, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
 use crate::{array, convert, exit};
@@ -95,7 +95,7 @@ type Tensors<'py> = SmallVec<[Bound<'py, PyTensor>; 2]>;
 impl Callback {
     fn new(function: &Bound<'_, PyAny>) -> PyResult<Callback> {
         let name = function.getattr("__name__").and_then(|n| n.extract::<String>());
-        let name = name.or_else(|_| Ok::<_, PyErr>(function.get_type().name()?.to_string()))?;
+        let name = name.unwrap_or_else(|_| class_name(function));
         let code = function.getattr("__code__");
         let place = code.and_then(|c| Ok(format!("{}:{}", c.getattr("co_filename")?, c.getattr("co_firstlineno")?)));
         Ok(Callback {

@@ -10,7 +10,7 @@ use pyo3::types::{PyBool, PyBytes, PyComplex, PyFloat, PyInt, PyList, PyRange, P
 
 use crate::array;
 use crate::depth::deeper;
-use crate::errors::{OrPy, described};
+use crate::errors::{OrPy, class_name, described};
 use crate::gpu;
 use crate::tensor::PyTensor;
 use crate::variable::PyVariable;
@@ -368,7 +368,7 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
     }
     Err(PyTypeError::new_err(format!(
         "cannot convert a value of type {} to a tensor: {}",
-        value.get_type().name()?,
+        class_name(value),
         described(value)
     )))
 }
@@ -484,8 +484,8 @@ fn converted_by_class(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyResul
     }
     Err(PyTypeError::new_err(format!(
         "the conversion of {} to a tensor gave a value of type {}, not a tensor",
-        value.get_type().name()?,
-        made.get_type().name()?
+        class_name(value),
+        class_name(&made)
     )))
 }
 

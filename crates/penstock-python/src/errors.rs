@@ -81,14 +81,15 @@ pub(crate) fn to_py(py: Python<'_>, error: &Error) -> PyErr {
 /// What a very long `repr` is cut to.
 const DESCRIPTION: usize = 80;
 
+/// The name of a value's class. As text at once: to format an object of Python's looks for interrupts, and drops them.
+pub(crate) fn class_name(value: &Bound<'_, PyAny>) -> String {
+    value.get_type().name().map_or_else(|_| "object".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
 /// A value for people, whatever its own `repr` does.
 pub(crate) fn described(value: &Bound<'_, PyAny>) -> String {
     let text = attempt(value.py(), value.repr()).map(|r| r.to_string_lossy().into_owned());
-    let text = text.unwrap_or_else(|| match value.get_type().name() {
-        // As text at once: to format an object of Python's looks for interrupts, and drops them.
-        Ok(class) => format!("<{} object>", class.to_string_lossy()),
-        Err(_) => "<object>".to_owned(),
-    });
+    let text = text.unwrap_or_else(|| format!("<{} object>", class_name(value)));
     match text.char_indices().nth(DESCRIPTION) {
         Some((end, _)) => format!("{}...", &text[..end]),
         None => text,

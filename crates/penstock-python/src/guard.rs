@@ -17,7 +17,7 @@ use pyo3::types::{
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-use crate::errors::attempt;
+use crate::errors::{self, attempt, class_name};
 use crate::layer;
 use crate::objects::number;
 use crate::params::Bindings;
@@ -205,9 +205,7 @@ fn described(value: Option<Bound<'_, PyAny>>) -> String {
         || value.is_exact_instance_of::<PyInt>()
         || value.is_exact_instance_of::<PyFloat>()
         || value.is_exact_instance_of::<PyString>();
-    let text = if plain { value.repr().map(|t| t.to_string()) } else { value.get_type().name().map(|n| n.to_string()) };
-    let text = text.unwrap_or_default();
-    if plain { text } else { format!("a {text}") }
+    if plain { errors::described(&value) } else { format!("a {}", class_name(&value)) }
 }
 
 fn add_text(text: &PyResult<Bound<'_, PyString>>, kind: u8, key: &mut RawKey) {

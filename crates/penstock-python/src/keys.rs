@@ -10,7 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefMethods, PyWeakrefReference};
 use smallvec::SmallVec;
 
-use crate::errors::{attempt, described};
+use crate::errors::{attempt, class_name, described};
 use crate::objects::{Fields, number};
 use crate::structure::{Leaf, Leaves, Sink, walk};
 use crate::tensor::PyTensor;
@@ -317,7 +317,7 @@ impl PyOpaque {
             value.hash().map_err(|_| {
                 PyTypeError::new_err(format!(
                     "arguments of a tf.function must be tensors, nests of tensors or hashable Python values; {} is not hashable",
-                    value.get_type().name().map(|n| n.to_string()).unwrap_or_default()
+                    class_name(value)
                 ))
             })?;
         }
@@ -325,16 +325,12 @@ impl PyOpaque {
             Ok(weak) => OpaqueKind::Weak(weak.unbind(), instance),
             Err(_) => OpaqueKind::Strong(value.clone().unbind(), instance),
         };
-        let description = if instance {
-            format!("{} object", value.get_type().name().map(|n| n.to_string()).unwrap_or_default())
-        } else {
-            described(value)
-        };
+        let description = if instance { format!("{} object", class_name(value)) } else { described(value) };
         Ok(Arc::new(PyOpaque { kind, description }))
     }
 
     fn typed(value: &Bound<'_, PyAny>, ty: &Bound<'_, PyAny>) -> Arc<PyOpaque> {
-        let class = value.get_type().name().map(|n| n.to_string()).unwrap_or_default();
+        let class = class_name(value);
         Arc::new(PyOpaque {
             kind: OpaqueKind::TraceType(ty.clone().unbind()),
             description: format!("{class} of type {}", described(ty)),

@@ -9,7 +9,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyComplex, PyFloat, PyInt, PyTuple};
 
 use crate::convert::to_var;
-use crate::errors::{OrPy, has_attribute};
+use crate::errors::{OrPy, class_name, has_attribute};
 use crate::graph::tensor_name;
 use crate::index;
 use crate::operators::{Operators, operators};
@@ -325,8 +325,8 @@ impl Operand {
         }
         Err(PyTypeError::new_err(format!(
             "{} is unhashable. Instead, use {}.ref() as the key.",
-            slf.get_type().name()?,
-            slf.get_type().name()?.to_string().to_lowercase()
+            class_name(slf),
+            class_name(slf).to_lowercase()
         )))
     }
 

@@ -12,7 +12,7 @@ use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 
 use crate::convert::to_var;
-use crate::errors::OrPy;
+use crate::errors::{OrPy, class_name};
 use crate::tensor::{PyTensor, wrap};
 use crate::tracing::STACK_OF_A_TRACE;
 use crate::variable::PyVariable;
@@ -32,7 +32,7 @@ fn handle(value: &Bound<'_, PyAny>) -> PyResult<Var> {
     } else if let Ok(v) = value.cast::<PyVariable>() {
         Ok(v.get().var())
     } else {
-        Err(PyTypeError::new_err(format!("expected a tensor or a variable, got {}", value.get_type().name()?)))
+        Err(PyTypeError::new_err(format!("expected a tensor or a variable, got {}", class_name(value))))
     }
 }
 

@@ -8,7 +8,7 @@ use pyo3::types::{PyDict, PyList, PyString, PyTuple};
 
 use crate::convert::to_var;
 use crate::depth::deeper;
-use crate::errors::said;
+use crate::errors::{class_name, said};
 use crate::layer;
 use crate::objects::{Kind, kind};
 use crate::structure::{components, mapping_items, tracing_type};
@@ -141,7 +141,7 @@ impl Tree {
         let var = to_var(value, None, None).map_err(|e| {
             PyTypeError::new_err(format!(
                 "a tf.function must return tensors, Python numbers, or nests of them; got {}: {}",
-                value.get_type().name().map(|n| n.to_string()).unwrap_or_default(),
+                class_name(value),
                 said(value.py(), &e)
             ))
         })?;

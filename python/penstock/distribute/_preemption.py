@@ -47,28 +47,24 @@ class _Signal:
     """Whether this process got SIGTERM."""
 
     told = threading.Event()
-    watched = False
 
     @classmethod
     def watch(cls) -> None:
-        """Has the signal noted from now on, in place of ending the process.
+        """Has the signal noted from now on, in place of ending the process or what else was done for it.
 
         Raises:
             RuntimeError: outside of the main thread, which alone can do that.
         """
-        if cls.watched:
+        # Others, such as Ray, may have set theirs since.
+        if signal.getsignal(signal.SIGTERM) is _note:
             return
         if threading.current_thread() is not threading.main_thread():
             raise RuntimeError("the signal SIGTERM is watched from the main thread")
-        before = signal.getsignal(signal.SIGTERM)
+        signal.signal(signal.SIGTERM, _note)
 
-        def note(number: int, frame: Any) -> None:
-            cls.told.set()
-            if callable(before):
-                before(number, frame)
 
-        signal.signal(signal.SIGTERM, note)
-        cls.watched = True
+def _note(number: int, frame: Any) -> None:
+    _Signal.told.set()
 
 
 class PreemptionWatcher:

@@ -81,6 +81,8 @@ def test_a_signal_to_one_process_has_all_save_and_end(tmp_path: Path) -> None:
 
 def test_a_watcher_tells_what_the_process_was_told() -> None:
     before = signal.getsignal(signal.SIGTERM)
+    experimental.PreemptionWatcher()
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)  # as another library might, which then watches no more
     try:
         watcher = experimental.PreemptionWatcher()
         watcher.block_until_worker_exit()
@@ -91,7 +93,6 @@ def test_a_watcher_tells_what_the_process_was_told() -> None:
         from penstock.distribute._preemption import _Signal  # what the process was told is forgotten
 
         _Signal.told.clear()
-        _Signal.watched = False
         signal.signal(signal.SIGTERM, before)
 
 
