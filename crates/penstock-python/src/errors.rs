@@ -135,8 +135,8 @@ pub(crate) fn from_py(py: Python<'_>, error: PyErr) -> Error {
 pub(crate) fn of_argument(error: PyErr, value: &Bound<'_, PyAny>) -> PyErr {
     let py = value.py();
     let place = || py.import("penstock._types.argument_names")?.call_method1("place_of", (value,))?.extract::<String>();
-    let message = match place() {
-        Ok(place) if !place.is_empty() => format!("{place}{}", said(py, &error)),
+    let message = match attempt(py, place()) {
+        Some(place) if !place.is_empty() => format!("{place}{}", said(py, &error)),
         _ => return error,
     };
     let class = error.get_type(py);

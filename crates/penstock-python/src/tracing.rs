@@ -16,7 +16,7 @@ use smallvec::SmallVec;
 
 use crate::callback::{callbacks_in, note_owner};
 use crate::concrete::{Trace, Use};
-use crate::errors::OrPy;
+use crate::errors::{OrPy, attempt};
 use crate::function::{Call, PyFunction, note_pinned, purge};
 use crate::keys::{PyOpaque, TypeSink};
 use crate::layer;
@@ -419,7 +419,7 @@ impl PyFunction {
 /// An exception of a trace with the frames of this package left out of its traceback.
 fn filtered(py: Python<'_>, error: PyErr) -> PyErr {
     // Where filtering fails the exception is as it was.
-    if let Some(kept) = error.traceback(py).and_then(|t| layer::call(py, "filtered_traceback", (t,)).ok()) {
+    if let Some(kept) = error.traceback(py).and_then(|t| attempt(py, layer::call(py, "filtered_traceback", (t,)))) {
         error.set_traceback(py, kept.cast_into::<pyo3::types::PyTraceback>().ok());
     }
     error
