@@ -644,7 +644,9 @@ def test_a_library_of_another_kind_is_an_error_that_says_so(compiled, function, 
         tf.load_op_library(library)
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="other linkers refuse what is not defined")
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="the linkers of other systems build no library with undefined symbols"
+)
 def test_a_library_that_needs_tensorflows_is_an_error(compiled):
     source = "int TF_Version(void);\nint at_first(void);\nint at_first(void) { return TF_Version(); }\n"
     library = compiled(source + "int (*const needed)(void) = TF_Version;\n")
