@@ -10,10 +10,10 @@ use std::sync::Arc;
 
 use cudarc::driver::CudaFunction;
 use penstock_data::Result;
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
-use crate::kernel::{Arg, Variant, combined};
-use crate::layout::Layout;
+use crate::kernel::{Arg, combined};
+use crate::laid::Laid;
 use crate::opened::{Opened, lock};
 use crate::parts::{Counts, PartId, name_of};
 use crate::queue::{Command, Launch};
@@ -23,8 +23,7 @@ const MOST_WORDS: usize = 512;
 
 /// A run of a part: how its operands lie, and where they and the results are.
 pub(crate) struct Member<'r> {
-    pub(crate) variant: Variant,
-    pub(crate) layout: &'r Layout,
+    pub(crate) laid: &'r Laid,
     pub(crate) to: &'r [u64],
     pub(crate) from: &'r [u64],
 }
@@ -39,8 +38,8 @@ pub(crate) struct Together<'r> {
 impl<'r> Together<'r> {
     /// Takes a run in; `false` where there is no room for its arguments.
     pub(crate) fn add(&mut self, part: PartId, run: Member<'r>) -> bool {
-        // Addresses and numbers, with the extents and steps of as many dimensions as there are.
-        let words = (run.to.len() + run.from.len()) * (2 + run.layout.dims.len()) + 4;
+        // With where its blocks end.
+        let words = run.laid.words(run.to.len() + run.from.len()) + 1;
         let has_room = self.words + words <= MOST_WORDS;
         if has_room {
             self.words += words;
@@ -60,16 +59,15 @@ impl<'r> Together<'r> {
         }
         let counts: Counts = self.parts.iter().map(|(id, runs)| (*id, runs.len() as u32)).collect();
         let mut ends: SmallVec<[u32; 8]> = SmallVec::new();
-        let mut args = vec![Arg::U32(0)];
+        let mut args: SmallVec<[Arg; 4]> = smallvec![Arg::U32(0)];
         let mut blocks = 0u32;
         for runs in self.parts.values() {
-            let mut words: SmallVec<[u64; 8]> = SmallVec::new();
-            for Member { variant, layout, to, from } in runs {
-                blocks = blocks.saturating_add(variant.grid(layout, device.resident_blocks()));
+            let mut words: SmallVec<[u64; 8]> = SmallVec::with_capacity(self.words);
+            for Member { laid, to, from } in runs {
+                blocks = blocks.saturating_add(laid.blocks);
                 ends.push(blocks);
-                for arg in variant.arguments(layout, to, from) {
-                    arg.words(|word| words.push(word));
-                }
+                words.extend(to.iter().chain(*from).copied());
+                laid.extents.iter().for_each(|arg| arg.words(|word| words.push(word)));
             }
             args.push(Arg::List64(words));
         }

@@ -5,13 +5,12 @@
 use std::any::Any;
 use std::fmt;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Place, Remote, Result, Tensor};
 use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder, Run};
 use penstock_ir::{DeviceKernels, Graph, Region};
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use crate::combined::{Member, Together};
@@ -19,9 +18,10 @@ use crate::driver::{DeviceInfo, driver, failure, list};
 use crate::exchange;
 use crate::faults::{self, Faults, Origins, Site};
 use crate::kernel::{TILES, Variant};
+use crate::laid::{Laid, Ways};
 use crate::layout::Layout;
 use crate::memory::Memory;
-use crate::opened::{Loaded, Opened, kernel_of, lock};
+use crate::opened::{Opened, kernel_of};
 use crate::parts::PartId;
 use crate::program::{Output, Program};
 use crate::queue::{Command, Launch, Recording};
@@ -118,7 +118,7 @@ impl CudaDevice {
         let sites: Vec<Site> =
             program.steps.iter().filter(|s| s.checked).map(|s| Site { op: s.op, loc: s.loc }).collect();
         let device = self.ready()?.clone();
-        Ok(CudaProgram { device, sites: sites.into(), program, variants: Mutex::default(), parts: Mutex::default() })
+        Ok(CudaProgram { device, sites: sites.into(), program, ways: Ways::default() })
     }
 
     /// Compiles the kernels of several programs, each for a layout of its operands, in one go.
@@ -249,10 +249,9 @@ impl Device for CudaDevice {
         let prepared = prepared.collect::<Result<Vec<_>>>()?;
         let mut together = Together::default();
         for (program, run) in programs.iter().zip(&prepared) {
-            let part = program.part(&run.layout).filter(|_| runs.len() > 1);
-            let is_taken = part.is_some_and(|(part, variant)| {
-                together.add(part, Member { variant, layout: &run.layout, to: &run.to, from: &run.from })
-            });
+            let part = if runs.len() > 1 { program.part(&run.laid) } else { None };
+            let is_taken =
+                part.is_some_and(|part| together.add(part, Member { laid: &run.laid, to: &run.to, from: &run.from }));
             if !is_taken {
                 program.queue(run)?;
             }
@@ -335,13 +334,12 @@ pub struct CudaProgram {
     device: Arc<Opened>,
     program: Program,
     sites: Arc<[Site]>,
-    variants: Mutex<FxHashMap<Variant, Arc<Loaded>>>,
-    parts: Mutex<FxHashMap<Variant, PartId>>,
+    ways: Ways,
 }
 
 /// A run of a program that is about to be queued.
 struct Prepared<'t> {
-    layout: Layout,
+    laid: Arc<Laid>,
     results: SmallVec<[Memory; 4]>,
     /// Where the results and the operands are, or of operands that are arguments themselves the bytes.
     to: SmallVec<[u64; 4]>,
@@ -353,29 +351,10 @@ struct Prepared<'t> {
 }
 
 impl CudaProgram {
-    fn loaded(&self, layout: &Layout) -> Result<Arc<Loaded>> {
-        let variant = Variant::new(&self.program, layout, true);
-        if let Some(found) = lock(&self.variants).get(&variant) {
-            return Ok(found.clone());
-        }
-        let loaded = self.device.load(kernel_of(&self.program, layout))?;
-        lock(&self.variants).insert(variant, loaded.clone());
-        Ok(loaded)
-    }
-
-    /// What the program is as a part of a kernel of several, and its variant; `None` where it is a kernel of its own.
-    fn part(&self, layout: &Layout) -> Option<(PartId, Variant)> {
-        if !self.sites.is_empty() || self.program.columns().is_some() || layout.len == 0 {
-            return None;
-        }
-        let variant = Variant::new(&self.program, layout, true);
-        let known = lock(&self.parts).get(&variant).copied();
-        let id = known.unwrap_or_else(|| {
-            let id = lock(&self.device.parts).number(&self.program, &variant);
-            lock(&self.parts).insert(variant.clone(), id);
-            id
-        });
-        Some((id, variant))
+    /// What the program is as a part of a kernel of several; `None` where it is a kernel of its own.
+    fn part(&self, laid: &Laid) -> Option<PartId> {
+        let is_own = !self.sites.is_empty() || self.program.columns().is_some() || laid.layout.len == 0;
+        (!is_own).then(|| self.ways.part(&self.device, &self.program, laid))
     }
 
     fn check_dtypes(&self, inputs: &[&Tensor]) -> Result<()> {
@@ -390,32 +369,32 @@ impl CudaProgram {
     fn prepare<'t>(&self, inputs: &[&'t Tensor], dims: &[usize]) -> Result<Prepared<'t>> {
         let device = &self.device;
         self.check_dtypes(inputs)?;
-        let extents: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
-        let mut layout = Layout::new(dims, &extents)?;
-        layout.columns = self.program.columns();
         device.ready()?;
         let faults = if self.sites.is_empty() { None } else { Some(Faults::new(device, &self.sites)?) };
         let mut copies: SmallVec<[Memory; 4]> = SmallVec::new();
         let mut sources: SmallVec<[&Origins; 4]> = SmallVec::new();
         let mut from: SmallVec<[u64; 4]> = SmallVec::new();
-        for (i, &tensor) in inputs.iter().enumerate() {
-            if let Some(data) = data(device, tensor) {
+        let mut operands: SmallVec<[(&Tensor, bool); 4]> = SmallVec::new();
+        for &tensor in inputs {
+            let word = element(tensor);
+            operands.push((tensor, word.is_some()));
+            if let Some(word) = word {
+                from.push(word);
+            } else if let Some(data) = data(device, tensor) {
                 sources.push(&data.origins);
                 from.push(data.memory.address);
-            } else if let Some(word) = element(tensor) {
-                layout.pass_value(i);
-                from.push(word);
             } else {
                 let copy = device.copy_in(&tensor.on_host()?)?;
                 from.push(copy.address);
                 copies.push(copy);
             }
         }
+        let laid = self.ways.of(device, &self.program, dims, &operands)?;
         let extents = |output| extents_of(output, dims);
         let results = self.program.outputs.iter().map(|o| device.allocate(o.dtype, extents(o)));
         let results = results.collect::<Result<SmallVec<[Memory; 4]>>>()?;
         let to = results.iter().map(|memory| memory.address).collect();
-        Ok(Prepared { layout, results, to, from, sources, faults, _copies: copies })
+        Ok(Prepared { laid, results, to, from, sources, faults, _copies: copies })
     }
 
     /// Memory for the sums of tiles of rows, for each result that is sums over rows; `None` where there is one tile, whose sums the result
@@ -439,19 +418,22 @@ impl CudaProgram {
 
     /// Queues a run by itself.
     fn queue(&self, run: &Prepared<'_>) -> Result<()> {
-        let layout = &run.layout;
+        let laid = &*run.laid;
+        let layout = &laid.layout;
         if layout.len == 0 {
             return Ok(());
         }
         let device = &self.device;
-        let loaded = self.loaded(layout)?;
+        let loaded = self.ways.loaded(device, &self.program, laid)?;
         let word = run.faults.as_ref().map_or(0, |faults| faults.address());
-        let tables = self.tables(&loaded.kernel.variant, layout)?;
+        let tables = self.tables(&laid.variant, layout)?;
         let at: SmallVec<[u64; 2]> = tables.iter().map(|t| t.as_ref().map_or(0, |memory| memory.address)).collect();
         let counters = if at.iter().any(|&table| table != 0) { device.counters()? } else { 0 };
-        let args = loaded.kernel.arguments(layout, &run.to, &run.from, (word, 0), (&at, counters));
-        let blocks = loaded.kernel.grid(layout, device.resident_blocks());
-        let command = Command::Launch(Launch::new(loaded.function.cu_function(), blocks, &args));
+        let mut launch = Launch::new(loaded.function.cu_function(), laid.blocks, []);
+        laid.variant.addresses(&run.to, &run.from).for_each(|arg| launch.push(&arg));
+        laid.extents.iter().for_each(|arg| launch.push(arg));
+        loaded.kernel.rest(layout, (word, 0), (&at, counters)).iter().for_each(|arg| launch.push(arg));
+        let command = Command::Launch(launch);
         // SAFETY: the arguments are those of the kernel's signature, which was generated for the variant of this layout. The layout
         // was made of the tensors' own extents, whose elements their memory, on this device, holds; the results have memory for
         // the extents of the layout. All of it is freed in the order of the queue, and so after this launch.

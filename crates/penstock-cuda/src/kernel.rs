@@ -120,13 +120,18 @@ impl Variant {
         u32::try_from(blocks).unwrap_or(u32::MAX).min(resident.saturating_mul(WAVES).max(1))
     }
 
-    /// As [`Kernel::arguments`], of a kernel that is not checked.
-    pub(crate) fn arguments(&self, layout: &Layout, outputs: &[u64], inputs: &[u64]) -> Vec<Arg> {
-        let mut args: Vec<Arg> = outputs.iter().map(|&p| Arg::Pointer(p)).collect();
-        args.extend(inputs.iter().zip(&self.inputs).map(|(&v, reach)| match reach {
+    /// The first of the [`Kernel::arguments`].
+    pub(crate) fn addresses(&self, outputs: &[u64], inputs: &[u64]) -> impl Iterator<Item = Arg> {
+        let operands = inputs.iter().zip(&self.inputs).map(|(&v, reach)| match reach {
             Reach::Value => Arg::Value(v),
             _ => Arg::Pointer(v),
-        }));
+        });
+        outputs.iter().map(|&p| Arg::Pointer(p)).chain(operands)
+    }
+
+    /// The [`Kernel::arguments`] behind the addresses that every kernel has.
+    pub(crate) fn extents(&self, layout: &Layout) -> Vec<Arg> {
+        let mut args = Vec::new();
         args.push(if self.wide { Arg::U64(layout.len as u64) } else { Arg::U32(layout.len as u32) });
         if self.rank > 0 {
             let list = |dims: &Dims| {
@@ -287,7 +292,15 @@ impl Kernel {
         fault: (u64, u32),
         tables: (&[u64], u64),
     ) -> Vec<Arg> {
-        let mut args = self.variant.arguments(layout, outputs, inputs);
+        let mut args: Vec<Arg> = self.variant.addresses(outputs, inputs).collect();
+        args.extend(self.variant.extents(layout));
+        args.extend(self.rest(layout, fault, tables));
+        args
+    }
+
+    /// The last of the [`Kernel::arguments`]: those of sums over rows, and of checks.
+    pub(crate) fn rest(&self, layout: &Layout, fault: (u64, u32), tables: (&[u64], u64)) -> SmallVec<[Arg; 8]> {
+        let mut args = SmallVec::new();
         if let Some(columns) = layout.columns {
             let number = |v: usize| if self.variant.wide { Arg::U64(v as u64) } else { Arg::U32(v as u32) };
             args.extend(tables.0.iter().map(|&table| Arg::Pointer(table)));

@@ -39,6 +39,7 @@ mod exchange;
 mod faults;
 mod formula;
 mod kernel;
+mod laid;
 mod layout;
 mod memory;
 mod nvrtc;

@@ -8,6 +8,11 @@ use std::fmt::Debug;
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+#[cfg(unix)]
+use std::sync::{
+    Once,
+    atomic::{AtomicU32, Ordering},
+};
 
 use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaModule, CudaStream, DriverError, result, sys};
 use cudarc::nvrtc::Ptx;
@@ -45,8 +50,8 @@ pub(crate) struct Opened {
     pub(crate) stream: Arc<CudaStream>,
     pub(crate) queue: Queue,
     pub(crate) pool: Pool,
-    /// The process that opened it; no other can use it.
-    process: u32,
+    /// How often this process was forked from another one when it opened the device; a later one cannot use it.
+    forks: u32,
     /// By text. The architecture is the device's, so that text alone tells kernels apart.
     kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
     /// Kernels on whole tensors, by what they are compiled for.
@@ -75,6 +80,27 @@ impl Library {
     pub(crate) fn get<T: Any + Send + Sync>(&self, open: impl FnOnce() -> T) -> &T {
         self.0.get_or_init(|| Box::new(open())).downcast_ref().expect("one type for each library")
     }
+}
+
+/// How often this process, and those that it comes from, were forked since the first call. To ask the system for the process's number takes
+/// longer than what is done with the device.
+#[cfg(unix)]
+fn forks() -> u32 {
+    static FORKS: AtomicU32 = AtomicU32::new(0);
+    static COUNTED: Once = Once::new();
+    unsafe extern "C" fn count() {
+        FORKS.fetch_add(1, Ordering::Relaxed);
+    }
+    COUNTED.call_once(|| {
+        // SAFETY: the function touches nothing but a number. Where it is not taken, forks are not seen.
+        let _ = unsafe { libc::pthread_atfork(None, None, Some(count)) };
+    });
+    FORKS.load(Ordering::Relaxed)
+}
+
+#[cfg(not(unix))]
+fn forks() -> u32 {
+    0
 }
 
 /// A kernel that is loaded on a device.
@@ -112,7 +138,7 @@ impl Opened {
             stream,
             queue: Queue::new(capture),
             pool: Pool::new(),
-            process: std::process::id(),
+            forks: forks(),
             kernels: Mutex::default(),
             functions: Mutex::default(),
             parts: Mutex::default(),
@@ -141,7 +167,7 @@ impl Opened {
 
     /// Whether this process opened the device, and not one that it was forked from.
     pub(crate) fn is_of_this_process(&self) -> bool {
-        std::process::id() == self.process
+        forks() == self.forks
     }
 
     /// How many blocks of threads it runs at a time.

@@ -110,14 +110,20 @@ unsafe impl Send for Function {}
 unsafe impl Sync for Function {}
 
 impl Launch {
-    pub(crate) fn new(function: sys::CUfunction, blocks: u32, args: &[Arg]) -> Launch {
+    pub(crate) fn new<'a>(function: sys::CUfunction, blocks: u32, args: impl IntoIterator<Item = &'a Arg>) -> Launch {
         let mut launch =
             Launch { function: Function(function), blocks, words: SmallVec::new(), starts: SmallVec::new() };
-        for arg in args {
-            launch.starts.push(launch.words.len() as u16);
-            arg.words(|word| launch.words.push(word));
-        }
+        args.into_iter().for_each(|arg| launch.push(arg));
         launch
+    }
+
+    /// Has the kernel get one argument more.
+    pub(crate) fn push(&mut self, arg: &Arg) {
+        self.starts.push(self.words.len() as u16);
+        match arg {
+            Arg::List64(words) => self.words.extend_from_slice(words),
+            arg => arg.words(|word| self.words.push(word)),
+        }
     }
 
     /// Where each argument is, as the driver wants it.
@@ -330,36 +336,51 @@ impl Segment {
         self.repeats && self.misses < PATIENCE
     }
 
-    /// Notes commands that were handed over one by one.
-    fn learn(&mut self, commands: Vec<Command>) {
-        self.repeats = commands.len() >= LEAST && differences(&self.last, &commands).is_some();
+    /// Notes commands that were handed over one by one, and gives others away.
+    fn learn(&mut self, commands: &mut Vec<Command>) {
+        self.repeats = commands.len() >= LEAST && differences(&self.last, commands).is_some();
         (self.made, self.hits, self.misses) = (0, 0, 0);
-        self.last = commands;
+        std::mem::swap(&mut self.last, commands);
+    }
+
+    /// The graph that differs least from these commands, of those that can be made them, and where it differs.
+    fn nearest(&self, commands: &[Command]) -> Option<(usize, Vec<usize>)> {
+        let mut nearest: Option<(usize, Vec<usize>)> = None;
+        for (i, graph) in self.graphs.iter().enumerate() {
+            let Some((worst, which)) = differences(&graph.commands, commands) else { continue };
+            if worst > Difference::Arguments || !graph.has_nodes(&which) {
+                continue;
+            }
+            let is_same = which.is_empty();
+            if nearest.as_ref().is_none_or(|(_, known)| which.len() < known.len()) {
+                nearest = Some((i, which));
+            }
+            if is_same {
+                break;
+            }
+        }
+        nearest
     }
 
     /// Hands over commands that were held back: as a graph where there is one, or will be.
     ///
     /// # Safety
     /// As for [`Command::run`].
-    unsafe fn hand_over(&mut self, device: &Opened, commands: Vec<Command>) -> Result<()> {
+    unsafe fn hand_over(&mut self, device: &Opened, commands: &[Command]) -> Result<()> {
         let stream = device.stream.cu_stream();
-        let found = (0..self.graphs.len())
-            .filter_map(|i| differences(&self.graphs[i].commands, &commands).map(|(worst, which)| (i, worst, which)))
-            .filter(|(i, worst, which)| *worst <= Difference::Arguments && self.graphs[*i].has_nodes(which))
-            .min_by_key(|(.., which)| which.len());
         // A few arguments are set in the graph there is. More are other addresses, for which another graph is kept.
         let few = commands.len() / 4;
         let is_full = self.graphs.len() == GRAPHS;
-        let chosen = match found {
-            Some((i, _, which)) if is_full || which.len() <= few => {
-                self.graphs[i].set(&commands, &which)?;
+        let chosen = match self.nearest(commands) {
+            Some((i, which)) if is_full || which.len() <= few => {
+                self.graphs[i].set(commands, &which)?;
                 self.hits += 1;
                 Some(i)
             }
             // Graphs that are used once are not worth their making.
             _ if self.made < GRAPHS as u32 || self.hits > 2 * self.made => {
                 // SAFETY: the caller's promise.
-                match unsafe { capture(device, &commands) } {
+                match unsafe { capture(device, commands) } {
                     Ok(captured) => {
                         if is_full {
                             self.graphs.remove(0);
@@ -391,6 +412,8 @@ type Segments = Mutex<FxHashMap<(u32, u32), Segment>>;
 #[derive(Default)]
 pub(crate) struct Recording {
     segments: Segments,
+    /// Room for the commands of a run.
+    room: Mutex<Vec<Command>>,
 }
 
 /// A run that is recorded.
@@ -407,7 +430,8 @@ struct Open {
 impl Open {
     fn new(device: &Opened, recording: Arc<Recording>) -> Open {
         let thread = std::thread::current().id();
-        let mut open = Open { recording, thread, at: (0, 0), commands: Vec::new(), held: false };
+        let commands = std::mem::take(&mut *lock(&recording.room));
+        let mut open = Open { recording, thread, at: (0, 0), commands, held: false };
         open.decide(device);
         open
     }
@@ -421,19 +445,20 @@ impl Open {
 
     /// Ends the segment; the next begins at `at`.
     fn end(&mut self, device: &Opened, at: (u32, u32)) -> Result<()> {
-        let (commands, last) = (std::mem::take(&mut self.commands), std::mem::replace(&mut self.at, at));
+        let last = std::mem::replace(&mut self.at, at);
         let mut result = Ok(());
-        if !commands.is_empty() && last.1 < PARTS {
+        if !self.commands.is_empty() && last.1 < PARTS {
             let mut segments = lock(&self.recording.segments);
             let segment = segments.entry(last).or_default();
             if self.held {
                 // SAFETY: who pushed the commands promised it, and what was freed since is handed out for later ones alone.
-                result = unsafe { segment.hand_over(device, commands) };
+                result = unsafe { segment.hand_over(device, &self.commands) };
                 device.queue.handed_over.fetch_add(1, Ordering::AcqRel);
             } else {
-                segment.learn(commands);
+                segment.learn(&mut self.commands);
             }
         }
+        self.commands.clear();
         self.decide(device);
         result
     }
@@ -579,6 +604,7 @@ impl Queue {
         let Some(mut open) = queue.take() else { return Ok(()) };
         let result = open.end(device, (0, PARTS));
         debug_assert!(!open.held, "nothing is held back behind the end");
+        *lock(&open.recording.room) = open.commands;
         result
     }
 }

@@ -11,6 +11,8 @@
 //! - **Threads** of a block are fibers where the kernel has barriers, so that shuffles and barriers that not all threads
 //!   reach are found.
 //!
+//! With `PENSTOCK_MOCK_IDLE=1` kernels and graphs are forgotten instead of run: what a program takes then is what the host does for it.
+//!
 //! What is found wrong is printed, and kept for [`Mock::findings`]. The emulation says nothing about speed, the memory
 //! model, or the quirks of real drivers.
 
@@ -35,7 +37,7 @@ use libloading::Library;
 
 use crate::state::state;
 
-/// Sets what `name` says: `seed`, `devices`, `memory`, `driver_version`, `init` or `eager`. 0 where there is no such setting.
+/// Sets what `name` says: `seed`, `devices`, `memory`, `driver_version`, `init`, `eager` or `idle`. 0 where there is no such setting.
 ///
 /// # Safety
 /// `name` is a text that ends.
@@ -50,6 +52,7 @@ pub unsafe extern "C" fn mockcuda_set(name: *const c_char, value: i64) -> c_int 
         b"driver_version" => state.settings.driver_version = value as i32,
         b"init" => state.settings.init = value as i32,
         b"eager" => state.settings.eager = value != 0,
+        b"idle" => state.settings.idle = value != 0,
         _ => return 0,
     }
     1

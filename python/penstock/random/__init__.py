@@ -166,7 +166,14 @@ def _bound(value: Any, dtype: _core.DType) -> _core.Tensor:
     return bound if bound.dtype == dtype else raw_ops.cast(bound, dtype=dtype)
 
 
+def _is_plain(value: Any, number: int) -> bool:
+    """Whether a bound is this number, said in Python: a tensor may differ the next time."""
+    return type(value) in (int, float) and value == number
+
+
 def _scaled(unit: _core.Tensor, minval: Any, maxval: Any) -> _core.Tensor:
+    if _is_plain(minval, 0) and (maxval is None or _is_plain(maxval, 1)):
+        return unit
     low = _core._to_tensor_hinted(minval, unit.dtype)
     high = _core._to_tensor_hinted(1 if maxval is None else maxval, unit.dtype)
     return unit * (high - low) + low
@@ -241,7 +248,7 @@ def truncated_normal(
 
 
 def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
-    if type(mean) is type(stddev) is float and mean == 0.0 and stddev == 1.0:
+    if _is_plain(mean, 0) and _is_plain(stddev, 1):
         return standard
     return standard * _core._to_tensor_hinted(stddev, standard.dtype) + _core._to_tensor_hinted(
         mean, standard.dtype

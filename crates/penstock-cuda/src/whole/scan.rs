@@ -7,20 +7,28 @@ use std::sync::Arc;
 use penstock_data::{DType, Result, Tensor};
 use penstock_ir::{Carried, ElementFn, Scan};
 use penstock_kernels::{Cumulative, Unary};
+use smallvec::{SmallVec, smallvec};
 
 use super::{Operands, Width, launch, table};
 use crate::formula::Text;
-use crate::kernel::Arg;
+use crate::kernel::{Arg, BLOCK};
 use crate::memory::Memory;
 use crate::opened::Opened;
 use crate::program::{compute_type, storage_type};
 
 /// The longest line that a thread walks by itself, in the host's order, and so with its bits.
 const WHOLE: usize = 1024;
-/// Elements of a stretch of a longer line.
+/// The longest line of totals that a thread walks.
+const WHOLE_TOTALS: usize = 32;
+/// Elements of a stretch of a longer line, where lines lie apart.
 const CHUNK: usize = 256;
 /// The most bytes of what is carried.
 const CARRIED: usize = 8;
+
+/// Elements of neighbouring places that a thread takes at a time.
+fn segment(dtype: DType) -> usize {
+    (64 / dtype.size()).min(32)
+}
 
 /// What is carried, as a type of the kernels' text; `None` for dtypes that have no kernels. `inner` says that the line is one of what
 /// stretches of another carry.
@@ -61,7 +69,7 @@ fn text(carried: Carried, dtype: DType, inner: bool) -> Option<String> {
             + "    __device__ static A greater(A a, A b) { return !(a >= b) && a == a ? b : a; }\n    \
                __device__ static A rest(A apart) { return apart != apart ? A(0) : log1p(exp(-apart)); }\n"
     };
-    let (factors, segment) = (u8::from(carried == Carried::Recurrence), (64 / dtype.size()).min(32));
+    let (factors, segment) = (u8::from(carried == Carried::Recurrence), segment(dtype));
     Some(format!(
         "typedef {stored} E;\ntypedef {computed} A;\n#define FACTORS {factors}\n#define SEGMENT {segment}\n\
          struct carried {{\n{own}    __device__ static A start() {{ return {start}; }}\n    \
@@ -127,26 +135,37 @@ impl Line<'_> {
     /// The addresses are of memory of this device for the extents of the scan; that of the factors is 0 where there are none.
     unsafe fn run(&self, out: u64, from: u64, factors: u64) -> Result<()> {
         let Scan { carried, extents: [outer, n, inner], exclusive, reverse } = self.scan;
-        let chunk = if self.is_sequence() || n <= WHOLE { n } else { CHUNK };
+        let whole = if self.inner { WHOLE_TOTALS } else { WHOLE };
+        let is_tiled = inner == 1 && n > whole && !self.is_sequence();
+        let chunk = match () {
+            () if is_tiled => BLOCK as usize * segment(self.dtype),
+            () if n <= whole || self.is_sequence() => n,
+            () => CHUNK,
+        };
         let chunks = n.div_ceil(chunk);
         let all = outer * chunks * inner;
+        let threads = if is_tiled { all.saturating_mul(BLOCK as usize) } else { all };
         let function = |name: &'static str| {
             let key = (carried, self.dtype, self.width.name(), self.inner);
             self.device.function("scan", name, key, || {
                 let what = text(carried, self.dtype, self.inner).unwrap_or_default();
-                format!("typedef {} I;\n{what}{}", self.width.name(), include_str!("scan.cuh"))
+                let own = if is_tiled { include_str!("scan_tiles.cuh") } else { include_str!("scan_lines.cuh") };
+                format!("typedef {} I;\n{what}{}\n{own}", self.width.name(), include_str!("scan.cuh"))
             })
         };
-        let extents = || [all, n, inner, chunk, chunks].map(|v| self.width.number(v));
-        let (from, factors) = (Arg::Pointer(from), Arg::Pointer(factors));
+        // A tile has its extent from the kernel's text.
+        let extents: SmallVec<[usize; 5]> =
+            if is_tiled { smallvec![all, n, chunks] } else { smallvec![all, n, inner, chunk, chunks] };
+        let extents: SmallVec<[Arg; 5]> = extents.into_iter().map(|v| self.width.number(v)).collect();
         let mut into: Option<Memory> = None;
         if chunks > 1 {
             let totals = table(self.device, all, CARRIED)?;
-            let mut args = vec![Arg::Pointer(totals.address), from.clone(), factors.clone()];
-            args.extend(extents());
+            let mut args: SmallVec<[Arg; 8]> = [totals.address, from].map(Arg::Pointer).into_iter().collect();
+            args.extend(extents.iter().cloned());
             args.push(Arg::U32(u32::from(reverse)));
+            let name = if is_tiled { "penstock_scan_tile_totals" } else { "penstock_scan_totals" };
             // SAFETY: the arguments are those of the kernel; there is a total for each stretch. The caller's promise.
-            unsafe { launch(self.device, &function("penstock_scan_totals")?, all, &args) }?;
+            unsafe { launch(self.device, &function(name)?, threads, &args) }?;
             let carries = table(self.device, all, CARRIED)?;
             let scan = Scan { carried, extents: [outer, chunks, inner], exclusive: true, reverse: false };
             let dtype = if self.dtype.size() == 2 && !self.dtype.is_integer() { DType::F32 } else { self.dtype };
@@ -156,10 +175,15 @@ impl Line<'_> {
             into = Some(carries);
         }
         let into = Arg::Pointer(into.as_ref().map_or(0, |m| m.address));
-        let mut args = vec![Arg::Pointer(out), from, factors, into];
-        args.extend(extents());
+        let mut args: SmallVec<[Arg; 12]> = [out, from].map(Arg::Pointer).into_iter().collect();
+        if !is_tiled {
+            args.push(Arg::Pointer(factors));
+        }
+        args.push(into);
+        args.extend(extents);
         args.extend([exclusive, reverse].map(|v| Arg::U32(u32::from(v))));
+        let name = if is_tiled { "penstock_scan_tiles" } else { "penstock_scan" };
         // SAFETY: the arguments are those of the kernel; the caller's promise.
-        unsafe { launch(self.device, &function("penstock_scan")?, all, &args) }
+        unsafe { launch(self.device, &function(name)?, threads, &args) }
     }
 }

@@ -1,9 +1,11 @@
 // The first elements of rows in the order of their keys, equal ones in that of their places. A row has `n` elements, `inner` apart; `E` is
 // the element, `L` the type of positions. `NAN_FIRST` and `DESCENDING` say which order it is.
 
-// Elements of a block of threads: of short rows, which it sorts at once, or of a part of a long one.
-#define TILE 2048
-#define PER_THREAD (TILE / 256)
+// Elements of short rows that a block of threads sorts at once.
+#define SHORT 2048
+// Elements of a part of a long row, which a block of threads takes at a time.
+#define PER_THREAD (sizeof(E) == 8 ? 8 : 16)
+#define TILE (256 * PER_THREAD)
 // Elements of which a warp finds the first.
 #define STRETCH 4096
 
@@ -31,6 +33,13 @@ __device__ inline K penstock_key(const E& x) {
     return DESCENDING ? ~key & KEY_MASK : key;
 }
 
+// The element of a key, where no two elements have the same: of integers.
+template <class T> __device__ inline void penstock_element(K key, penstock_int<T>& out) {
+    const K bits = DESCENDING ? ~key & KEY_MASK : key;
+    out = penstock_int<T>(T(penstock_int<T>::is_signed ? bits ^ K(1) << (KEY_BITS - 1) : bits));
+}
+template <class T> __device__ inline void penstock_element(K, T&) {}
+
 // Where the first element of a row is among rows of `n`.
 __device__ inline I penstock_row_start(I row, I n, I inner) { return row / inner * n * inner + row % inner; }
 
@@ -41,16 +50,16 @@ __device__ inline void penstock_selected(E* elements, L* positions, const E* in,
     if (positions != nullptr) positions[to] = L(position);
 }
 
-// Rows of at most `TILE` elements, as many side by side as there is room for: each has `room`, a power of 2 that is not below `n`. They are
+// Rows of at most `SHORT` elements, as many side by side as there is room for: each has `room`, a power of 2 that is not below `n`. They are
 // sorted by Batcher's bitonic network.
 extern "C" __global__ void penstock_select_short(
     E* elements, L* positions, const E* in, const I rows, const I n, const I k, const I inner, const I room
 ) {
-    __shared__ K keys[TILE];
-    __shared__ unsigned int places[TILE];
-    const I at_once = TILE / room;
+    __shared__ K keys[SHORT];
+    __shared__ unsigned int places[SHORT];
+    const I at_once = SHORT / room;
     for (I first = blockIdx.x * at_once; first < rows; first += gridDim.x * at_once) {
-        for (I s = threadIdx.x; s < TILE; s += blockDim.x) {
+        for (I s = threadIdx.x; s < SHORT; s += blockDim.x) {
             const I row = first + s / room, i = s % room;
             const bool is_there = row < rows && i < n;
             // What is not there comes last: its place is beyond all others.
@@ -60,7 +69,7 @@ extern "C" __global__ void penstock_select_short(
         __syncthreads();
         for (I size = 2; size <= room; size *= 2) {
             for (I stride = size / 2; stride > 0; stride /= 2) {
-                for (I p = threadIdx.x; p < TILE / 2; p += blockDim.x) {
+                for (I p = threadIdx.x; p < SHORT / 2; p += blockDim.x) {
                     const I i = 2 * p - (p & (stride - 1)), j = i + stride;
                     const bool ascends = (i & (room - 1) & size) == 0;
                     const K a = keys[i], b = keys[j];
@@ -76,7 +85,7 @@ extern "C" __global__ void penstock_select_short(
                 __syncthreads();
             }
         }
-        for (I s = threadIdx.x; s < TILE; s += blockDim.x) {
+        for (I s = threadIdx.x; s < SHORT; s += blockDim.x) {
             const I row = first + s / room, rank = s % room;
             if (row < rows && rank < k) penstock_selected(elements, positions, in, row, rank, places[s], n, k, inner);
         }
@@ -90,6 +99,13 @@ extern "C" __global__ void penstock_select_short(
 struct penstock_candidate {
     K key;
     I place;
+    // What comes behind is the first only where its key is below.
+    __device__ void meet_next(K other, I at) {
+        if (other < key) {
+            key = other;
+            place = at;
+        }
+    }
     __device__ void meet(K other, I at) {
         if (other < key || (other == key && at < place)) {
             key = other;
@@ -106,29 +122,24 @@ struct penstock_candidate {
     }
 };
 
-// The first element of each stretch of each row: a warp for one of neighbours, else a thread.
-extern "C" __global__ void penstock_first_of_stretches(K* keys, I* places, const E* in, const I all, const I n, const I inner, const I stretches) {
-    if (inner == 1) {
-        const int lane = threadIdx.x % 32;
-        for (I t = I(blockIdx.x) * (blockDim.x / 32) + threadIdx.x / 32; t < all; t += I(gridDim.x) * (blockDim.x / 32)) {
-            const I from = t % stretches * STRETCH, end = n - from < STRETCH ? n : from + STRETCH;
-            const E* const row = in + t / stretches * n;
-            penstock_candidate best = {KEY_MASK, ~I(0)};
-            #pragma unroll 4
-            for (I i = from + lane; i < end; i += 32) best.meet(penstock_key(row[i]), i);
-            best.meet_lanes();
-            if (lane == 0) {
-                keys[t] = best.key;
-                places[t] = best.place;
-            }
-        }
-    } else {
-        for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < all; t += I(gridDim.x) * blockDim.x) {
-            const I line = t / inner, from = line % stretches * STRETCH, end = n - from < STRETCH ? n : from + STRETCH;
-            const E* const row = in + line / stretches * n * inner + t % inner;
-            penstock_candidate best = {KEY_MASK, ~I(0)};
-            #pragma unroll 4
-            for (I i = from; i < end; ++i) best.meet(penstock_key(row[i * inner]), i);
+// The first element of each stretch of each row: a warp for one of neighbours, else a thread. That of a row of one stretch is the result.
+extern "C" __global__ void penstock_first_of_stretches(
+    E* elements, L* positions, K* keys, I* places, const E* in, const I all, const I n, const I inner, const I stretches
+) {
+    const bool staged = inner == 1;
+    const int lane = staged ? threadIdx.x % 32 : 0;
+    const I width = staged ? 32 : 1;
+    for (I t = (I(blockIdx.x) * blockDim.x + threadIdx.x) / width; t < all; t += I(gridDim.x) * blockDim.x / width) {
+        const I line = t / inner, row = line / stretches * inner + t % inner;
+        const I from = line % stretches * STRETCH, end = n - from < STRETCH ? n : from + STRETCH;
+        const E* const own = in + penstock_row_start(row, n, inner);
+        penstock_candidate best = {KEY_MASK, from + lane < end ? from + lane : ~I(0)};
+        #pragma unroll 8
+        for (I i = from + lane; i < end; i += width) best.meet_next(penstock_key(own[i * inner]), i);
+        if (staged) best.meet_lanes();
+        if (lane == 0 && stretches == 1) {
+            penstock_selected(elements, positions, in, row, 0, best.place, n, 1, inner);
+        } else if (lane == 0) {
             keys[t] = best.key;
             places[t] = best.place;
         }
@@ -151,12 +162,12 @@ extern "C" __global__ void penstock_first_of_rows(
 
 // --- long rows: by digits of 8 bits, the lowest first ------------------------------------------
 
-// The keys of the elements, row by row.
+// The keys of the elements, row by row, and their places in the rows, where somebody asks for them.
 extern "C" __global__ void penstock_keys(K* keys, unsigned int* places, const E* in, const I all, const I n, const I inner) {
     for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < all; t += I(gridDim.x) * blockDim.x) {
         const I i = t % n;
         keys[t] = penstock_key(in[penstock_row_start(t / n, n, inner) + i * inner]);
-        places[t] = (unsigned int)i;
+        if (places != nullptr) places[t] = (unsigned int)i;
     }
 }
 
@@ -183,8 +194,8 @@ extern "C" __global__ void penstock_move_by_digit(
     __shared__ unsigned int found[8][256];
     __shared__ unsigned int sums[8];
     __shared__ I begins[256];
-    __shared__ K sorted[TILE];
-    __shared__ unsigned int sorted_places[TILE];
+    // Keys, then places.
+    __shared__ union { K keys[TILE]; unsigned int places[TILE]; } sorted;
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (I t = blockIdx.x; t < rows * tiles; t += gridDim.x) {
         const I row = t / tiles, tile = t % tiles, from = tile * TILE;
@@ -238,31 +249,47 @@ extern "C" __global__ void penstock_move_by_digit(
         #pragma unroll
         for (int r = 0; r < PER_THREAD; ++r) {
             const unsigned int i = (warp * PER_THREAD + r) * 32 + lane;
+            ranks[r] += found[warp][digits[r]];
+            if (i < count) sorted.keys[ranks[r]] = held[r];
+        }
+        __syncthreads();
+        I to[PER_THREAD];
+        #pragma unroll
+        for (int r = 0; r < PER_THREAD; ++r) {
+            const unsigned int i = r * 256 + threadIdx.x;
             if (i < count) {
-                const unsigned int at = found[warp][digits[r]] + ranks[r];
-                sorted[at] = held[r];
-                sorted_places[at] = places[row * n + from + i];
+                const K key = sorted.keys[i];
+                to[r] = begins[(unsigned int)(key >> shift) & 255u] + i;
+                to_keys[to[r]] = key;
             }
         }
         __syncthreads();
-        for (unsigned int i = threadIdx.x; i < count; i += blockDim.x) {
-            const K key = sorted[i];
-            const I at = begins[(unsigned int)(key >> shift) & 255u] + i;
-            to_keys[at] = key;
-            to_places[at] = sorted_places[i];
+        if (places != nullptr) {
+            #pragma unroll
+            for (int r = 0; r < PER_THREAD; ++r) {
+                const unsigned int i = (warp * PER_THREAD + r) * 32 + lane;
+                if (i < count) sorted.places[ranks[r]] = places[row * n + from + i];
+            }
+            __syncthreads();
+            #pragma unroll
+            for (int r = 0; r < PER_THREAD; ++r) {
+                const unsigned int i = r * 256 + threadIdx.x;
+                if (i < count) to_places[to[r]] = sorted.places[i];
+            }
+            __syncthreads();
         }
-        __syncthreads();
     }
 }
 
-// What was asked for of the first `k` of each sorted row.
+// What was asked for of the first `k` of each sorted row. Without places it is elements, which their keys tell.
 extern "C" __global__ void penstock_take_first(
-    E* elements, L* positions, const E* in, const unsigned int* places, const I rows, const I n, const I k, const I inner
+    E* elements, L* positions, const E* in, const K* keys, const unsigned int* places, const I rows, const I n, const I k, const I inner
 ) {
     for (I t = I(blockIdx.x) * blockDim.x + threadIdx.x; t < rows * k; t += I(gridDim.x) * blockDim.x) {
         // Neighbours are those of the result.
         const I i = t % inner, rank = t / inner % k, row = t / inner / k * inner + i;
-        penstock_selected(elements, positions, in, row, rank, places[row * n + rank], n, k, inner);
+        if (places != nullptr) penstock_selected(elements, positions, in, row, rank, places[row * n + rank], n, k, inner);
+        else penstock_element(keys[row * n + rank], elements[t]);
     }
 }
 

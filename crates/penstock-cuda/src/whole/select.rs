@@ -14,13 +14,19 @@ use super::{Operands, Width, launch, scan, table};
 use crate::device::CudaMemory;
 use crate::faults;
 use crate::kernel::{Arg, BLOCK};
+use crate::memory::Memory;
 use crate::opened::Opened;
 use crate::program::storage_type;
 
-/// Elements of a block of threads, as in the kernels' text.
-const TILE: usize = 2048;
+/// Elements of short rows that a block of threads sorts at once, as in the kernels' text.
+const SHORT: usize = 2048;
 /// Elements of which a warp finds the first, as there.
 const STRETCH: usize = 4096;
+/// Elements of a part of a long row, of elements of so many bytes, as there.
+fn tile(size: usize) -> usize {
+    BLOCK as usize * if size == 8 { 8 } else { 16 }
+}
+
 /// The bits of a digit, and the numbers that it has.
 const DIGIT: usize = 8;
 const DIGITS: usize = 1 << DIGIT;
@@ -97,9 +103,9 @@ impl Kernels<'_> {
     unsafe fn short(&self) -> Result<()> {
         let Selection { rows: Rows { n, inner, .. }, k, .. } = *self.selection;
         let (rows, room) = (self.rows(), n.next_power_of_two());
-        let threads = rows.div_ceil(TILE / room).saturating_mul(BLOCK as usize);
+        let threads = rows.div_ceil(SHORT / room).saturating_mul(BLOCK as usize);
         let [elements, positions] = self.results;
-        // SAFETY: the arguments are those of the kernel; a row fits its room, and that a tile.
+        // SAFETY: the arguments are those of the kernel; a row fits its room, and that a block's.
         unsafe {
             let addresses = [elements, positions, self.from];
             self.run("penstock_select_short", threads, &addresses, &[rows, n, k, inner, room], None)
@@ -119,8 +125,11 @@ impl Kernels<'_> {
         let threads = if inner == 1 { all.saturating_mul(32) } else { all };
         // SAFETY: the arguments are those of the kernels; each stretch has a key and a place.
         unsafe {
-            let addresses = [keys.address, places.address, self.from];
+            let addresses = [elements, positions, keys.address, places.address, self.from];
             self.run("penstock_first_of_stretches", threads, &addresses, &[all, n, inner, stretches], None)?;
+            if stretches == 1 {
+                return Ok(());
+            }
             let addresses = [elements, positions, self.from, keys.address, places.address];
             let numbers = [self.rows(), n, inner, stretches];
             self.run("penstock_first_of_rows", self.rows().saturating_mul(32), &addresses, &numbers, None)
@@ -134,18 +143,24 @@ impl Kernels<'_> {
     unsafe fn long(&self) -> Result<()> {
         let Selection { rows: Rows { n, inner, .. }, k, .. } = *self.selection;
         let rows = self.rows();
-        let (all, tiles) = (rows * n, n.div_ceil(TILE));
+        let (all, tiles) = (rows * n, n.div_ceil(tile(self.dtype.size())));
         let counted = rows * tiles * DIGITS;
-        let lists =
-            || -> Result<_> { Ok((table(self.device, all, self.key())?, table(self.device, all, size_of::<u32>())?)) };
+        let [elements, positions] = self.results;
+        // Equal integers are the same, so that no places are needed to tell elements.
+        let needs_places = positions != 0 || !self.dtype.is_integer();
+        let lists = || -> Result<_> {
+            let places = needs_places.then(|| table(self.device, all, size_of::<u32>())).transpose()?;
+            Ok((table(self.device, all, self.key())?, places))
+        };
+        let places_of = |places: &Option<Memory>| places.as_ref().map_or(0, |memory| memory.address);
         let (mut now, mut next) = (lists()?, lists()?);
         let (counts, starts) =
             (table(self.device, counted, size_of::<u64>())?, table(self.device, counted, size_of::<u64>())?);
         let threads = (rows * tiles).saturating_mul(BLOCK as usize);
-        // SAFETY: the arguments are those of the kernels: there is a key and a place for each element, and a count for each digit of each
+        // SAFETY: the arguments are those of the kernels: there is a key, and a place where one is asked for, for each element, and a count for each digit of each
         // tile, of which the sums before it are places among all keys.
         unsafe {
-            let addresses = [now.0.address, now.1.address, self.from];
+            let addresses = [now.0.address, places_of(&now.1), self.from];
             self.run("penstock_keys", all, &addresses, &[all, n, inner], None)?;
             for digit in 0..self.dtype.size() {
                 let shift = Some((digit * DIGIT) as u32);
@@ -153,13 +168,12 @@ impl Kernels<'_> {
                 self.run("penstock_count_digits", threads, &addresses, &[rows, n, tiles], shift)?;
                 scan::sums_before(self.device, self.width, starts.address, counts.address, counted)?;
                 let [(to_keys, to_places), (keys, places)] =
-                    [&next, &now].map(|lists| (lists.0.address, lists.1.address));
+                    [&next, &now].map(|lists| (lists.0.address, places_of(&lists.1)));
                 let addresses = [to_keys, to_places, keys, places, starts.address];
                 self.run("penstock_move_by_digit", threads, &addresses, &[rows, n, tiles], shift)?;
                 std::mem::swap(&mut now, &mut next);
             }
-            let [elements, positions] = self.results;
-            let addresses = [elements, positions, self.from, now.1.address];
+            let addresses = [elements, positions, self.from, now.0.address, places_of(&now.1)];
             self.run("penstock_take_first", rows * k, &addresses, &[rows, n, k, inner], None)
         }
     }
@@ -198,7 +212,7 @@ pub(super) unsafe fn select(
     unsafe {
         if k == 1 {
             kernels.first()?;
-        } else if rows.n <= TILE {
+        } else if rows.n <= SHORT {
             kernels.short()?;
         } else {
             kernels.long()?;
