@@ -42,7 +42,6 @@ pub(crate) struct CudaMemory {
 impl Remote for CudaMemory {
     fn fetch(&self, to: &mut [u8]) -> Result<()> {
         let device = &self.memory.device;
-        device.ready()?;
         faults::check(&self.origins, device)?;
         if to.is_empty() {
             return Ok(());
@@ -226,6 +225,9 @@ impl Device for CudaDevice {
         if is_here(device, tensor) {
             return Ok(tensor.clone());
         }
+        if let Some(copied) = exchange::from_peer(device, tensor)? {
+            return Tensor::on_device(tensor.dtype(), tensor.dims(), Box::new(copied));
+        }
         let host = tensor.on_host()?;
         if !host.is_in_buffer() {
             return Ok(host);
@@ -384,9 +386,10 @@ impl CudaProgram {
                 sources.push(&data.origins);
                 from.push(data.memory.address);
             } else {
-                let copy = device.copy_in(&tensor.on_host()?)?;
+                let (copy, origins) = exchange::bring(device, tensor)?;
                 from.push(copy.address);
                 copies.push(copy);
+                sources.extend(origins);
             }
         }
         let laid = self.ways.of(device, &self.program, dims, &operands)?;

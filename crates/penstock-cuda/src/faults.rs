@@ -74,10 +74,12 @@ impl Faults {
     ///
     /// # Errors
     /// The fault that it met.
-    fn check(&self, device: &Opened) -> Result<()> {
+    fn check(&self) -> Result<()> {
         if let Some(found) = self.found.get() {
             return found.clone();
         }
+        let device = &self.words.device;
+        device.ready()?;
         let mut word = [NONE];
         device.queue.behind(device, |stream| {
             // SAFETY: the word is within the memory; the target is read when the stream is through.
@@ -111,10 +113,11 @@ pub(crate) fn joined<'t>(inputs: impl Iterator<Item = &'t Origins>, own: Option<
     out
 }
 
-/// Waits for the launches that a tensor comes from.
+/// Waits for the launches that a tensor comes from, which may be another device's, and makes this one the calling thread's.
 ///
 /// # Errors
 /// The first fault.
 pub(crate) fn check(origins: &Origins, device: &Opened) -> Result<()> {
-    origins.iter().try_for_each(|faults| faults.check(device))
+    origins.iter().try_for_each(|faults| faults.check())?;
+    device.ready()
 }

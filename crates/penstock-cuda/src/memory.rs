@@ -37,7 +37,7 @@ impl Drop for Memory {
             return;
         }
         // The parent still has the memory of a process that was forked.
-        if self.device.ready().is_ok() {
+        if self.device.is_of_this_process() {
             self.device.pool.put(&self.device, self.address, self.bytes);
         }
     }
@@ -126,10 +126,13 @@ impl Pool {
             let stamp = device.queue.stamp();
             lock(&self.freed).entry(bytes).or_default().insert(address, stamp);
         } else {
-            // SAFETY: the block was allocated on this stream, and is freed once, behind everything that was queued on it: no command
-            // waits in the queue where blocks are not kept. Nothing can be done about a failure: the device is broken then, and says so
-            // elsewhere.
-            let _ = unsafe { result::free_async(address, device.stream.cu_stream()) };
+            let _restores = Restore::new();
+            if device.ready().is_ok() {
+                // SAFETY: the block was allocated on this stream, and is freed once, behind everything that was queued on it: no command
+                // waits in the queue where blocks are not kept. Nothing can be done about a failure: the device is broken then, and says so
+                // elsewhere.
+                let _ = unsafe { result::free_async(address, device.stream.cu_stream()) };
+            }
         }
     }
 
@@ -191,6 +194,7 @@ fn part(memory: &mut Memory) -> bool {
         mem::forget(owner);
         return true;
     }
+    let _restores = Restore::new();
     // The waiting thread sleeps instead of spinning.
     let flags = Some(sys::CUevent_flags::CU_EVENT_BLOCKING_SYNC);
     let record = || device.queue.behind(&device, |_| device.stream.record_event(flags)).ok();
@@ -234,6 +238,24 @@ fn rounded(bytes: usize) -> usize {
     let bytes = bytes.max(1);
     let step = bytes.checked_next_power_of_two().map_or(LEAST, |power| (power / (2 * STEPS)).max(LEAST));
     bytes.checked_next_multiple_of(step).unwrap_or(bytes)
+}
+
+/// Makes the context current again that was, at its end: who lets go of memory may be at work on another device.
+struct Restore(Option<sys::CUcontext>);
+
+impl Restore {
+    fn new() -> Restore {
+        Restore(result::ctx::get_current().ok().flatten())
+    }
+}
+
+impl Drop for Restore {
+    fn drop(&mut self) {
+        if let Some(context) = self.0 {
+            // SAFETY: the context was the thread's until now; devices are never closed.
+            let _ = unsafe { result::ctx::set_current(context) };
+        }
+    }
 }
 
 /// The driver's pool of the device; `None` for a device without pools.

@@ -18,6 +18,7 @@ use cudarc::driver::{CudaContext, CudaEvent, CudaFunction, CudaModule, CudaStrea
 use cudarc::nvrtc::Ptx;
 use penstock_data::{DType, Error, Result, Tensor, num_elements};
 use rustc_hash::{FxHashMap, FxHasher};
+use smallvec::SmallVec;
 
 use crate::driver::{DeviceInfo, failure, version};
 use crate::faults::Words;
@@ -179,7 +180,7 @@ impl Opened {
         self.allocate_for(First::Command, dtype, dims)
     }
 
-    fn allocate_for(self: &Arc<Self>, first: First, dtype: DType, dims: &[usize]) -> Result<Memory> {
+    pub(crate) fn allocate_for(self: &Arc<Self>, first: First, dtype: DType, dims: &[usize]) -> Result<Memory> {
         if dtype.size() == 0 {
             return Err(Error::dtype("strings and lists are kept on the host"));
         }
@@ -233,17 +234,25 @@ impl Opened {
         if tensor.is_empty() {
             return Ok(to);
         }
-        let mut uploads = lock(&self.uploads);
-        while uploads.front().is_some_and(|(event, _)| event.is_complete()) {
-            uploads.pop_front();
-        }
         let event = self.queue.ahead(self, |stream| {
             // SAFETY: the memory has as many bytes, and no command that is held back uses it; the source is kept below, and never changes.
             unsafe { result::memcpy_htod_async(to.address, tensor.bytes(), stream) }?;
             self.stream.record_event(None)
         })?;
-        uploads.push_back((event, tensor.clone()));
+        self.keep(event, tensor);
         Ok(to)
+    }
+
+    /// Keeps what is copied to the device until the copy's end, and lets go of what has come.
+    pub(crate) fn keep(&self, copied: CudaEvent, tensor: &Tensor) {
+        let mut come: SmallVec<[Tensor; 4]> = SmallVec::new();
+        let mut uploads = lock(&self.uploads);
+        while uploads.front().is_some_and(|(event, _)| event.is_complete()) {
+            come.extend(uploads.pop_front().map(|(_, tensor)| tensor));
+        }
+        uploads.push_back((copied, tensor.clone()));
+        drop(uploads);
+        // Outside of the lock: their memory may be another device's.
     }
 
     /// Compiles and loads kernels that are not loaded yet, all as one program, since a call of the compiler takes

@@ -247,6 +247,11 @@ impl State {
         if stream == 0 || stream == PER_THREAD {
             self.streams.entry(stream).or_insert(Stream::new(device, stream != 0));
         }
+        let of_device = self.streams.get(&stream).map(|s| s.device);
+        if stream != 0 && stream != PER_THREAD && of_device.is_some_and(|of| of != device) {
+            self.find("work is queued on a stream of a device that is not the thread's");
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        }
         let node = self.handle();
         let Some(found) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
         if let Some(captured) = &mut found.captured {

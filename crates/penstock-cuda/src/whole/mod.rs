@@ -36,6 +36,7 @@ use smallvec::SmallVec;
 
 use crate::device::{CudaDevice, CudaMemory, data};
 use crate::driver::failure;
+use crate::exchange;
 use crate::faults::{self, Origins};
 use crate::kernel::{Arg, BLOCK};
 use crate::memory::Memory;
@@ -184,9 +185,10 @@ impl<'t> Operands<'t> {
             self.origins.push(&data.origins);
             return Ok(data.memory.address);
         }
-        let copy = self.device.copy_in(&tensor.on_host()?)?;
+        let (copy, origins) = exchange::bring(self.device, tensor)?;
         let address = copy.address;
         self.copies.push(copy);
+        self.origins.extend(origins);
         Ok(address)
     }
 
