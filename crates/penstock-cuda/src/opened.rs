@@ -4,7 +4,7 @@
 
 use std::any::Any;
 use std::collections::VecDeque;
-use std::fmt::Debug;
+use std::fmt::{Debug, Write as _};
 use std::hash::{Hash, Hasher};
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
@@ -312,7 +312,10 @@ impl Opened {
         key: impl Debug,
         text: impl FnOnce() -> String,
     ) -> Result<CudaFunction> {
-        let key = format!("{family} {name} {key:?}");
+        // As long as nearly all are, so that it is allocated once.
+        let mut text_of_key = String::with_capacity(128);
+        let _ = write!(text_of_key, "{family} {name} {key:?}");
+        let key = text_of_key;
         if let Some(found) = lock(&self.functions).get(&key) {
             return Ok(found.clone());
         }

@@ -186,7 +186,7 @@ extern "C" __global__ void penstock_count_digits(I* counts, const K* keys, const
 }
 
 // Moves keys to where their digit begins among all of their row, in the order that they are in. `starts` are the sums of the counts before.
-extern "C" __global__ void penstock_move_by_digit(
+extern "C" __global__ __launch_bounds__(256, 3) void penstock_move_by_digit(
     K* to_keys, unsigned int* to_places, const K* keys, const unsigned int* places, const I* starts, const I rows, const I n,
     const I tiles, const unsigned int shift
 ) {
@@ -194,8 +194,8 @@ extern "C" __global__ void penstock_move_by_digit(
     __shared__ unsigned int found[8][256];
     __shared__ unsigned int sums[8];
     __shared__ I begins[256];
-    // Keys, then places.
-    __shared__ union { K keys[TILE]; unsigned int places[TILE]; } sorted;
+    __shared__ K sorted[TILE];
+    __shared__ unsigned int sorted_places[TILE];
     const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     for (I t = blockIdx.x; t < rows * tiles; t += gridDim.x) {
         const I row = t / tiles, tile = t % tiles, from = tile * TILE;
@@ -204,7 +204,7 @@ extern "C" __global__ void penstock_move_by_digit(
         for (int w = 0; w < 8; ++w) found[w][threadIdx.x] = 0;
         __syncthreads();
         // The place of each key among those of its digit in the warp.
-        unsigned int digits[PER_THREAD], ranks[PER_THREAD];
+        unsigned int ranks[PER_THREAD];
         K held[PER_THREAD];
         #pragma unroll
         for (int r = 0; r < PER_THREAD; ++r) {
@@ -219,7 +219,6 @@ extern "C" __global__ void penstock_move_by_digit(
                 same &= digit >> b & 1u ? set : ~set;
             }
             const unsigned int before = __popc(same & ((1u << lane) - 1u));
-            digits[r] = digit;
             ranks[r] = found[warp][digit] + before;
             __syncwarp();
             if (is_there && before == 0) found[warp][digit] += __popc(same);
@@ -249,35 +248,20 @@ extern "C" __global__ void penstock_move_by_digit(
         #pragma unroll
         for (int r = 0; r < PER_THREAD; ++r) {
             const unsigned int i = (warp * PER_THREAD + r) * 32 + lane;
-            ranks[r] += found[warp][digits[r]];
-            if (i < count) sorted.keys[ranks[r]] = held[r];
-        }
-        __syncthreads();
-        I to[PER_THREAD];
-        #pragma unroll
-        for (int r = 0; r < PER_THREAD; ++r) {
-            const unsigned int i = r * 256 + threadIdx.x;
+            ranks[r] += found[warp][(unsigned int)(held[r] >> shift) & 255u];
             if (i < count) {
-                const K key = sorted.keys[i];
-                to[r] = begins[(unsigned int)(key >> shift) & 255u] + i;
-                to_keys[to[r]] = key;
+                sorted[ranks[r]] = held[r];
+                if (places != nullptr) sorted_places[ranks[r]] = places[row * n + from + i];
             }
         }
         __syncthreads();
-        if (places != nullptr) {
-            #pragma unroll
-            for (int r = 0; r < PER_THREAD; ++r) {
-                const unsigned int i = (warp * PER_THREAD + r) * 32 + lane;
-                if (i < count) sorted.places[ranks[r]] = places[row * n + from + i];
-            }
-            __syncthreads();
-            #pragma unroll
-            for (int r = 0; r < PER_THREAD; ++r) {
-                const unsigned int i = r * 256 + threadIdx.x;
-                if (i < count) to_places[to[r]] = sorted.places[i];
-            }
-            __syncthreads();
+        for (unsigned int i = threadIdx.x; i < count; i += blockDim.x) {
+            const K key = sorted[i];
+            const I at = begins[(unsigned int)(key >> shift) & 255u] + i;
+            to_keys[at] = key;
+            if (places != nullptr) to_places[at] = sorted_places[i];
         }
+        __syncthreads();
     }
 }
 
