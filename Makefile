@@ -27,13 +27,15 @@ RELEASE_STAMP := $(RELEASE)/.stamp-requirements
 LIBRARIES_STAMP := $(LIBRARIES)/.stamp-requirements
 KERAS_STAMP := $(KERAS)/.stamp-requirements
 ONNX_STAMP := $(ONNX)/.stamp-requirements
+TENSORFLOW := .venv-tensorflow
+TENSORFLOW_STAMP := $(TENSORFLOW)/.stamp-requirements
 
 RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	$(shell find crates -type d \( -name target -o -name tests -o -name benches \) -prune -o -type f -print 2>/dev/null)
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -98,6 +100,12 @@ $(ONNX_STAMP): requirements/onnx.txt
 	$(ONNX)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/onnx.txt
 	@touch $@
 
+$(TENSORFLOW_STAMP): requirements/tensorflow.txt
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer is needed: make PYTHON=/path/to/python3" >&2; exit 1; }
+	test -x $(TENSORFLOW)/bin/python || "$(PYTHON)" -m venv $(TENSORFLOW)
+	$(TENSORFLOW)/bin/python -m pip install --quiet --disable-pip-version-check -r requirements/tensorflow.txt
+	@touch $@
+
 $(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
 	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --release $(CARGO_FLAGS)
 	@touch $@
@@ -130,6 +138,20 @@ test-onnx: $(EXT_STAMP) $(ONNX_STAMP) ## the cases of ONNX's backend tests, and 
 	$(CARGO) run --quiet --locked --release -p penstock-onnx --example cases target/onnx_cases tests/onnx_refusals.txt
 	PYTHONPATH=tests/python:tests/keras $(PY) tools/peers/onnx_exports.py write target/onnx_exports
 	$(ONNX)/bin/python tools/peers/onnx_exports.py check target/onnx_exports
+
+# What TensorFlow writes is read here, and what is written here is read by TensorFlow.
+CROSSING := target/tensorflow
+test-tensorflow: $(EXT_STAMP) $(TENSORFLOW_STAMP) ## SavedModels and checkpoints between TensorFlow and here, both ways
+	rm -rf $(CROSSING)
+	$(TENSORFLOW)/bin/python tools/peers/tensorflow_models.py $(CROSSING)/models
+	$(TENSORFLOW)/bin/python tools/peers/tensorflow_models.py --large $(CROSSING)/models
+	PENSTOCK_TENSORFLOW_MODELS=$(CURDIR)/$(CROSSING)/models $(PY) -m pytest -q tests/python/saving/test_tensorflow_models.py
+	$(TENSORFLOW)/bin/python tools/peers/tensorflow_checkpoints.py write $(CROSSING)/theirs tensorflow
+	$(PY) tools/peers/tensorflow_checkpoints.py check $(CROSSING)/theirs penstock
+	$(PY) tools/peers/tensorflow_checkpoints.py write $(CROSSING)/ours penstock
+	$(TENSORFLOW)/bin/python tools/peers/tensorflow_checkpoints.py check $(CROSSING)/ours tensorflow
+	PYTHONPATH=tests/python $(PY) tools/peers/tensorflow_exports.py write $(CROSSING)/exports
+	$(TENSORFLOW)/bin/python tools/peers/tensorflow_exports.py check $(CROSSING)/exports
 
 fuzz-formats: $(EXT_STAMP) ## a hundred thousand damaged files of each format that is read
 	PENSTOCK_MUTATIONS=100000 $(PY) -m pytest -q tests/python/saving/test_hostile_files.py

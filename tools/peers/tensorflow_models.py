@@ -5,7 +5,7 @@ Run it by an interpreter that has TensorFlow 2.21 and Keras 3, which the project
     python tools/peers/tensorflow_models.py tests/python/saving/models          # the small ones, as zip files
     python tools/peers/tensorflow_models.py --large DIRECTORY                    # ResNet50V2 and others
 
-Each model is a directory as TensorFlow has saved it. Its file `expected.npz` holds, for each signature,
+`make test-tensorflow` writes all of them, and has them read here. Each model is a directory as TensorFlow has saved it. Its file `expected.npz` holds, for each signature,
 inputs as `SIGNATURE/in/NAME`, what TensorFlow gives for them as `SIGNATURE/out/NAME`, and the gradient of the
 sum of the outputs of dtype float32 in each trainable variable as `SIGNATURE/gradient/NAME`.
 """
@@ -423,6 +423,107 @@ def vectorizer(path: Path) -> dict[str, dict[str, Any]]:
 
 
 @model
+def table_of_a_file(path: Path) -> dict[str, dict[str, Any]]:
+    """Tables of a file of words, which is an asset: their numbers, with buckets for others, and back."""
+    words = Path("words.txt")
+    words.write_text("the\ncat\nsat\n")
+    index = tf.lookup.TextFileIndex
+    module = tf.Module()
+    numbers = (tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER)
+    texts = (tf.int64, index.LINE_NUMBER, tf.string, index.WHOLE_LINE)
+    module.numbers = tf.lookup.StaticVocabularyTable(
+        tf.lookup.TextFileInitializer(str(words), *numbers), num_oov_buckets=3
+    )
+    module.texts = tf.lookup.StaticHashTable(tf.lookup.TextFileInitializer(str(words), *texts), "?")
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="s")])
+    def f(s: Any) -> Any:
+        found = module.numbers.lookup(s)
+        return {"found": found, "back": module.texts.lookup(found), "size": module.numbers.size()}
+
+    module.f = f
+    made = saved(path, module, f, s=np.array([b"cat", b"dog", b"the", b"sat"]))
+    words.unlink()
+    return made
+
+
+@model
+def tables_that_change(path: Path) -> dict[str, dict[str, Any]]:
+    """Tables with what was put into them before they were saved, and functions that put in more."""
+    module = tf.Module()
+    experimental = tf.lookup.experimental
+    module.plain = experimental.MutableHashTable(tf.string, tf.float32, [0.0, -1.0])
+    module.dense = experimental.DenseHashTable(
+        tf.int64, tf.int64, default_value=-1, empty_key=[-1, -1], deleted_key=[-2, -2]
+    )
+    module.plain.insert(["a", "b"], [[1.0, 2.0], [3.0, 4.0]])
+    module.dense.insert(tf.constant([[1, 2], [3, 4], [5, 6]], tf.int64), tf.constant([12, 34, 56], tf.int64))
+    module.dense.remove(tf.constant([[5, 6]], tf.int64))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string, name="s"), tf.TensorSpec([], name="x")])
+    def f(s: Any, x: Any) -> Any:
+        before = module.plain.lookup(s)
+        module.plain.insert(["c"], [[x, 2.0 * x]])
+        module.plain.remove(tf.constant(["b"]))
+        keys, values = module.plain.export()
+        return {
+            "before": before,
+            "after": module.plain.lookup(s),
+            "own": module.plain.lookup(s, tf.ones([tf.size(s), 2])),
+            "size": module.plain.size(),
+            "keys": tf.gather(keys, tf.argsort(values[:, 0])),
+            "points": module.dense.lookup(tf.constant([[3, 4], [5, 6]], tf.int64)),
+        }
+
+    module.f = f
+    return saved(path, module, f, s=np.array([b"b", b"c", b"a"]), x=np.float32(7.0))
+
+
+@model
+def preprocessing(path: Path) -> dict[str, dict[str, Any]]:
+    """Layers of Keras that look up words and numbers."""
+    words, numbers = keras.Input((2,), dtype="string", name="words"), keras.Input((1,), dtype="int64", name="n")
+    counts = layers.StringLookup(vocabulary=["red", "green", "blue"], output_mode="count", num_oov_indices=2)
+    hot = layers.IntegerLookup(vocabulary=[10, 20, 30], output_mode="one_hot")
+    hashed = layers.Hashing(5)
+    text = layers.TextVectorization(
+        vocabulary=["a", "b", "a b", "c"], ngrams=2, output_mode="tf_idf", idf_weights=[0.5, 1.0, 2.0, 0.25]
+    )
+    back = layers.StringLookup(vocabulary=["red", "green", "blue"], invert=True, oov_token="?")
+    outputs = {
+        "counts": counts(words),
+        "hot": hot(numbers),
+        "hashed": hashed(words),
+        "weights": text(words[:, :1]),
+        "back": back(layers.StringLookup(vocabulary=["red", "green", "blue"])(words)),
+    }
+    network = keras.Model([words, numbers], outputs)
+    texts = np.array([[b"red", b"blue"], [b"a b", b"green"], [b"b c a", b"red"]])
+    return exported(path, network, texts, np.array([[10], [99], [30]]))
+
+
+@model
+def tables_v1(path: Path) -> dict[str, dict[str, Any]]:
+    v1 = tf.compat.v1
+    words = Path("words.txt")
+    words.write_text("zero\none\ntwo\n")
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.string, [None], "x")
+        pairs = tf.lookup.KeyValueTensorInitializer(["one", "four"], tf.constant([1.5, 4.5]))
+        plain = v1.lookup.StaticHashTable(pairs, 0.5)
+        index = tf.lookup.TextFileIndex
+        lines = tf.lookup.TextFileInitializer(
+            str(words), tf.string, index.WHOLE_LINE, tf.int64, index.LINE_NUMBER
+        )
+        table = v1.lookup.StaticHashTable(lines, -1)
+        outputs = {"plain": plain.lookup(x), "numbers": table.lookup(x)}
+        session.run(v1.tables_initializer())
+        v1.saved_model.simple_save(session, str(path), {"x": x}, outputs, v1.tables_initializer())
+    words.unlink()
+    return {"serving_default": {"x": np.array([b"two", b"one", b"four", b"five"])}}
+
+
+@model
 def recurrent_cell(path: Path) -> dict[str, dict[str, Any]]:
     module = tf.Module()
     module.w = tf.Variable(0.5 * noise(4, 4))
@@ -481,17 +582,18 @@ def custom_gradient(path: Path) -> dict[str, dict[str, Any]]:
     return {"serving_default": {"x": noise(2)}}
 
 
-def large(name: str, make: Callable[[], Any]) -> None:
+def large(make: Callable[..., Any]) -> None:
+    """A network of Keras with random weights, which gives logits: a softmax of large ones magnifies rounding."""
+
     def build(path: Path) -> dict[str, dict[str, Any]]:
-        return exported(path, make(), 0.5 * noise(1, 224, 224, 3))
+        network = make(weights=None, input_shape=(224, 224, 3), classifier_activation=None)
+        return exported(path, network, 0.5 * noise(1, 224, 224, 3))
 
-    LARGE[name] = build
+    LARGE[make.__name__.lower()] = build
 
 
-applications = keras.applications
-large("resnet50v2", lambda: applications.ResNet50V2(weights=None, input_shape=(224, 224, 3)))
-large("mobilenetv2", lambda: applications.MobileNetV2(weights=None, input_shape=(224, 224, 3)))
-large("efficientnetb0", lambda: applications.EfficientNetB0(weights=None, input_shape=(224, 224, 3)))
+for application in ("ResNet50V2", "MobileNetV2", "EfficientNetB0"):
+    large(getattr(keras.applications, application))
 
 
 def write(
@@ -530,12 +632,15 @@ def main() -> None:
     parser.add_argument("--large", action="store_true", help="the large networks in place of the small ones")
     parser.add_argument("--only", help="the name of one of them")
     arguments = parser.parse_args()
+    arguments.directory = arguments.directory.absolute()
+    arguments.directory.mkdir(parents=True, exist_ok=True)
+    # Models tell nothing of the machine that they were made on.
+    os.chdir(arguments.directory)
     for name, make in (LARGE if arguments.large else MODELS).items():
         if arguments.only in (None, name):
             write(name, make, arguments.directory, not arguments.large)
-            if not arguments.large:
-                shutil.make_archive(str(arguments.directory / name), "zip", arguments.directory / name)
-                shutil.rmtree(arguments.directory / name)
+            shutil.make_archive(str(arguments.directory / name), "zip", arguments.directory / name)
+            shutil.rmtree(arguments.directory / name)
             print(name)
 
 
