@@ -12,6 +12,7 @@ use penstock_ops::Ops;
 
 use super::proto::{Constant, FunctionDef, Node, dtype};
 use super::table;
+use super::tables::{Recording, TableType};
 use crate::damaged;
 
 /// Calls nest at most so deep.
@@ -228,8 +229,20 @@ pub(super) fn order<'n>(
 pub(super) enum Resource {
     /// A variable, by its number in the program.
     Variable(usize, Type),
+    /// A table, by the number of the variable that holds it.
+    Table(usize, TableType),
     /// One that functions here do not know, with what it is.
-    Unknown(&'static str),
+    Unknown(String),
+}
+
+impl Resource {
+    /// The number of its variable.
+    pub(super) fn number(&self) -> Option<usize> {
+        match self {
+            Resource::Variable(number, _) | Resource::Table(number, _) => Some(*number),
+            Resource::Unknown(_) => None,
+        }
+    }
 }
 
 /// A graph that is made of nodes.
@@ -240,13 +253,15 @@ pub(super) struct Lowering<'x, 'a> {
     pub(super) resources: &'x [Resource],
     /// The inputs that are such objects, in their order.
     pub(super) captured: Vec<(usize, Value)>,
+    /// Where tables are made and filled, of functions that are read for this alone.
+    pub(super) tables: Option<Recording>,
     depth: usize,
 }
 
 impl<'x, 'a> Lowering<'x, 'a> {
     pub(super) fn new(library: &'x Library<'a>, resources: &'x [Resource]) -> Lowering<'x, 'a> {
         let builder = Builder::new(&penstock_ops::control::CONST);
-        Lowering { builder, library, resources, captured: Vec::new(), depth: 0 }
+        Lowering { builder, library, resources, captured: Vec::new(), tables: None, depth: 0 }
     }
 
     /// The results of a function.
@@ -453,14 +468,23 @@ impl<'x, 'a> Lowering<'x, 'a> {
         if let Some((_, value)) = self.captured.iter().find(|(r, _)| *r == resource) {
             return Ok(*value);
         }
+        let ty = match self.resources.get(resource) {
+            Some(Resource::Variable(_, ty)) => ty.clone(),
+            Some(Resource::Table(..)) => Type::Variable(DType::Resource, Shape::scalar()),
+            Some(Resource::Unknown(what)) => return Err(Error::unimplemented(format!("takes {what}"))),
+            None => return Err(Error::unimplemented("takes a table that it makes")),
+        };
+        let value = self.builder.input(ty, None);
+        self.captured.push((resource, value));
+        Ok(value)
+    }
+
+    /// What the table that an object is takes and gives.
+    pub(super) fn table_type(&self, resource: usize) -> Result<TableType> {
         match self.resources.get(resource) {
-            Some(Resource::Variable(_, ty)) => {
-                let value = self.builder.input(ty.clone(), None);
-                self.captured.push((resource, value));
-                Ok(value)
-            }
+            Some(Resource::Table(_, ty)) => Ok(ty.clone()),
             Some(Resource::Unknown(what)) => Err(Error::unimplemented(format!("takes {what}"))),
-            None => Err(Error::internal("a resource without a number")),
+            _ => Err(Error::unimplemented("takes an object that is no table")),
         }
     }
 
@@ -570,6 +594,13 @@ impl Cx<'_, '_, '_, '_> {
     pub(super) fn variable(&mut self, index: usize) -> Result<Value> {
         let resource = self.resource(index)?;
         self.lowering.variable(resource)
+    }
+
+    /// The variable that holds the table that is an input, and what that takes and gives.
+    pub(super) fn table(&mut self, index: usize) -> Result<(Value, TableType)> {
+        let resource = self.resource(index)?;
+        let ty = self.lowering.table_type(resource)?;
+        Ok((self.lowering.variable(resource)?, ty))
     }
 
     pub(super) fn ty(&self, value: Value) -> Type {

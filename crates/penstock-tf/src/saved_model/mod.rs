@@ -11,6 +11,7 @@ mod lower;
 mod objects;
 mod proto;
 mod table;
+mod tables;
 mod v1;
 
 use std::collections::BTreeMap;
@@ -67,14 +68,19 @@ pub fn load_saved_model(directory: impl AsRef<Path>) -> Result<SavedModel> {
         true => Some(BundleReader::open(&prefix)?),
         false => None,
     };
-    parse_saved_model(&bytes, bundle.as_ref())
+    parse(&bytes, bundle.as_ref(), Some(directory))
 }
 
-/// The functions of the bytes of `saved_model.pb`, with the values of variables.
+/// The functions of the bytes of `saved_model.pb`, with the values of variables. Tables that are filled from files are not
+/// there.
 ///
 /// # Errors
 /// As [`load_saved_model`].
 pub fn parse_saved_model(bytes: &[u8], bundle: Option<&BundleReader>) -> Result<SavedModel> {
+    parse(bytes, bundle, None)
+}
+
+fn parse(bytes: &[u8], bundle: Option<&BundleReader>, directory: Option<&Path>) -> Result<SavedModel> {
     let mut budget = proto::Budget::of(bytes.len());
     let mut graphs = proto::meta_graphs(bytes, &mut budget)?;
     let serving = graphs.iter().position(|graph| graph.tags.contains(&"serve")).unwrap_or(0);
@@ -84,8 +90,8 @@ pub fn parse_saved_model(bytes: &[u8], bundle: Option<&BundleReader>) -> Result<
     let graph = graphs.swap_remove(serving);
     let mut builder = Program::builder();
     let refused = match graph.objects.is_empty() {
-        true => v1::import(graph, bundle, &mut builder)?,
-        false => objects::import(graph, bundle, &mut builder)?,
+        true => v1::import(graph, bundle, directory, &mut builder)?,
+        false => objects::import(graph, bundle, directory, &mut builder)?,
     };
     Ok(SavedModel { program: builder.finish()?, refused })
 }

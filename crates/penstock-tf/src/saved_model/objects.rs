@@ -2,8 +2,9 @@
 //! Python's objects from.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::Path;
 
-use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_data::{DType, Error, Result, Shape, Table, Tensor};
 use penstock_exec::Variable;
 use penstock_format::{Capture, ProgramBuilder};
 use penstock_ir::{Function, Type, Value};
@@ -12,6 +13,7 @@ use serde_json::{Value as Json, json};
 use super::listed;
 use super::lower::{Extra, Gradient, Library, Lowering, Resource, Val};
 use super::proto::{self, Attribute, Concrete, Kind, MetaGraph, Node, Structured, dtype};
+use super::tables::{self, ASSETS, Recording, TableType};
 use crate::{BundleReader, OBJECT_GRAPH_KEY, ObjectGraph};
 
 /// The text of a program that describes its objects.
@@ -39,6 +41,8 @@ struct Import<'x, 'a> {
     resources: &'x [Resource],
     /// The numbers of the variables in the program, by object.
     variables: BTreeMap<usize, usize>,
+    /// The tables, by object, as the text has them.
+    tables: BTreeMap<usize, Json>,
     trainable: Vec<bool>,
     refused: BTreeMap<String, String>,
     nodes: Vec<Json>,
@@ -49,6 +53,7 @@ struct Import<'x, 'a> {
 pub(super) fn import<'a>(
     mut graph: MetaGraph<'a>,
     bundle: Option<&BundleReader>,
+    directory: Option<&Path>,
     builder: &mut ProgramBuilder,
 ) -> Result<BTreeMap<String, String>> {
     let mut library = Library::new(std::mem::take(&mut graph.functions));
@@ -63,7 +68,7 @@ pub(super) fn import<'a>(
         bound.push(match &object.kind {
             Kind::Variable(saved) => {
                 let (dtype, shape) = (dtype(saved.dtype)?, proto::shape(saved.shape)?);
-                let value = match (keys.get(&id), bundle) {
+                let value = match (keys.get(&(id, VALUE)), bundle) {
                     (Some(key), Some(bundle)) => Some(bundle.read(key)?),
                     _ => None,
                 };
@@ -78,12 +83,8 @@ pub(super) fn import<'a>(
                 Bound::Resource(resources.len() - 1)
             }
             Kind::Asset(number) => {
-                let place = usize::try_from(*number).ok().and_then(|i| graph.assets.get(i));
-                let name = place.map(|(_, name)| *name).unwrap_or_default();
-                if name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
-                    return Err(crate::damaged(proto::SECTION, "an asset has no name"));
-                }
-                let path = Tensor::from_strings(&[], vec![format!("assets/{name}").into_bytes().into()])?;
+                let path = asset_path(&graph, *number)?;
+                let path = Tensor::from_strings(&[], vec![path.into_bytes().into()])?;
                 let variable = Variable::new("asset", DType::Str, Shape::scalar(), Some(path))?;
                 let ty = variable.ty();
                 resources.push(Resource::Variable(builder.variable(variable, false), ty));
@@ -96,12 +97,14 @@ pub(super) fn import<'a>(
                 None => Bound::Unknown("a constant that the graph does not have"),
             },
             Kind::Resource => {
-                resources.push(Resource::Unknown("a table or another resource of TensorFlow's"));
+                resources.push(Resource::Unknown("a resource that has not been made yet".to_owned()));
                 Bound::Resource(resources.len() - 1)
             }
             _ => Bound::Unknown("an object that is no tensor, variable or resource"),
         });
     }
+    let place = Place { graph: &graph, library: &library, bundle, directory, keys: &keys };
+    let tables = place.tables(&bound, &mut resources, builder)?;
     library.gradients = gradients(&graph, &bound)?;
     let mut import = Import {
         graph: &graph,
@@ -109,6 +112,7 @@ pub(super) fn import<'a>(
         bound,
         resources: &resources,
         variables,
+        tables,
         trainable,
         refused: BTreeMap::new(),
         nodes: Vec::new(),
@@ -147,8 +151,111 @@ fn gradients<'a>(graph: &MetaGraph<'a>, bound: &[Bound]) -> Result<HashMap<&'a s
     Ok(out)
 }
 
-/// The keys of the values of variables, by object: the objects of the checkpoint have the same names for what they own.
-fn checkpoint_keys(graph: &MetaGraph<'_>, bundle: &BundleReader) -> Result<HashMap<usize, String>> {
+/// The path of a file below the directory.
+fn asset_path(graph: &MetaGraph<'_>, number: u64) -> Result<String> {
+    let place = usize::try_from(number).ok().and_then(|i| graph.assets.get(i));
+    let name = place.map(|(_, name)| *name).unwrap_or_default();
+    match name.is_empty() || name.contains(['/', '\\']) || name.starts_with('.') {
+        true => Err(crate::damaged(proto::SECTION, "an asset has no name")),
+        false => Ok(format!("{ASSETS}/{name}")),
+    }
+}
+
+/// What tables are made of.
+struct Place<'x, 'a> {
+    graph: &'x MetaGraph<'a>,
+    library: &'x Library<'a>,
+    bundle: Option<&'x BundleReader>,
+    directory: Option<&'x Path>,
+    keys: &'x Keys,
+}
+
+impl Place<'_, '_> {
+    /// Makes the tables among the resources, and gives them as the text has them.
+    fn tables(
+        &self,
+        bound: &[Bound],
+        resources: &mut [Resource],
+        builder: &mut ProgramBuilder,
+    ) -> Result<BTreeMap<usize, Json>> {
+        let (mut out, mut left) = (BTreeMap::new(), tables::MOST_DEFAULT_BYTES);
+        for (id, object) in self.graph.objects.iter().enumerate() {
+            let (Kind::Resource, Bound::Resource(resource)) = (&object.kind, &bound[id]) else { continue };
+            let made = self.table(id, *resource, bound, resources);
+            let held = made.and_then(|(table, ty)| tables::hold(table, ty, &mut left, builder));
+            resources[*resource] = match held {
+                Ok((held, json)) => {
+                    out.insert(id, json);
+                    held
+                }
+                Err(error) => Resource::Unknown(format!("a table or another resource that is not here: {error}")),
+            };
+        }
+        Ok(out)
+    }
+
+    /// What is in a table when the model is loaded.
+    fn table(&self, id: usize, place: usize, bound: &[Bound], all: &mut [Resource]) -> Result<(Table, TableType)> {
+        let mut made = self.recorded(id, "_create_resource", bound, all)?.made;
+        let ty = made.pop().filter(|_| made.is_empty());
+        let ty = ty.ok_or_else(|| Error::unimplemented("what makes it makes no table"))?;
+        all[place] = Resource::Table(0, ty.clone());
+        let mut table = ty.empty();
+        for (resource, keys, values) in self.recorded(id, "_initialize", bound, all)?.filled {
+            if resource == place {
+                table.insert_unique(&keys, &values)?;
+            }
+        }
+        if let (Some(key), Some(bundle)) = (self.keys.get(&(id, TABLE)), self.bundle) {
+            let read = |part: &str| bundle.read(&format!("{key}-{part}"));
+            table = ty.restored(&read("keys")?, &read("values")?)?;
+        }
+        Ok((table, ty))
+    }
+
+    /// What a function that an object owns does with tables.
+    fn recorded(&self, id: usize, child: &str, bound: &[Bound], resources: &[Resource]) -> Result<Recording> {
+        let children = &self.graph.objects[id].children;
+        let kind = children.iter().find(|(name, _)| *name == child).map(|(_, id)| &self.graph.objects[*id as usize].kind);
+        let name = match kind {
+            Some(Kind::Function(names, _)) => names.first().copied(),
+            Some(Kind::Bare(name, _)) => Some(*name),
+            _ => None,
+        };
+        let Some((name, concrete)) = name.and_then(|name| Some((name, self.graph.concrete.get(name)?))) else {
+            return Ok(Recording::default());
+        };
+        let mut lowering = Lowering::new(self.library, resources);
+        let mut recording = Recording::default();
+        let mut args = Vec::new();
+        for &id in &concrete.bound {
+            args.push(match (&bound[id as usize], &self.graph.objects[id as usize].kind) {
+                (Bound::Resource(r), _) => Val::Resource(*r),
+                (Bound::Constant(tensor), _) => Val::Tensor(lowering.builder.constant(tensor.clone())),
+                (Bound::Asset(_), Kind::Asset(number)) => {
+                    let path = asset_path(self.graph, *number)?;
+                    let text = Tensor::from_strings(&[], vec![path.as_bytes().into()])?;
+                    recording.files.push((path.clone(), tables::asset(self.directory, &path)?));
+                    Val::Tensor(lowering.builder.constant(text))
+                }
+                _ => return Err(Error::unimplemented("what fills it takes an object that is no tensor")),
+            });
+        }
+        lowering.tables = Some(recording);
+        lowering.call(name, &args)?;
+        lowering.tables.take().ok_or_else(|| Error::internal("what was recorded is lost"))
+    }
+}
+
+/// What a variable is called in the graph of a checkpoint, and what a table is.
+const VALUE: &str = "VARIABLE_VALUE";
+const TABLE: &str = "table";
+
+/// Keys of a checkpoint, by object and by what they are of it.
+type Keys = HashMap<(usize, &'static str), String>;
+
+/// The keys of the values of objects: the objects of the checkpoint have the same names for what they own.
+fn checkpoint_keys(graph: &MetaGraph<'_>, bundle: &BundleReader) -> Result<Keys> {
     let held = bundle.read(OBJECT_GRAPH_KEY)?;
     let bytes = held.strings().first().ok_or_else(|| crate::damaged("variables", "there is no graph of objects"))?;
     let saved = ObjectGraph::parse(bytes)?;
@@ -160,8 +267,10 @@ fn checkpoint_keys(graph: &MetaGraph<'_>, bundle: &BundleReader) -> Result<HashM
         if seen.insert(object, node).is_some() {
             continue;
         }
-        if let Some(value) = found.attributes.iter().find(|a| a.name == "VARIABLE_VALUE") {
-            keys.insert(object, value.key.clone());
+        for name in [VALUE, TABLE] {
+            if let Some(value) = found.attributes.iter().find(|a| a.name == name) {
+                keys.insert((object, name), value.key.clone());
+            }
         }
         let names: HashMap<&str, u64> = found.children.iter().map(|(id, name)| (name.as_str(), *id)).collect();
         for (name, child) in &graph.objects[object].children {
@@ -239,8 +348,9 @@ impl Import<'_, '_> {
             Kind::Asset(_) => {
                 let variable = self.variables[&id];
                 let Kind::Asset(i) = object.kind else { return Err(Error::internal("an asset is none")) };
-                json!({"kind": "asset", "variable": variable, "path": format!("assets/{}", graph.assets[i as usize].1)})
+                json!({"kind": "asset", "variable": variable, "path": asset_path(graph, i)?})
             }
+            Kind::Resource => self.tables[&id].clone(),
             Kind::Function(names, spec) => self.function(names, spec, "function", builder)?,
             Kind::Bare(name, spec) => self.function(std::slice::from_ref(name), spec, "concrete", builder)?,
             Kind::User(kind) => {
@@ -267,6 +377,7 @@ impl Import<'_, '_> {
             Kind::User(kind) => *kind != "signature_map",
             Kind::Bare(name, _) => self.graph.concrete.contains_key(name),
             Kind::Function(..) | Kind::Variable(_) | Kind::Asset(_) => true,
+            Kind::Resource => self.tables.contains_key(&id),
             _ => false,
         }
     }
@@ -468,9 +579,9 @@ impl Import<'_, '_> {
         let mut captures = Vec::new();
         let mut trainable = Vec::new();
         for (i, (resource, _)) in captured.iter().enumerate() {
-            if let Some(Resource::Variable(number, _)) = self.resources.get(*resource) {
-                captures.push(Capture::Variable(*number));
-                if self.trainable.get(*number) == Some(&true) {
+            if let Some(number) = self.resources.get(*resource).and_then(Resource::number) {
+                captures.push(Capture::Variable(number));
+                if self.trainable.get(number) == Some(&true) {
                     trainable.push(names.len() + i);
                 }
             }

@@ -147,8 +147,7 @@ impl<'a> MetaGraph<'a> {
                 }
                 6 => {
                     budget.take(size_of::<(&str, &str)>())?;
-                    let tensor = last(part(inner, 1)?, 1)?.map_or(Ok(""), text)?;
-                    out.assets.push((tensor, last(inner, 2)?.map_or(Ok(""), text)?));
+                    out.assets.push(asset(inner)?);
                 }
                 7 => out.object_graph(inner, budget)?,
                 _ => {}
@@ -861,6 +860,19 @@ pub(super) fn signature(bytes: &[u8]) -> Result<(Vec<Port<'_>>, Vec<Port<'_>>)> 
 pub(super) fn collection(bytes: &[u8]) -> Result<Vec<&[u8]>> {
     let mut budget = Budget::of(bytes.len());
     Ok([parts(part(bytes, 1)?, 1, &mut budget)?, parts(part(bytes, 2)?, 1, &mut budget)?].concat())
+}
+
+/// The assets of a collection, each wrapped in `Any`: the tensor that holds the path, and the name of the file.
+pub(super) fn asset_collection(bytes: &[u8]) -> Result<Vec<(&str, &str)>> {
+    let mut budget = Budget::of(bytes.len());
+    let wrapped = parts(part(bytes, 5)?, 1, &mut budget)?;
+    wrapped.into_iter().map(|any| asset(part(any, 2)?)).collect()
+}
+
+/// `AssetFileDef`: the tensor that holds the path, and the name of the file.
+fn asset(bytes: &[u8]) -> Result<(&str, &str)> {
+    let tensor = last(part(bytes, 1)?, 1)?.map_or(Ok(""), text)?;
+    Ok((tensor, last(bytes, 2)?.map_or(Ok(""), text)?))
 }
 
 /// The name of a variable in a collection: of `VariableDef`, without the place of its output.

@@ -1,9 +1,10 @@
 //! Models of TensorFlow 1: one graph, of which each signature is the part between its inputs and its outputs.
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::Path;
 use std::sync::Arc;
 
-use penstock_data::{Error, Result, Shape};
+use penstock_data::{Error, Result, Shape, Tensor};
 use penstock_exec::Variable;
 use penstock_format::{Capture, ProgramBuilder};
 use penstock_ir::{Function, Type, Value};
@@ -12,6 +13,8 @@ use serde_json::{Value as Json, json};
 use super::listed;
 use super::lower::{Library, Lowering, Resource, Val, order};
 use super::proto::{self, MetaGraph, Node, dtype};
+use super::table::lookup::{fills_table, makes_table};
+use super::tables::{self, Recording, TableType};
 use crate::BundleReader;
 
 /// Operators that are variables of the graph.
@@ -23,6 +26,7 @@ fn is_variable(op: &str) -> bool {
 pub(super) fn import<'a>(
     mut graph: MetaGraph<'a>,
     bundle: Option<&BundleReader>,
+    directory: Option<&Path>,
     builder: &mut ProgramBuilder,
 ) -> Result<BTreeMap<String, String>> {
     let library = Library::new(std::mem::take(&mut graph.functions));
@@ -48,6 +52,7 @@ pub(super) fn import<'a>(
         handles.insert(node.name, resources.len() - 1);
     }
     let variables: Vec<Json> = (0..resources.len()).map(|i| json!({"kind": "variable", "variable": i})).collect();
+    tables(&nodes, &library, &assets(&graph, directory)?, &mut resources, &mut handles, builder)?;
     let mut signatures = serde_json::Map::new();
     for (key, bytes) in graph.signatures.iter().filter(|(key, _)| !key.starts_with("__saved_model")) {
         let made = Part { nodes: &nodes, library: &library, resources: &resources, handles: &handles };
@@ -62,6 +67,98 @@ pub(super) fn import<'a>(
     all.extend(variables);
     builder.text("objects", &json!({"nodes": all, "signatures": signatures}).to_string());
     Ok(refused)
+}
+
+/// A file: the name of the node that holds its path, its path below the directory, and its bytes.
+type Asset<'a> = (&'a str, String, Arc<[u8]>);
+
+/// A graph makes at most so many tables: each is looked for in all of it.
+const MOST_TABLES: usize = 1000;
+
+/// The files of a model, by the names of the nodes that hold their paths, with the paths below the directory.
+fn assets<'a>(graph: &MetaGraph<'a>, directory: Option<&Path>) -> Result<Vec<Asset<'a>>> {
+    let mut named = graph.assets.clone();
+    if let Some(bytes) = graph.collections.get("saved_model_assets") {
+        named.extend(proto::asset_collection(bytes)?);
+    }
+    let file = |(tensor, name): (&'a str, &'a str)| {
+        let path = format!("{}/{name}", tables::ASSETS);
+        let node = tensor.split(':').next().unwrap_or(tensor);
+        Some((node, path.clone(), tables::asset(directory, &path).ok()?))
+    };
+    Ok(named.into_iter().filter_map(file).collect())
+}
+
+/// Adds the tables that nodes make and other nodes fill.
+fn tables<'a>(
+    nodes: &[Node<'a>],
+    library: &Library<'a>,
+    assets: &[Asset<'a>],
+    resources: &mut Vec<Resource>,
+    handles: &mut HashMap<&'a str, usize>,
+    builder: &mut ProgramBuilder,
+) -> Result<()> {
+    let mut found = Vec::new();
+    if nodes.iter().filter(|node| makes_table(node.op) || fills_table(node.op)).count() > MOST_TABLES {
+        return Err(Error::exhausted(format!("more than {MOST_TABLES} nodes that make or fill tables")));
+    }
+    for node in nodes.iter().filter(|node| makes_table(node.op)) {
+        let made = recorded(node, nodes, library, &[], resources, handles).and_then(|r| {
+            r.made.into_iter().next().ok_or_else(|| Error::unimplemented("what makes it makes no table"))
+        });
+        handles.insert(node.name, resources.len());
+        found.push((resources.len(), made.as_ref().map(TableType::empty).ok()));
+        resources.push(match made {
+            Ok(ty) => Resource::Table(0, ty),
+            Err(error) => Resource::Unknown(format!("a table that is not here: {error}")),
+        });
+    }
+    for node in nodes.iter().filter(|node| fills_table(node.op)) {
+        let filled = recorded(node, nodes, library, assets, resources, handles).and_then(|r| {
+            for (place, keys, values) in r.filled {
+                if let Some((_, Some(table))) = found.iter_mut().find(|(p, _)| *p == place) {
+                    table.insert_unique(&keys, &values)?;
+                }
+            }
+            Ok(())
+        });
+        let table = node.inputs()?.first().and_then(|input| handles.get(input.split(':').next()?));
+        if let (Err(error), Some(&place)) = (filled, table) {
+            resources[place] = Resource::Unknown(format!("a table that is not here: {error}"));
+        }
+    }
+    let mut left = tables::MOST_DEFAULT_BYTES;
+    for (place, table) in found {
+        if let (Some(table), Resource::Table(_, ty)) = (table, resources[place].clone()) {
+            resources[place] = tables::hold(table, ty, &mut left, builder)?.0;
+        }
+    }
+    Ok(())
+}
+
+/// What a node does with tables.
+fn recorded<'a>(
+    node: &Node<'a>,
+    nodes: &[Node<'a>],
+    library: &Library<'a>,
+    assets: &[Asset<'a>],
+    resources: &[Resource],
+    handles: &HashMap<&'a str, usize>,
+) -> Result<Recording> {
+    let mut lowering = Lowering::new(library, resources);
+    let mut given: HashMap<&str, Vec<Val>> = handles.iter().map(|(name, &r)| (*name, vec![Val::Resource(r)])).collect();
+    let mut recording = Recording::default();
+    for (name, path, bytes) in assets {
+        let text = lowering.builder.constant(Tensor::from_strings(&[], vec![path.as_bytes().into()])?);
+        given.insert(name, vec![Val::Tensor(text)]);
+        recording.files.push((path.clone(), bytes.clone()));
+    }
+    let is_given = |name: &str| given.contains_key(name);
+    let live = order(nodes, std::iter::once(node.name), &is_given)?;
+    let live: Vec<Node<'a>> = live.into_iter().map(|i| nodes[i]).collect();
+    lowering.tables = Some(recording);
+    lowering.nodes(&live, given)?;
+    lowering.tables.take().ok_or_else(|| Error::internal("what was recorded is lost"))
 }
 
 /// The names of the variables that training changes: the first field of each message of the collection.
@@ -107,11 +204,11 @@ impl<'a> Part<'_, 'a> {
             if let Some(&handle) = self.handles.get(node.name) {
                 // The old form of a variable is its value.
                 let value = match node.op {
-                    "VarHandleOp" => Val::Resource(handle),
-                    _ => {
+                    "VariableV2" | "Variable" => {
                         let variable = lowering.variable(handle)?;
                         Val::Tensor(lowering.emit("read_variable", &[variable], &[])?[0])
                     }
+                    _ => Val::Resource(handle),
                 };
                 values.insert(node.name, vec![value]);
             }
@@ -130,9 +227,9 @@ impl<'a> Part<'_, 'a> {
         let graph = lowering.builder.finish(&results)?;
         let (mut captures, mut trains) = (Vec::new(), Vec::new());
         for (i, (resource, _)) in captured.iter().enumerate() {
-            if let Some(Resource::Variable(number, _)) = self.resources.get(*resource) {
-                captures.push(Capture::Variable(*number));
-                if trainable.get(*number) == Some(&true) {
+            if let Some(number) = self.resources.get(*resource).and_then(Resource::number) {
+                captures.push(Capture::Variable(number));
+                if trainable.get(number) == Some(&true) {
                     trains.push(inputs.len() + i);
                 }
             }

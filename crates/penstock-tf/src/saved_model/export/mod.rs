@@ -12,6 +12,7 @@ mod objects;
 mod operators;
 mod ops;
 mod structured;
+mod tables;
 
 use std::path::Path;
 
@@ -27,6 +28,10 @@ use objects::Objects;
 /// The version of TensorFlow whose operators are written, and that of its graphs.
 const VERSION: &str = "2.21.0";
 const PRODUCER: u64 = 1882;
+
+/// The node that fills tables, and the signature by which that is found.
+const INITIALISED: &str = "tables_filled";
+const INIT_OP: &str = "__saved_model_init_op";
 
 /// The operators of the engine that a SavedModel can be written of, in part at least.
 pub fn saved_model_operators() -> impl Iterator<Item = &'static str> {
@@ -118,6 +123,17 @@ fn saved_model(program: &Program, objects: &Objects<'_>, keys: &[(usize, String)
                 });
             });
         }
+        if !objects.tables.is_empty() {
+            put_message(out, 5, |out| {
+                put_text(out, 1, INIT_OP);
+                put_message(out, 2, |out| {
+                    put_message(out, 2, |out| {
+                        put_text(out, 1, INIT_OP);
+                        put_message(out, 2, |out| put_text(out, 1, INITIALISED));
+                    });
+                });
+            });
+        }
         for (i, (_, file)) in objects.assets.iter().enumerate() {
             put_message(out, 6, |out| {
                 put_message(out, 1, |out| put_text(out, 1, &format!("asset_path_{i}:0")));
@@ -176,8 +192,13 @@ fn main_graph(program: &Program, objects: &Objects<'_>, keys: &[(usize, String)]
     let mut nodes = Vec::new();
     let handle = |number: usize| match objects.assets.iter().position(|(v, _)| *v == number) {
         Some(i) => format!("asset_path_{i}"),
-        None => format!("variable_{number}"),
+        None => match objects.tables.iter().find(|table| table.number == number) {
+            Some(table) => table.name(),
+            None => format!("variable_{number}"),
+        },
     };
+    let filled = objects.tables.iter().map(|table| format!("^{}", table.in_graph(&mut nodes))).collect();
+    nodes.push(node(INITIALISED, "NoOp", filled, vec![]));
     for (number, _) in keys {
         let variable = &program.variables()[*number].variable;
         let ty = variable.ty();

@@ -10,6 +10,7 @@ use serde_json::{Value as Json, json};
 use super::graph::{Edge, Exporter, Item};
 use super::message::{dtype_number, put_shape};
 use super::structured::{Leaf, leaves, order, put_nest};
+use super::tables::Held;
 use crate::{Attribute, Node, ObjectGraph};
 
 /// An object: what it owns, and what it is.
@@ -47,6 +48,8 @@ pub(super) struct Objects<'p> {
     places: HashMap<usize, usize>,
     /// The variables that hold paths of files, with the files.
     pub(super) assets: Vec<(usize, String)>,
+    /// The tables.
+    pub(super) tables: Vec<Held>,
 }
 
 fn items(value: &Json) -> &[Json] {
@@ -107,10 +110,12 @@ impl<'p> Objects<'p> {
             signatures: Vec::new(),
             places: HashMap::new(),
             assets: Vec::new(),
+            tables: Vec::new(),
         };
         for (number, node) in nodes.iter().enumerate() {
             match text(&node["kind"]) {
                 "variable" => drop(made.places.insert(index(&node["variable"])?, number)),
+                "table" if node["variable"].is_u64() => drop(made.places.insert(index(&node["variable"])?, number)),
                 "asset" => {
                     let (variable, path) = (index(&node["variable"])?, text(&node["path"]));
                     made.places.insert(variable, number);
@@ -169,9 +174,17 @@ impl<'p> Objects<'p> {
                 }
                 user(if children.len() == parts.len() { "trackable_dict_wrapper" } else { "_generic_user_object" })
             }
-            "table" => {
-                self.exporter.refuse("a table of tf.lookup has no counterpart yet".to_owned(), Loc::UNKNOWN);
+            // One of numbers has another table within, if any.
+            "table" if node["variable"].is_null() => {
+                if node["table"].is_u64() {
+                    children.push(("table".to_owned(), index(&node["table"])?));
+                }
                 user("_generic_user_object")
+            }
+            "table" => {
+                let fixed = text(&node["type"]) == "StaticHashTable";
+                let unused = node["unused"].as_u64().map(|_| index(&node["unused"])).transpose()?;
+                self.table(index(&node["variable"])?, fixed, unused)?
             }
             _ => {
                 for child in items(&node["children"]) {
@@ -183,6 +196,47 @@ impl<'p> Objects<'p> {
             }
         };
         Ok(Object { children, kind, variable })
+    }
+
+    /// A table, whose functions follow when all objects have their numbers.
+    fn table(&mut self, number: usize, fixed: bool, unused: Option<usize>) -> Result<(u64, Vec<u8>)> {
+        let made = self.noted("a table", |this| Held::of(this.program, number, fixed, unused))?;
+        Ok(match made {
+            Some(mut table) => {
+                table.functions = ["create", "fill", "destroy"].map(|what| self.exporter.name(&format!("{what}_table")));
+                self.exporter.functions.extend(table.definitions());
+                self.tables.push(table);
+                (10, Vec::new())
+            }
+            None => user("_generic_user_object"),
+        })
+    }
+
+    /// Objects for the functions of tables.
+    fn own_functions_of_tables(&mut self) -> Result<()> {
+        let none = json!({"tuple": [{"tuple": []}, {"dict": []}]});
+        for i in 0..self.tables.len() {
+            let number = self.tables[i].number;
+            let place = self.places[&number];
+            let names = self.tables[i].functions.clone();
+            let kinds = [("_create_resource", "resource"), ("_initialize", "int32"), ("_destroy_resource", "int32")];
+            for (name, (child, result)) in names.into_iter().zip(kinds) {
+                let captures = if child == "_initialize" { vec![number] } else { vec![] };
+                let mut message = self.bound(&captures);
+                put_nest(&mut message, 3, &none)?;
+                put_nest(&mut message, 4, &json!({"tensor": [result, [], "unknown"]}))?;
+                let mut out = Vec::new();
+                put_text(&mut out, 1, &name);
+                let mut failed = Ok(());
+                put_message(&mut out, 2, |out| failed = specification(out, &[], &Json::Null));
+                failed?;
+                self.concrete.push(Concrete { name, captures, message });
+                let function = self.objects.len();
+                self.objects.push(Object { children: vec![], kind: (6, out), variable: None });
+                self.objects[place].children.push((child.to_owned(), function));
+            }
+        }
+        Ok(())
     }
 
     fn variable(&mut self, number: usize) -> Result<Vec<u8>> {
@@ -348,12 +402,17 @@ impl<'p> Objects<'p> {
             self.places.iter().filter(|(_, place)| **place >= HIDDEN).map(|(n, _)| *n).collect();
         hidden.sort_unstable();
         for number in hidden {
-            let kind = (7, self.variable(number)?);
+            let is_table = self.program.variables()[number].variable.ty().dtype() == DType::Resource;
+            let (kind, variable) = match is_table {
+                true => (self.table(number, false, None)?, None),
+                false => ((7, self.variable(number)?), Some(number)),
+            };
             let place = self.objects.len();
-            self.objects.push(Object { children: vec![], kind, variable: Some(number) });
+            self.objects.push(Object { children: vec![], kind, variable });
             self.objects[0].children.push((format!("_captured_{number}"), place));
             self.places.insert(number, place);
         }
+        self.own_functions_of_tables()?;
         // Now that they are known.
         for i in 0..self.concrete.len() {
             let captures = self.concrete[i].captures.clone();

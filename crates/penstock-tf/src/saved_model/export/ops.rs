@@ -10,7 +10,7 @@ use penstock_ir::Attr;
 
 use super::graph::{Cx, Edge, Item, Items};
 use super::message::Value;
-use super::{lists, networks};
+use super::{lists, networks, tables};
 use crate::saved_model::table::{self, Entry, From};
 
 pub(super) fn one(edge: Edge) -> Items {
@@ -165,7 +165,7 @@ fn handler(name: &str) -> Option<Handler> {
         "print" => print,
         "assert" => assert,
         "timestamp" => |cx| same(cx, "Timestamp", &[]),
-        _ => return lists::handler(name).or_else(|| networks::handler(name)),
+        _ => return lists::handler(name).or_else(|| tables::handler(name)).or_else(|| networks::handler(name)),
     };
     Some(known)
 }
@@ -292,6 +292,7 @@ pub(super) fn axes(cx: &mut Cx<'_, '_, '_>, attr: usize) -> Result<Edge> {
 fn read_variable(cx: &mut Cx<'_, '_, '_>) -> Items {
     match cx.operands[0].clone() {
         Item::Path(edge) => one(edge),
+        table @ Item::Variable(_, D::Resource) => tables::read(&table),
         Item::Variable(edge, dtype) => one(cx.node("ReadVariableOp", &[edge], vec![("dtype", dtype.into())])?),
         _ => Err(Error::internal("what is read is no variable")),
     }
