@@ -422,8 +422,11 @@ fn searchsorted(cx: &mut Cx<'_, '_, '_>) -> Items {
     }
     // Rows, one below the other.
     let width = cx.ty(0).shape().dims().and_then(|dims| dims.last()?.known());
-    let Some(width) = width else { return refused("a search in sequences whose length is not known") };
-    let flat = cx.ints(&[-1, width as i64])?;
+    let flat = match (sorted_rank, width) {
+        (1, _) => cx.ints(&[1, -1])?,
+        (_, Some(width)) => cx.ints(&[-1, width as i64])?,
+        _ => return refused("a search in sequences whose length is not known"),
+    };
     let rows = cx.node("Reshape", &[sorted, flat], vec![])?;
     let shape = cx.node("Shape", from_ref(&values), vec![("out_type", D::I32.into())])?;
     let dims = match sorted_rank {

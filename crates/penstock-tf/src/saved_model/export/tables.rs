@@ -83,7 +83,8 @@ impl Held {
         let filled = vec![
             constant("keys", self.keys.clone()),
             constant("values", self.values.clone()),
-            node("import", "LookupTableImportV2", inputs, types),
+            // A table whose keys are rows takes them by this alone.
+            node("import", if self.unused.is_some() { "LookupTableInsertV2" } else { "LookupTableImportV2" }, inputs, types),
             zero(),
         ];
         [

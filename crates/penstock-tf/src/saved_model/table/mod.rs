@@ -2,6 +2,7 @@
 
 mod arrays;
 mod control;
+mod counts;
 mod lists;
 pub(super) mod lookup;
 mod math;
@@ -78,7 +79,7 @@ const fn made_many(
 
 /// The areas.
 static AREAS: &[&[Entry]] =
-    &[math::OPS, arrays::OPS, nn::OPS, control::OPS, lists::OPS, lookup::OPS, random::OPS, state::OPS, text::OPS];
+    &[math::OPS, arrays::OPS, nn::OPS, control::OPS, counts::OPS, lists::OPS, lookup::OPS, random::OPS, state::OPS, text::OPS];
 
 /// The entry of an operator.
 pub(super) fn find(name: &str) -> Option<&'static Entry> {
