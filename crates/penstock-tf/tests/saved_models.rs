@@ -1,8 +1,11 @@
-//! SavedModels that are damaged: an error or a program, never a panic, and no more memory than the file allows.
+//! SavedModels with tables, and ones that are damaged: an error or a program, never a panic, and no more memory than the file
+//! allows.
 
 use std::panic::catch_unwind;
+use std::path::{Path, PathBuf};
 
-use penstock_tf::parse_saved_model;
+use penstock_data::{DType, Tensor};
+use penstock_tf::{load_saved_model, parse_saved_model, save_saved_model};
 
 fn models() -> Vec<Vec<u8>> {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/models");
@@ -78,4 +81,74 @@ fn a_file_of_empty_parts_takes_no_memory() {
     let file = message(2, &message(2, &nodes));
     let error = parse_saved_model(&file, None).err().unwrap();
     assert!(error.to_string().contains("more parts than a file of its size"), "{error}");
+}
+
+fn words(texts: &[&str]) -> Tensor {
+    Tensor::from_strings(&[texts.len()], texts.iter().map(|text| text.as_bytes().into()).collect()).unwrap()
+}
+
+/// A copy of a golden directory, to be changed.
+fn copied(name: &str) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
+    let to = std::env::temp_dir().join(format!("penstock-tf-{name}-{}", std::process::id()));
+    let _ = std::fs::remove_dir_all(&to);
+    std::fs::create_dir_all(to.join("assets")).unwrap();
+    for file in ["saved_model.pb", "assets/words.txt"] {
+        std::fs::copy(from.join(file), to.join(file)).unwrap();
+    }
+    to
+}
+
+#[test]
+fn a_table_is_filled_with_the_constants_of_its_initialiser() {
+    let bytes = std::fs::read(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/models/table.pb")).unwrap();
+    let model = parse_saved_model(&bytes, None).unwrap();
+    let serve = model.program.function("serving_default").unwrap();
+    let found = serve.run(&[("s", words(&["blue", "pink", "red"]).into())]).unwrap();
+    assert_eq!(found[0].as_slice::<i64>(), [11, -1, 3]);
+}
+
+#[test]
+fn a_table_is_filled_from_an_asset() {
+    let directory = copied("tables_v1");
+    let model = load_saved_model(&directory).unwrap();
+    assert!(model.refused.is_empty(), "{:?}", model.refused);
+    let serve = model.program.function("serving_default").unwrap();
+    let found = serve.run(&[("x", words(&["two", "one", "four"]).into())]).unwrap();
+    let names: Vec<&str> = serve.outputs().map(|(name, _)| name).collect();
+    for (name, found) in names.into_iter().zip(found) {
+        match name {
+            "numbers" => assert_eq!(found.as_slice::<i64>(), [2, 1, -1]),
+            _ => assert_eq!(found.as_slice::<f32>(), [0.5, 1.5, 4.5]),
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_table_that_is_written_for_tensorflow_is_read_again() {
+    let from = copied("tables_v1");
+    let to = from.join("again");
+    save_saved_model(&load_saved_model(&from).unwrap().program, &to).unwrap();
+    let model = load_saved_model(&to).unwrap();
+    assert!(model.refused.is_empty(), "{:?}", model.refused);
+    let serve = model.program.function("serving_default").unwrap();
+    let found = serve.run(&[("x", words(&["two", "one", "four"]).into())]).unwrap();
+    assert!(found.iter().any(|t| t.dtype() == DType::I64 && t.as_slice::<i64>() == [2, 1, -1]));
+    std::fs::remove_dir_all(from).unwrap();
+}
+
+#[cfg(unix)]
+#[test]
+fn no_asset_outside_of_the_directory_is_read() {
+    let directory = copied("tables_v1");
+    let asset = directory.join("assets/words.txt");
+    let outside = directory.with_extension("txt");
+    std::fs::rename(&asset, &outside).unwrap();
+    std::os::unix::fs::symlink(&outside, &asset).unwrap();
+    let model = load_saved_model(&directory).unwrap();
+    let reason = &model.refused["signature 'serving_default'"];
+    assert!(reason.contains("a table that is not here"), "{reason}");
+    std::fs::remove_file(outside).unwrap();
+    std::fs::remove_dir_all(directory).unwrap();
 }
