@@ -13,6 +13,7 @@ DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
 
 DEV_STAMP := $(VENV)/.stamp-requirements
 NVRTC_STAMP := $(VENV)/.stamp-nvrtc
+NVDISASM_STAMP := $(VENV)/.stamp-nvdisasm
 TYPES_STAMP := $(VENV)/.stamp-types
 DOCS_STAMP := $(VENV)/.stamp-docs
 EXT_STAMP := $(VENV)/.stamp-extension
@@ -35,7 +36,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -59,6 +60,10 @@ $(PEERS_STAMP): requirements/peers.txt
 
 $(NVRTC_STAMP): $(DEV_STAMP) requirements/nvrtc.txt
 	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/nvrtc.txt
+	@touch $@
+
+$(NVDISASM_STAMP): $(DEV_STAMP) requirements/nvdisasm.txt
+	$(PY) -m pip install --quiet --disable-pip-version-check -r requirements/nvdisasm.txt
 	@touch $@
 
 $(TYPES_STAMP): $(DEV_STAMP) requirements/types.txt
@@ -185,11 +190,20 @@ gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 	strip $(GPU_TESTS:%=target/gpu/%) target/gpu/gpu_bench
 
 # The emulated driver keeps what it compiles, the tests compile every kind of kernel, and NVRTC says what each takes.
-gpu-registers: ## the registers of kernels by architecture, in docs/cuda-registers.md, without a GPU (NVRTC=libnvrtc.so.13)
+GPU_WHEELS = $$(echo $(VENV)/lib/python3*/site-packages/nvidia/cu13)
+gpu-registers: $(NVRTC_STAMP) $(NVDISASM_STAMP) ## registers and memory accesses of kernels, in docs/cuda-registers.md, without a GPU
 	rm -rf target/kernels && mkdir -p target/kernels/code
 	PENSTOCK_CUDA_CACHE=$(CURDIR)/target/kernels/code PENSTOCK_MOCK_CACHE=$(CURDIR)/target/kernels \
-		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test steps
-	$(PYTHON) tools/kernel_registers.py target/kernels $(NVRTC) > docs/cuda-registers.md
+		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test steps --test sass
+	$(PYTHON) tools/kernel_registers.py target/kernels $(GPU_WHEELS)/lib/libnvrtc.so.13 $(GPU_WHEELS)/bin/nvdisasm \
+		> target/cuda-registers.md
+	mv target/cuda-registers.md docs/cuda-registers.md
+
+gpu-races: ## run the tests of the CUDA device on the emulated one, with all kernels watched for races
+	rm -f target/races.txt
+	PENSTOCK_MOCK_RACES=1 PENSTOCK_MOCK_FINDINGS=$(CURDIR)/target/races.txt \
+		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test graphs --test placement --test steps
+	@test ! -s target/races.txt || { sort target/races.txt | uniq -c; exit 1; }
 
 gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
 	python3 tools/gpu_check.py $(GPU_STAGES)

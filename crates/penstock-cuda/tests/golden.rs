@@ -1,4 +1,4 @@
-//! The text of kernels. `BLESS=1` rewrites the files.
+//! The text of kernels, and the operators that have none. `BLESS=1` rewrites the files.
 
 mod common;
 
@@ -7,7 +7,7 @@ use std::path::Path;
 use common::op;
 use penstock_cuda::{Kernel, Layout, Program, Variant};
 use penstock_data::{DType, Shape, Tensor};
-use penstock_ir::{Attr, Builder, Type, Value, Verified};
+use penstock_ir::{Attr, Builder, Cuda, OpDef, Type, Value, Verified};
 
 fn build(make: impl FnOnce(&mut Builder) -> Vec<Value>) -> Verified {
     let mut builder = Builder::new(&penstock_ops::control::CONST);
@@ -29,10 +29,14 @@ fn expect(file: &str, graph: &Verified, out: &[usize], inputs: &[&[usize]], wide
     let layout = Layout::new(out, inputs).expect("a layout");
     let mut variant = Variant::new(&program, &layout, true);
     variant.wide |= wide;
-    let text = Kernel::new(&program, variant, &program.name()).text;
+    expect_text(file, &Kernel::new(&program, variant, &program.name()).text);
+}
+
+#[track_caller]
+fn expect_text(file: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &text).expect("the file is written");
+        std::fs::write(&path, text).expect("the file is written");
     }
     let due = std::fs::read_to_string(&path).unwrap_or_default();
     assert_eq!(due, text, "{file} differs; BLESS=1 rewrites it");
@@ -90,6 +94,23 @@ fn conversions_name_their_stored_type() {
         vec![cast(b, DType::Bf16), cast(b, DType::I8), cast(b, DType::Bool)]
     });
     expect("cast.cu", &graph, &[100], &[&[100]], false);
+}
+
+#[test]
+fn the_host_computes_few_operators_on_numbers_and_those_are_listed() {
+    let has_numbers = |op: &&'static OpDef| {
+        let samples = (op.samples)();
+        samples.iter().any(|s| !s.inputs.is_empty() && s.inputs.iter().all(|t| t.dtype().size() > 0))
+    };
+    let all: Vec<&'static OpDef> = penstock_ops::all().filter(has_numbers).collect();
+    let on_host = |op: &&'static OpDef| match op.cuda {
+        Cuda::HostFallback(reason) => Some(format!("{}: {reason}\n", op.name)),
+        _ => None,
+    };
+    let mut listed: Vec<String> = all.iter().filter_map(on_host).collect();
+    listed.sort();
+    assert!(listed.len() * 4 <= all.len(), "{} of {} operators", listed.len(), all.len());
+    expect_text("host_operators.txt", &listed.concat());
 }
 
 #[test]

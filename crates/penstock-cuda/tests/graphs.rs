@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::{gpu, within};
 use penstock_data::{DType, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, StdEnv, Variable};
-use penstock_filetests::same_tensor;
+use penstock_filetests::{hosts, same_tensor};
 use penstock_ir::parse_function;
 use penstock_ops::Ops;
 use penstock_passes::{Options, Thresholds};
@@ -248,6 +248,33 @@ fn a_counted_loop_fetches_nothing() {
     }
     let due = run(&here, &[Arg::Tensor(numbers(5000, 0.01)), rounds]).expect("a run");
     assert!(same_tensor(&due[0], &got[0].on_host().expect("a value")));
+    assert_nothing_was_found();
+}
+
+#[test]
+fn a_callback_is_one_copy_each_way() {
+    let Some(gpu) = gpu() else { return };
+    let _alone = alone();
+    let text = "func @main(%x: f32[5000]) -> f32[5000] {
+                  %y = mul %x, %x
+                  %z = host_call %y {func=host(\"note\"), outs=[f32[5000]]}
+                  %s = add %z, %x
+                  return %s
+                }";
+    let function = parse_function(text, &Ops, &hosts).unwrap_or_else(|e| panic!("{e}"));
+    let executable = Executable::new(&function).expect("an executable");
+    let x = numbers(5000, 0.01);
+    let due = run(&executable, &[Arg::Tensor(x.clone())]).expect("a run");
+    let there = [Arg::Tensor(gpu.upload(&x).expect("a copy"))];
+    const COPIES: [&str; 2] = ["cuMemcpyDtoHAsync_v2", "cuMemcpyHtoDAsync_v2"];
+    for _ in 0..5 {
+        let before = COPIES.map(calls);
+        let got = executable.run(&there, &StdEnv::default()).expect("a run");
+        let copies: Vec<u64> = COPIES.map(calls).iter().zip(before).map(|(after, before)| after - before).collect();
+        // The operand came from the device, and so is there as well: what the callback gives back needs no copy.
+        assert!(common::mock::get().is_none() || copies == [1, 0], "{copies:?}");
+        assert!(same_tensor(&due[0], &got[0].on_host().expect("a value")));
+    }
     assert_nothing_was_found();
 }
 

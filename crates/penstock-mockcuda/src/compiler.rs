@@ -1,6 +1,6 @@
 //! NVRTC's functions: the text is checked by the real compiler where that is there, and becomes a library of the host.
 
-use std::ffi::{CStr, CString, c_char, c_int, c_void};
+use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -8,11 +8,15 @@ use std::sync::OnceLock;
 
 use libloading::Library;
 
+use crate::state::state;
+
 /// The environment variable with the file of the real compiler.
 const REAL_VARIABLE: &str = "PENSTOCK_MOCK_NVRTC";
 /// How the images that this compiler makes begin. The length and the path of a library follow.
 pub(crate) const MAGIC: &[u8; 8] = b"MOCKCUDA";
 const DEVICE: &str = include_str!("device.h");
+/// What finds races of kernels that are compiled to be watched.
+const RACES: &str = include_str!("races.cpp");
 
 const SUCCESS: c_int = 0;
 const INVALID_INPUT: c_int = 3;
@@ -129,13 +133,49 @@ fn folder() -> PathBuf {
     )
 }
 
-/// The library of a text.
+/// Runs the C++ compiler.
+///
+/// # Errors
+/// Its messages.
+fn run_cxx<'a>(args: impl IntoIterator<Item = &'a OsStr>) -> Result<(), String> {
+    let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "g++".into()))
+        .args(["-std=c++17", "-fPIC", "-w"])
+        .args(args)
+        .output()
+        .map_err(|e| format!("g++ does not run: {e}"))?;
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stderr).into_owned()) }
+}
+
+/// A name of this process and thread: several may make one file, and who comes last replaces the same with the same.
+fn own(file: &Path, extension: &str) -> PathBuf {
+    file.with_extension(format!("{}-{:?}.{extension}", std::process::id(), std::thread::current().id()))
+}
+
+/// The compiled form of [`RACES`].
+///
+/// # Errors
+/// The messages of the compiler.
+fn races(folder: &Path) -> Result<PathBuf, String> {
+    let mut hasher = DefaultHasher::new();
+    RACES.hash(&mut hasher);
+    let object = folder.join(format!("races-{:016x}.o", hasher.finish()));
+    if !object.exists() {
+        let (file, made) = (own(&object, "cpp"), own(&object, "o"));
+        std::fs::write(&file, RACES).map_err(|e| format!("{}: {e}", file.display()))?;
+        run_cxx(["-O2".as_ref(), "-c".as_ref(), "-o".as_ref(), made.as_os_str(), file.as_os_str()])?;
+        std::fs::rename(&made, &object).map_err(|e| format!("{}: {e}", object.display()))?;
+        let _ = std::fs::remove_file(&file);
+    }
+    Ok(object)
+}
+
+/// The library of a text, whose accesses to memory are watched where `watched`.
 ///
 /// # Errors
 /// The messages of the compilers.
-fn compile(source: &str, options: &[*const c_char]) -> Result<PathBuf, String> {
+fn compile(source: &str, options: &[*const c_char], watched: bool) -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
-    (DEVICE, source, Real::get().is_some()).hash(&mut hasher);
+    (DEVICE, source, watched.then_some(RACES), Real::get().is_some()).hash(&mut hasher);
     let folder = folder();
     let library = folder.join(format!("{:016x}.so", hasher.finish()));
     if library.exists() {
@@ -146,10 +186,17 @@ fn compile(source: &str, options: &[*const c_char]) -> Result<PathBuf, String> {
     }
     std::fs::create_dir_all(&folder).map_err(|e| format!("{}: {e}", folder.display()))?;
     let mut text = String::new();
+    if watched {
+        text.push_str("#define MOCK_RACES\n");
+    }
     if ["__sync", "_sync("].iter().any(|word| source.contains(word)) {
         text.push_str("#define MOCK_FIBERS\n");
     }
     text.push_str(DEVICE);
+    // The source stays, for those who look at kernels. Its lines are the ones that findings name.
+    let kept = library.with_extension("cu");
+    std::fs::write(&kept, source).map_err(|e| format!("{}: {e}", kept.display()))?;
+    text.push_str(&format!("\n#line 1 \"{}\"\n", kept.display()));
     text.push_str(source);
     for kernel in kernels(source) {
         text.push_str(&format!(
@@ -157,22 +204,26 @@ fn compile(source: &str, options: &[*const c_char]) -> Result<PathBuf, String> {
              \nextern \"C\" int mock_sizes_{kernel}(size_t* sizes) {{ return mock_sizes({kernel}, sizes); }}\n"
         ));
     }
-    // Names of this process and thread: several may compile one text, and who comes last replaces the same with the same.
-    let own = format!("{:016x}-{}-{:?}", hasher.finish(), std::process::id(), std::thread::current().id());
-    let (file, made) = (folder.join(format!("{own}.cpp")), folder.join(format!("{own}.so")));
+    let (file, object, made) = (own(&library, "cpp"), own(&library, "o"), own(&library, "so"));
     std::fs::write(&file, text).map_err(|e| format!("{}: {e}", file.display()))?;
     // Many kernels run a few times each, and take longer to optimise than to run.
     let level = if kernels(source).len() > 16 { "-O0" } else { "-O1" };
-    let output = Command::new(std::env::var_os("CXX").unwrap_or_else(|| "g++".into()))
-        .args(["-std=c++17", level, "-fPIC", "-shared", "-ffp-contract=off", "-w", "-fno-strict-aliasing", "-o"])
-        .args([&made, &file])
-        .output()
-        .map_err(|e| format!("g++ does not run: {e}"))?;
-    if !output.status.success() {
-        return Err(format!("{}: {}", file.display(), String::from_utf8_lossy(&output.stderr)));
-    }
-    // The source stays, for those who look at kernels.
-    std::fs::write(library.with_extension("cu"), source).map_err(|e| format!("{}: {e}", library.display()))?;
+    let flags = [level, "-ffp-contract=off", "-fno-strict-aliasing"].map(OsStr::new);
+    let [output, shared] = ["-o", "-shared"].map(OsStr::new);
+    let compiled = if watched {
+        // Not linked by the compiler, which would add ThreadSanitizer's own library.
+        let watching = ["-fsanitize=thread", "-g1", "-c"].map(OsStr::new);
+        let compiled = run_cxx(flags.into_iter().chain(watching).chain([output, object.as_os_str(), file.as_os_str()]));
+        let linked = compiled.and_then(|()| {
+            let races = races(&folder)?;
+            run_cxx([shared, output, made.as_os_str(), object.as_os_str(), races.as_os_str()])
+        });
+        let _ = std::fs::remove_file(&object);
+        linked
+    } else {
+        run_cxx(flags.into_iter().chain([shared, output, made.as_os_str(), file.as_os_str()]))
+    };
+    compiled.map_err(|log| format!("{}: {log}", file.display()))?;
     std::fs::rename(&made, &library).map_err(|e| format!("{}: {e}", library.display()))?;
     let _ = std::fs::remove_file(&file);
     Ok(library)
@@ -209,8 +260,8 @@ macro_rules! export {
 export! {
     /// The version of the interface.
     fn nvrtcVersion(major: *mut c_int, minor: *mut c_int) -> c_int {
-        // SAFETY: the caller gives places for both.
-        unsafe { (*major, *minor) = (13, 0) };
+        // SAFETY: the caller gives places for both. It is another version where accesses are watched, so that nobody takes code that was kept for code that is watched.
+        unsafe { (*major, *minor) = (13, c_int::from(state().settings.races)) };
         SUCCESS
     }
     /// The number of architectures.
@@ -266,7 +317,8 @@ export! {
         let Some(program) = (unsafe { program(handle) }) else { return INVALID_INPUT };
         // SAFETY: the caller gives as many texts as it says.
         let options = unsafe { std::slice::from_raw_parts(options, count as usize) };
-        match compile(&program.source, options) {
+        let watched = state().settings.races;
+        match compile(&program.source, options, watched) {
             Ok(path) => {
                 let path = path.to_string_lossy().into_owned().into_bytes();
                 program.image = MAGIC.iter().copied().chain((path.len() as u64).to_le_bytes()).chain(path).collect();

@@ -52,13 +52,46 @@ static inline int __popc(unsigned int x) { return __builtin_popcount(x); }
 static inline int __clz(int x) { return x == 0 ? 32 : __builtin_clz((unsigned int)x); }
 static inline int __ffs(int x) { return __builtin_ffs(x); }
 
-template <class T> static inline T atomicAdd(T* at, T value) { const T old = *at; *at = old + value; return old; }
-template <class T> static inline T atomicMin(T* at, T value) { const T old = *at; if (value < old) *at = value; return old; }
-template <class T> static inline T atomicMax(T* at, T value) { const T old = *at; if (value > old) *at = value; return old; }
-template <class T> static inline T atomicExch(T* at, T value) { const T old = *at; *at = value; return old; }
-template <class T> static inline T atomicCAS(T* at, T due, T value) { const T old = *at; if (old == due) *at = value; return old; }
-static inline void __threadfence() {}
-static inline void __threadfence_block() {}
+// Who looks for races is told of whatever orders memory; see races.cpp.
+#ifdef MOCK_RACES
+extern "C" {
+void mock_race_launch(unsigned long, unsigned long, const char*, const char*, unsigned int);
+void mock_race_end();
+void mock_race_block(unsigned int);
+void mock_race_thread(unsigned int);
+void mock_race_barrier();
+void mock_race_warp(unsigned int, unsigned int);
+void mock_race_fence();
+void mock_race_atomic(const void*, size_t);
+}
+#else
+static inline void mock_race_launch(unsigned long, unsigned long, const char*, const char*, unsigned int) {}
+static inline void mock_race_end() {}
+static inline void mock_race_block(unsigned int) {}
+static inline void mock_race_thread(unsigned int) {}
+static inline void mock_race_barrier() {}
+static inline void mock_race_warp(unsigned int, unsigned int) {}
+static inline void mock_race_fence() {}
+static inline void mock_race_atomic(const void*, size_t) {}
+#endif
+
+// An atomic's own accesses are no accesses of the thread.
+#define MOCK_ATOMIC template <class T> __attribute__((always_inline)) static inline T
+template <class T> __attribute__((no_sanitize("thread"), noinline)) static T mock_swap(T* at, T value) {
+    const T old = *at;
+    *at = value;
+    return old;
+}
+template <class T> __attribute__((no_sanitize("thread"), noinline)) static T mock_peek(const T* at) { return *at; }
+MOCK_ATOMIC mock_atomic(const T* at) { mock_race_atomic(at, sizeof(T)); return mock_peek(at); }
+MOCK_ATOMIC atomicAdd(T* at, T value) { return mock_swap(at, T(mock_atomic(at) + value)); }
+MOCK_ATOMIC atomicMin(T* at, T value) { const T old = mock_atomic(at); return mock_swap(at, value < old ? value : old); }
+MOCK_ATOMIC atomicMax(T* at, T value) { const T old = mock_atomic(at); return mock_swap(at, value > old ? value : old); }
+MOCK_ATOMIC atomicExch(T* at, T value) { mock_atomic(at); return mock_swap(at, value); }
+MOCK_ATOMIC atomicCAS(T* at, T due, T value) { const T old = mock_atomic(at); return mock_swap(at, old == due ? value : old); }
+#undef MOCK_ATOMIC
+static inline void __threadfence() { mock_race_fence(); }
+static inline void __threadfence_block() { mock_race_fence(); }
 
 // The stored form of a half-precision float, for texts that have an instruction of the GPU for it.
 static inline float mock_f32_of_f16(unsigned short bits) {
@@ -85,6 +118,8 @@ struct mock_launch {
     mock_place grid, block;
     unsigned int shared;
     unsigned int seed;
+    // The memory of the devices.
+    unsigned long memory, bytes;
 };
 
 static unsigned int mock_state;
@@ -99,16 +134,17 @@ static void mock_set_thread(unsigned int number) {
     threadIdx.x = number % blockDim.x;
     threadIdx.y = number / blockDim.x % blockDim.y;
     threadIdx.z = number / (blockDim.x * blockDim.y);
+    mock_race_thread(number);
 }
+
+extern "C" char __start_mock_shared[] __attribute__((weak));
+extern "C" char __stop_mock_shared[] __attribute__((weak));
 
 #ifdef MOCK_FIBERS
 #include <sys/mman.h>
 #include <ucontext.h>
 
-extern "C" char __start_mock_shared[] __attribute__((weak));
-extern "C" char __stop_mock_shared[] __attribute__((weak));
-
-enum mock_wait { MOCK_READY, MOCK_BLOCK, MOCK_WARP, MOCK_DONE };
+enum mock_wait { MOCK_READY, MOCK_BLOCK, MOCK_WARP, MOCK_LANES, MOCK_DONE };
 struct mock_fiber {
     ucontext_t context;
     mock_wait wait;
@@ -129,6 +165,8 @@ static void mock_yield(mock_wait wait, unsigned int mask) {
     own.mask = mask;
     swapcontext(&own.context, &mock_scheduler);
 }
+// Execution waits here, and memory is not ordered.
+static inline void mock_meet(unsigned int mask) { mock_yield(MOCK_LANES, mask); }
 static inline void __syncthreads() { mock_yield(MOCK_BLOCK, 0); }
 static inline void __syncwarp(unsigned int mask = ~0u) { mock_yield(MOCK_WARP, mask); }
 // What lane `from` of the warp has.
@@ -136,13 +174,13 @@ template <class T> static T mock_exchange(unsigned int mask, T value, unsigned i
     static_assert(sizeof(T) <= 16, "a register");
     const unsigned int own = mock_current, warp = own & ~31u;
     memcpy(mock_fibers[own].slot, &value, sizeof value);
-    __syncwarp(mask);
+    mock_meet(mask);
     T out = value;
     if (from < 32 && warp + from < mock_threads) {
         if (mask >> from & 1) memcpy(&out, mock_fibers[warp + from].slot, sizeof out);
         else mock_find("a shuffle reads a lane outside of its mask");
     }
-    __syncwarp(mask);
+    mock_meet(mask);
     return out;
 }
 template <class T> static inline T __shfl_sync(unsigned int mask, T v, int lane, int width = 32) {
@@ -162,11 +200,11 @@ template <class T> static inline T __shfl_xor_sync(unsigned int mask, T v, int d
 static inline unsigned int __ballot_sync(unsigned int mask, int predicate) {
     const unsigned int own = mock_current, warp = own & ~31u;
     mock_fibers[own].slot[0] = predicate != 0;
-    __syncwarp(mask);
+    mock_meet(mask);
     unsigned int out = 0;
     for (unsigned int i = 0; i < 32 && warp + i < mock_threads; ++i)
         if (mask >> i & 1) out |= (unsigned int)mock_fibers[warp + i].slot[0] << i;
-    __syncwarp(mask);
+    mock_meet(mask);
     return out;
 }
 static inline int __any_sync(unsigned int mask, int predicate) { return __ballot_sync(mask, predicate) != 0; }
@@ -193,14 +231,15 @@ static bool mock_release() {
     for (unsigned int warp = 0; warp < mock_threads; warp += 32) {
         for (unsigned int i = 0; i < 32 && warp + i < mock_threads; ++i) {
             const mock_fiber& first = mock_fibers[warp + i];
-            if (first.wait != MOCK_WARP) continue;
+            if (first.wait != MOCK_WARP && first.wait != MOCK_LANES) continue;
             bool all = first.mask >> i & 1;
             for (unsigned int k = 0; k < 32 && warp + k < mock_threads; ++k) {
                 const mock_fiber& other = mock_fibers[warp + k];
-                if (first.mask >> k & 1) all = all && other.wait == MOCK_WARP && other.mask == first.mask;
+                if (first.mask >> k & 1) all = all && other.wait == first.wait && other.mask == first.mask;
             }
             if (!all) continue;
             const unsigned int mask = first.mask;
+            if (first.wait == MOCK_WARP) mock_race_warp(warp, mask);
             for (unsigned int k = 0; k < 32 && warp + k < mock_threads; ++k)
                 if (mask >> k & 1) mock_fibers[warp + k].wait = MOCK_READY;
             released = true;
@@ -219,6 +258,7 @@ static bool mock_release() {
     }
     for (unsigned int i = 0; i < mock_threads; ++i)
         if (mock_fibers[i].wait == MOCK_BLOCK) mock_fibers[i].wait = MOCK_READY;
+    mock_race_barrier();
     return true;
 }
 
@@ -278,13 +318,16 @@ template <class... P> static const char* mock_run(void (*kernel)(P...), void** a
     mock_state = launch->seed;
     mock_finding = nullptr;
     const unsigned int blocks = gridDim.x * gridDim.y * gridDim.z, first = mock_random() % blocks;
+    mock_race_launch(launch->memory, launch->bytes, __start_mock_shared, __stop_mock_shared, blockDim.x * blockDim.y * blockDim.z);
     for (unsigned int i = 0; i < blocks; ++i) {
         const unsigned int block = (first + i) % blocks;
         blockIdx.x = block % gridDim.x;
         blockIdx.y = block / gridDim.x % gridDim.y;
         blockIdx.z = block / (gridDim.x * gridDim.y);
+        mock_race_block(block);
         mock_block(mock_kernel<P...>::run, &self);
     }
+    mock_race_end();
     return mock_finding;
 }
 

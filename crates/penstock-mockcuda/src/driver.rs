@@ -12,6 +12,7 @@ use cudarc::driver::sys::{
 use libloading::Library;
 
 use crate::compiler::MAGIC;
+use crate::races;
 use crate::state::{Event, Function, Graph, Launch, Source, State, Stream, Work, state};
 
 const OK: CUresult = CUresult::CUDA_SUCCESS;
@@ -380,7 +381,8 @@ driver! {
             };
             let mut all = [0usize; 1024];
             let count = sizes(all.as_mut_ptr()) as usize;
-            Function { name, sizes: all[..count].to_vec(), run: *run, _library: library.clone() }
+            let races = races::reader(&library);
+            Function { name, sizes: all[..count].to_vec(), run: *run, races, library: library.clone() }
         };
         let handle = state.handle();
         state.functions.insert(handle, Arc::new(function));
@@ -414,7 +416,7 @@ driver! {
         }
         // SAFETY: the caller gives the address of each argument, of the size that the kernel has it.
         let args = unsafe { arguments(&function, params) };
-        state.queue(stream as u64, device, Work::Kernel { function, args, launch: Launch { grid, block, shared, seed: 0 } })
+        state.queue(stream as u64, device, Work::Kernel { function, args, launch: Launch { grid, block, shared, seed: 0, memory: [0, 0] } })
     }
     fn cuStreamBeginCapture_v2(state, stream: CUstream, _mode: CUstreamCaptureMode) {
         in_context!(state);

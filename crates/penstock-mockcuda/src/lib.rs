@@ -9,11 +9,12 @@
 //! - **Time**: a stream is a queue that runs only when somebody waits; a seed decides which of several goes on. Pinned
 //!   memory is read when the copy runs, other memory at the call; the target of a copy to the host is overwritten first.
 //! - **Threads** of a block are fibers where the kernel has barriers, so that shuffles and barriers that not all threads
-//!   reach are found.
+//!   reach are found. With `PENSTOCK_MOCK_RACES=1` kernels are compiled so that races of threads are found, too.
 //!
 //! With `PENSTOCK_MOCK_IDLE=1` kernels and graphs are forgotten instead of run: what a program takes then is what the host does for it.
 //!
-//! What is found wrong is printed, and kept for [`Mock::findings`]. The emulation says nothing about speed, the memory
+//! What is found wrong is printed, kept for [`Mock::findings`], and added to the file that `PENSTOCK_MOCK_FINDINGS` names.
+//! The emulation says nothing about speed, the memory
 //! model, or the quirks of real drivers.
 
 #![cfg(target_os = "linux")]
@@ -24,6 +25,7 @@ mod compiler;
 mod dnn;
 mod driver;
 mod memory;
+mod races;
 mod state;
 
 pub use compiler::*;
@@ -37,7 +39,8 @@ use libloading::Library;
 
 use crate::state::state;
 
-/// Sets what `name` says: `seed`, `devices`, `memory`, `driver_version`, `init`, `eager` or `idle`. 0 where there is no such setting.
+/// Sets what `name` says: `seed`, `devices`, `memory`, `driver_version`, `init`, `eager`, `idle` or `races`. 0 where there is no such
+/// setting.
 ///
 /// # Safety
 /// `name` is a text that ends.
@@ -53,6 +56,7 @@ pub unsafe extern "C" fn mockcuda_set(name: *const c_char, value: i64) -> c_int 
         b"init" => state.settings.init = value as i32,
         b"eager" => state.settings.eager = value != 0,
         b"idle" => state.settings.idle = value != 0,
+        b"races" => state.settings.races = value != 0,
         _ => return 0,
     }
     1
@@ -71,7 +75,7 @@ pub unsafe extern "C" fn mockcuda_fail(name: *const c_char, nth: u64, code: c_in
     state.failures.insert(name, (so_far + nth, code));
 }
 
-/// The calls of a function so far.
+/// The calls of a function so far, or the launches of a kernel.
 ///
 /// # Safety
 /// `name` is a text that ends.
@@ -79,7 +83,8 @@ pub unsafe extern "C" fn mockcuda_fail(name: *const c_char, nth: u64, code: c_in
 pub unsafe extern "C" fn mockcuda_count(name: *const c_char) -> u64 {
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    state().counts.get(&*name).copied().unwrap_or(0)
+    let state = state();
+    state.counts.get(&*name).or_else(|| state.launches.get(&*name)).copied().unwrap_or(0)
 }
 
 /// The live blocks of all devices, after everything that is queued has run.
@@ -144,7 +149,7 @@ impl Mock {
         }
     }
 
-    /// The calls of a function so far.
+    /// The calls of a function so far, or the launches of a kernel.
     pub fn count(&self, name: &str) -> u64 {
         let text = CString::new(name).unwrap_or_default();
         // SAFETY: the function has this type.

@@ -166,6 +166,17 @@ impl Arena {
             .is_some_and(|(&start, block)| len <= block.len && address - start <= block.len - len)
     }
 
+    /// All addresses: the first, and how many there are.
+    pub(crate) fn range(&self) -> [u64; 2] {
+        [self.start as u64, SPACE as u64]
+    }
+
+    /// The start and the length of the live block at an address.
+    pub(crate) fn block(&self, address: u64) -> Option<(u64, usize)> {
+        let (&start, block) = self.live.range(..=address as usize).next_back()?;
+        (address as usize - start < block.len).then_some((start as u64, block.len))
+    }
+
     /// The device that has memory at an address.
     pub(crate) fn device_of(&self, address: u64) -> Option<usize> {
         let (&start, block) = self.live.range(..=address as usize).next_back()?;

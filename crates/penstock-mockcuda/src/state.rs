@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
+use std::io::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUresult;
@@ -12,6 +13,7 @@ use libloading::Library;
 
 use crate::dnn::{Object, Shape};
 use crate::memory::Arena;
+use crate::races::{self, ReadRaces};
 
 /// What a kernel is launched with, as the device header has it.
 #[repr(C)]
@@ -21,6 +23,8 @@ pub(crate) struct Launch {
     pub(crate) block: [u32; 3],
     pub(crate) shared: u32,
     pub(crate) seed: u32,
+    /// The memory of the devices: start and length.
+    pub(crate) memory: [u64; 2],
 }
 
 /// A kernel of a loaded image.
@@ -28,8 +32,10 @@ pub(crate) struct Function {
     pub(crate) name: String,
     pub(crate) sizes: Vec<usize>,
     pub(crate) run: unsafe extern "C" fn(*mut *mut c_void, *const Launch) -> *const c_char,
-    /// Keeps the code loaded.
-    pub(crate) _library: Arc<Library>,
+    /// What looks for races, where the code is watched.
+    pub(crate) races: Option<ReadRaces>,
+    /// The code, which this keeps loaded.
+    pub(crate) library: Arc<Library>,
 }
 
 /// Where the bytes of a copy to a device come from.
@@ -135,6 +141,8 @@ pub(crate) struct Settings {
     pub(crate) eager: bool,
     /// Whether kernels and graphs are forgotten instead of run: to measure what the host does.
     pub(crate) idle: bool,
+    /// Whether kernels that are compiled from now on are watched for races.
+    pub(crate) races: bool,
 }
 
 pub(crate) struct State {
@@ -152,6 +160,8 @@ pub(crate) struct State {
     /// Pinned memory of the host: start and length.
     pub(crate) pinned: BTreeMap<u64, usize>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
+    /// How often each kernel has run.
+    pub(crate) launches: BTreeMap<String, u64>,
     /// For a function, the number of the call that fails, and the code.
     pub(crate) failures: BTreeMap<String, (u64, i32)>,
     pub(crate) findings: Vec<String>,
@@ -176,6 +186,7 @@ impl State {
             init: number("PENSTOCK_MOCK_INIT", 0) as i32,
             eager: number("PENSTOCK_MOCK_EAGER", 0) != 0,
             idle: number("PENSTOCK_MOCK_IDLE", 0) != 0,
+            races: number("PENSTOCK_MOCK_RACES", 0) != 0,
         };
         State {
             settings,
@@ -189,6 +200,7 @@ impl State {
             executables: BTreeMap::new(),
             pinned: BTreeMap::new(),
             counts: BTreeMap::new(),
+            launches: BTreeMap::new(),
             failures: BTreeMap::new(),
             findings: Vec::new(),
             sticky: None,
@@ -221,6 +233,10 @@ impl State {
     pub(crate) fn find(&mut self, text: impl Into<String>) {
         let text = text.into();
         eprintln!("mock CUDA: {text}");
+        if let Some(file) = std::env::var_os("PENSTOCK_MOCK_FINDINGS") {
+            let opened = std::fs::OpenOptions::new().create(true).append(true).open(file);
+            let _ = opened.and_then(|mut file| writeln!(file, "{text}"));
+        }
         self.findings.push(text);
     }
 
@@ -336,6 +352,7 @@ impl State {
         match work {
             Work::Kernel { function, args, mut launch } => {
                 launch.seed = self.draw() as u32;
+                launch.memory = self.arena.range();
                 self.kernel(&function, args, &launch);
             }
             Work::CopyIn { to, from, len } => {
@@ -407,12 +424,16 @@ impl State {
                 return;
             }
         }
+        *self.launches.entry(function.name.clone()).or_default() += 1;
         let mut places: Vec<*mut c_void> = args.iter_mut().map(|a| a.as_mut_ptr().cast()).collect();
         // SAFETY: the code was made from the kernel's text, and reads as many arguments of these sizes.
         let found = unsafe { (function.run)(places.as_mut_ptr(), launch) };
         if !found.is_null() {
             // SAFETY: findings are literals of the device header.
             let text = unsafe { CStr::from_ptr(found) }.to_string_lossy().into_owned();
+            self.find(format!("kernel {}: {text}", function.name));
+        }
+        for text in races::found(function, &args, &self.arena) {
             self.find(format!("kernel {}: {text}", function.name));
         }
         if let Err(text) = self.arena.check_all() {

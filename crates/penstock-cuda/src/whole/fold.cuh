@@ -74,6 +74,16 @@ __device__ void penstock_tree(A* at, I n, const I step) {
     }
 }
 
+// Joins those of `COUNT` accumulators from `FIRST` on that are below `n`, in a balanced tree. All places are known when this is compiled, so
+// that registers hold them.
+template <int FIRST, int COUNT> __device__ inline A penstock_join_part(const A (&acc)[16], const int n) {
+    if constexpr (COUNT == 1) return acc[FIRST];
+    else {
+        const A left = penstock_join_part<FIRST, COUNT / 2>(acc, n);
+        return FIRST + COUNT / 2 < n ? fold::join(left, penstock_join_part<FIRST + COUNT / 2, COUNT / 2>(acc, n)) : left;
+    }
+}
+
 // A block of threads for each result: the blocks of each part, the parts of each run, the runs.
 extern "C" __global__ void penstock_join_runs(
     E* out, const A* table, A* second, const I kept, const I runs, const I blocks, const unsigned long long count
@@ -84,14 +94,11 @@ extern "C" __global__ void penstock_join_runs(
         for (I p = threadIdx.x; p < runs * parts; p += blockDim.x) {
             const A* const from = table + k * runs * blocks + p / parts * blocks + p % parts * 16;
             const I rest = blocks - p % parts * 16;
-            int n = rest < 16 ? int(rest) : 16;
+            const int n = rest < 16 ? int(rest) : 16;
             A acc[16];
-            for (int i = 0; i < n; ++i) acc[i] = from[i];
-            for (; n > 1; n = (n + 1) / 2) {
-                for (int i = 0; i < n / 2; ++i) acc[i] = fold::join(acc[2 * i], acc[2 * i + 1]);
-                if (n % 2 == 1) acc[n / 2] = acc[n - 1];
-            }
-            own[p] = acc[0];
+            #pragma unroll
+            for (int i = 0; i < 16; ++i) acc[i] = i < n ? from[i] : fold::init();
+            own[p] = penstock_join_part<0, 16>(acc, n);
         }
         __syncthreads();
         if (parts > 1)

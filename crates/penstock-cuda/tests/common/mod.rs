@@ -368,6 +368,7 @@ pub(crate) fn within<R>(device: Option<&Arc<dyn Device>>, work: impl FnOnce() ->
 pub(crate) mod mock {
     //! The emulated driver.
 
+    use std::process::Command;
     use std::sync::OnceLock;
 
     use penstock_mockcuda::Mock;
@@ -381,9 +382,18 @@ pub(crate) mod mock {
             if named || real.iter().any(|file| std::path::Path::new(file).exists()) {
                 return None;
             }
-            Mock::load()
+            if has_compiler() { Mock::load() } else { None }
         })
         .as_ref()
+    }
+
+    /// Whether there is the compiler with which the emulation compiles kernels; tells where not.
+    pub(crate) fn has_compiler() -> bool {
+        let has = Command::new("g++").arg("--version").output().is_ok();
+        if !has {
+            eprintln!("skipped: there is no g++");
+        }
+        has
     }
 
     pub(super) fn use_instead() {
