@@ -99,7 +99,9 @@ fn kernels_with_barriers_have_no_races() {
         let ran = names.filter(|name| mock.count(name) > 0).count();
         assert!(ran > 0, "no kernel of {} was run", file.display());
     }
-    for name in ["join_runs", "join_parts", "scan_totals", "scan", "select_short", "count_digits", "move_by_digit"] {
+    for name in
+        ["join_runs", "join_parts", "scan_tile_totals", "scan_tiles", "select_short", "count_digits", "move_by_digit"]
+    {
         assert!(mock.count(&format!("penstock_{name}")) > 0, "penstock_{name} was not run");
     }
 }

@@ -13,7 +13,7 @@ use penstock_data::{DType, Tensor};
 const VARIABLE: &str = "PENSTOCK_NVDISASM";
 
 /// Every generation with kernels of its own.
-const ARCHS: [Arch; 5] = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)].map(|(major, minor)| Arch { major, minor });
+const ARCHS: [(u32, u32); 5] = [(7, 5), (8, 0), (9, 0), (10, 0), (12, 0)];
 
 /// The disassembler: where the variable says, or in the project's environment.
 fn nvdisasm() -> Option<PathBuf> {
@@ -73,7 +73,8 @@ fn elementwise_kernels_biases_and_scaled_rows_take_128_bits_at_a_time_and_spill_
         }
     }
     let source = Kernel::source_of(&kernels);
-    for arch in ARCHS {
+    for (major, minor) in ARCHS {
+        let arch = Arch { major, minor };
         let image = nvrtc.compile(&source, arch).expect("machine code");
         let listing = listing(&nvdisasm, image.bytes());
         assert_eq!(listing.len(), kernels.len(), "{listing:?}");

@@ -54,16 +54,16 @@ fn lines(file: &Path, code: u64) -> String {
         let (_, line) = frame.rsplit_once(':').filter(|(name, _)| Path::new(name) == kept)?;
         line.split_whitespace().next()?.parse::<usize>().ok()
     });
-    let told: Vec<String> = numbers
-        .map(|n| format!("line {n}: {}", text.lines().nth(n.saturating_sub(1)).unwrap_or("").trim()))
-        .collect();
+    let told: Vec<String> =
+        numbers.map(|n| format!("line {n}: {}", text.lines().nth(n.saturating_sub(1)).unwrap_or("").trim())).collect();
     if told.is_empty() { "an unknown line".to_string() } else { told.join(", from ") }
 }
 
 /// The variable in shared memory at an address, and how far behind its start that is.
 fn variable(library: &Library, file: &Path, place: u64) -> Option<String> {
     // SAFETY: the symbol is that of `races.cpp`, of this type.
-    let start = unsafe { library.get::<unsafe extern "C" fn() -> *const c_char>(b"mock_shared_start\0").ok()?() } as u64;
+    let start =
+        unsafe { library.get::<unsafe extern "C" fn() -> *const c_char>(b"mock_shared_start\0").ok()?() } as u64;
     let symbols = output("nm", &["-C", "-S", "--defined-only"], file);
     let number = |text: &str| u64::from_str_radix(text, 16).ok();
     let section = symbols.lines().find_map(|l| l.strip_suffix(" __start_mock_shared")?.split(' ').next())?;

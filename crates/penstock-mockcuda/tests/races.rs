@@ -53,9 +53,12 @@ fn assert_race(text: &str, wrong: &str, right: &str, [blocks, threads]: [u32; 2]
 fn a_barrier_that_is_missing_between_a_write_and_a_read_of_shared_memory() {
     const WRITE: &str = "__shared__ unsigned int shared[64];\nshared[threadIdx.x] = threadIdx.x;\n";
     const READ: &str = "p[threadIdx.x] = shared[63 - threadIdx.x];";
-    assert_race("of shared in shared memory", &format!("{WRITE}{READ}"), &format!("{WRITE}__syncthreads();{READ}"), [
-        2, 64,
-    ]);
+    assert_race(
+        "of shared in shared memory",
+        &format!("{WRITE}{READ}"),
+        &format!("{WRITE}__syncthreads();{READ}"),
+        [2, 64],
+    );
 }
 
 #[test]
@@ -78,7 +81,12 @@ fn lanes_of_a_warp_are_not_in_step() {
     };
     assert_race("of shared in shared memory", &text(""), &text("__syncwarp();"), [1, 32]);
     // Shuffles and votes order no memory, and a warp knows nothing of another one.
-    assert_race("no barrier", &text("__shfl_sync(~0u, 1, 0); __ballot_sync(~0u, 1);"), &text("__syncthreads();"), [1, 32]);
+    assert_race(
+        "no barrier",
+        &text("__shfl_sync(~0u, 1, 0); __ballot_sync(~0u, 1);"),
+        &text("__syncthreads();"),
+        [1, 32],
+    );
     let halves = "if (threadIdx.x < 16) __syncwarp(0xffffu); else __syncwarp(0xffff0000u);";
     assert_race("no barrier", &text(halves), &text("__syncwarp(~0u);"), [1, 32]);
     let over = "__shared__ unsigned int shared[64];\nshared[threadIdx.x] = threadIdx.x;\n__syncwarp();\n\

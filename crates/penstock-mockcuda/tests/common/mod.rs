@@ -75,7 +75,14 @@ impl Driver {
         function
     }
 
-    pub(crate) fn launch(&self, function: sys::CUfunction, blocks: u32, threads: u32, stream: sys::CUstream, args: &[u64]) {
+    pub(crate) fn launch(
+        &self,
+        function: sys::CUfunction,
+        blocks: u32,
+        threads: u32,
+        stream: sys::CUstream,
+        args: &[u64],
+    ) {
         let mut places: Vec<*mut c_void> = args.iter().map(|a| std::ptr::from_ref(a).cast_mut().cast()).collect();
         // SAFETY: the kernels of these tests have parameters of 64 bits.
         unsafe {
