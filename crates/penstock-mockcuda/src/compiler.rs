@@ -175,7 +175,7 @@ fn races(folder: &Path) -> Result<PathBuf, String> {
 /// The messages of the compilers.
 fn compile(source: &str, options: &[*const c_char], watched: bool) -> Result<PathBuf, String> {
     let mut hasher = DefaultHasher::new();
-    (DEVICE, source, watched.then_some(RACES), Real::get().is_some()).hash(&mut hasher);
+    (DEVICE, source, watched.then_some(("dwarf 4", RACES)), Real::get().is_some()).hash(&mut hasher);
     let folder = folder();
     let library = folder.join(format!("{:016x}.so", hasher.finish()));
     if library.exists() {
@@ -211,8 +211,8 @@ fn compile(source: &str, options: &[*const c_char], watched: bool) -> Result<Pat
     let flags = [level, "-ffp-contract=off", "-fno-strict-aliasing"].map(OsStr::new);
     let [output, shared] = ["-o", "-shared"].map(OsStr::new);
     let compiled = if watched {
-        // Not linked by the compiler, which would add ThreadSanitizer's own library.
-        let watching = ["-fsanitize=thread", "-g1", "-c"].map(OsStr::new);
+        // Lines in the form of DWARF 4, since addr2line confuses files in that of 5. Not linked by the compiler, which would add ThreadSanitizer's own library.
+        let watching = ["-fsanitize=thread", "-gdwarf-4", "-g1", "-c"].map(OsStr::new);
         let compiled = run_cxx(flags.into_iter().chain(watching).chain([output, object.as_os_str(), file.as_os_str()]));
         let linked = compiled.and_then(|()| {
             let races = races(&folder)?;

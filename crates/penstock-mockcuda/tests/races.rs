@@ -52,7 +52,7 @@ fn assert_race(text: &str, wrong: &str, right: &str, [blocks, threads]: [u32; 2]
 #[test]
 fn a_barrier_that_is_missing_between_a_write_and_a_read_of_shared_memory() {
     const WRITE: &str = "__shared__ unsigned int shared[64];\nshared[threadIdx.x] = threadIdx.x;\n";
-    const READ: &str = "p[threadIdx.x] = shared[63 - threadIdx.x];";
+    const READ: &str = "p[blockIdx.x * 64 + threadIdx.x] = shared[63 - threadIdx.x];";
     assert_race(
         "of shared in shared memory",
         &format!("{WRITE}{READ}"),
