@@ -36,7 +36,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -170,6 +170,29 @@ test-libraries: $(EXT_STAMP) $(LIBRARIES_STAMP) ## libraries written for TensorF
 
 test-features: ## the tests of programs without the features of Cargo
 	$(CARGO) test $(CARGO_FLAGS) -p penstock-engine --no-default-features --test features
+
+# Each sanitizer has a target directory, since the compiler's flags are part of what is built. LeakSanitizer is a part of
+# AddressSanitizer. ThreadSanitizer has to see how the locks and channels of the standard library order threads, so it is built anew.
+SANITIZER ?= address
+CRATES_address := data kernels ir ops jit exec trace format codec collectives plugin capi
+CRATES_thread := data kernels ops exec trace collectives
+CRATES ?= $(CRATES_$(SANITIZER))
+STD_SOURCE = $(shell $${RUSTC:-rustc} --print sysroot)/lib/rustlib/src/rust/library
+STD_address :=
+STD_thread := -Zbuild-std
+# Arguments of the tests: NAME, or --skip NAME.
+SANITIZER_TESTS ?=
+test-sanitizers: ## tests under AddressSanitizer (SANITIZER=thread CRATES="kernels exec" SANITIZER_TESTS="--skip NAME")
+	@case "$(SANITIZER)" in address) ;; \
+		thread) test -d "$(STD_SOURCE)" || { echo "the source of the standard library is not in $(STD_SOURCE):" \
+			"rustup component add rust-src" >&2; exit 1; } ;; \
+		*) echo "SANITIZER is address or thread, not $(SANITIZER)" >&2; exit 1 ;; esac
+	RUSTC_BOOTSTRAP=1 CARGO_TARGET_DIR=target/sanitizers/$(SANITIZER) \
+		RUSTFLAGS="-Zsanitizer=$(SANITIZER) --cfg penstock_sanitizers" \
+		ASAN_OPTIONS="allocator_may_return_null=1:$$ASAN_OPTIONS" TSAN_OPTIONS="allocator_may_return_null=1:$$TSAN_OPTIONS" \
+		LSAN_OPTIONS="suppressions=$(CURDIR)/tests/sanitizers/leaks.txt:$$LSAN_OPTIONS" PENSTOCK_THREADS=4 \
+		$(CARGO) test --no-fail-fast $(CARGO_FLAGS) $(STD_$(SANITIZER)) --lib --tests $(CRATES:%=-p penstock-%) \
+		--target "$$($${RUSTC:-rustc} -vV | sed -n 's/^host: //p')" -- $(SANITIZER_TESTS)
 
 test-recipe: ## the recipe for an operator in CONTRIBUTING.md, on a copy of the tree
 	python3 tools/check_recipe.py

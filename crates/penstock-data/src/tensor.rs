@@ -569,7 +569,7 @@ impl Tensor {
         let bytes = byte_len(dtype, dims)?;
         let keep = match &mut self.storage {
             Storage::Shared { buffer, offset: 0 } => {
-                dtype.size() > 0 && bytes > INLINE_BYTES && buffer.capacity() >= bytes && buffer.as_mut_ptr().is_some()
+                dtype.size() > 0 && bytes > INLINE_BYTES && buffer.suits(bytes) && buffer.as_mut_ptr().is_some()
             }
             Storage::Inline(_) => dtype.size() > 0 && bytes <= INLINE_BYTES,
             _ => false,
@@ -731,6 +731,20 @@ mod tests {
         a.prepare(DType::I64, &[3]).unwrap();
         a.as_mut_slice::<i64>().fill(9);
         assert_eq!(b.as_slice::<i64>(), [1, 2, 3]);
+    }
+
+    #[test]
+    fn data_that_another_thread_has_read_is_written_after_that() {
+        for round in 0..200i64 {
+            let mut own = Tensor::vector(&[round; 64]);
+            let theirs = own.clone();
+            let reader = std::thread::spawn(move || theirs.as_slice::<i64>().iter().sum::<i64>());
+            while own.as_mut_ptr().is_none() {
+                std::thread::yield_now();
+            }
+            own.as_mut_slice::<i64>().fill(-1);
+            assert_eq!(reader.join().unwrap(), 64 * round);
+        }
     }
 
     #[test]

@@ -75,18 +75,23 @@ fn general(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, env: &dyn Env)
     let result = guard(op, || {
         let types = infer(op, attrs, inputs)?;
         if is_heavy_on(op, attrs, inputs, &types, Thresholds::DEFAULT.heavy_ns) {
-            return compute_offloaded(op, inputs, attrs, types, env);
+            // SAFETY: the types were inferred above.
+            return unsafe { compute_offloaded(op, inputs, attrs, types, env) };
         }
         let mut outputs = Outputs::new();
-        compute(op, attrs, inputs, &types, &mut outputs, env)?;
+        // SAFETY: the types were inferred above.
+        unsafe { compute(op, attrs, inputs, &types, &mut outputs, env)? };
         Ok(outputs)
     });
     result.map_err(|e| e.in_op(op.name))
 }
 
 /// Offloads an operator with results of these types, while the host may let others run.
+///
+/// # Safety
+/// As for [`compute`].
 #[cold]
-fn compute_offloaded(
+unsafe fn compute_offloaded(
     op: &'static OpDef,
     inputs: &[&Tensor],
     attrs: &Attrs,
@@ -98,7 +103,8 @@ fn compute_offloaded(
     let mut work = Some(move |env: &dyn Env| {
         let inputs: SmallVec<[&Tensor; 4]> = own.iter().collect();
         let mut outputs = Outputs::new();
-        compute(op, &attrs, &inputs, &types, &mut outputs, env).map(|()| outputs)
+        // SAFETY: the caller's promise.
+        unsafe { compute(op, &attrs, &inputs, &types, &mut outputs, env) }.map(|()| outputs)
     });
     let mut result = None;
     env.run_long(&mut || result = work.take().map(|work| offload::run(env, work)));
@@ -129,7 +135,8 @@ pub fn eager_args(op: &'static OpDef, args: &[Arg], attrs: &Attrs, env: &dyn Env
     guard(op, || {
         let types: SmallVec<[_; 4]> = args.iter().map(Arg::ty).collect();
         op.check_operands(&types)?;
-        state::access(op, attrs, args, env)
+        // SAFETY: they were checked above.
+        unsafe { state::access(op, attrs, args, env) }
     })
     .map_err(|e| e.in_op(op.name))
 }

@@ -118,7 +118,11 @@ pub(crate) fn run_kernels(
         return Ok(None);
     }
     let mut results = Outputs::new();
-    compute(op, attrs, inputs, &types, &mut results, &OnDevice { kernels, env })?;
+    #[expect(unsafe_code, reason = "runs a kernel on checked operands")]
+    // SAFETY: the types were inferred above.
+    unsafe {
+        compute(op, attrs, inputs, &types, &mut results, &OnDevice { kernels, env })?;
+    }
     Ok(Some(results))
 }
 

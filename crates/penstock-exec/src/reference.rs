@@ -147,7 +147,9 @@ impl Interpreter<'_> {
         let args: SmallVec<[&Arg; 4]> = data.operands.iter().map(|&v| self.arg(v)).collect::<Result<_>>()?;
         if args.iter().any(|a| a.variable().is_some()) {
             let args: SmallVec<[Arg; 2]> = args.into_iter().cloned().collect();
-            return state::access(data.op.0, &data.attrs, &args, self.env);
+            #[expect(unsafe_code, reason = "runs a kernel on checked operands")]
+            // SAFETY: the graph is verified, and values are of its types.
+            return unsafe { state::access(data.op.0, &data.attrs, &args, self.env) };
         }
         let inputs: SmallVec<[&Tensor; 4]> = args.iter().filter_map(|a| a.tensor()).collect();
         guard(data.op.0, || {

@@ -5,11 +5,11 @@
 use std::sync::Arc;
 
 use penstock_data::{DType, Error, INLINE_BYTES, Result, Shape, Tensor, devices_in_use};
-use penstock_ir::{Attrs, Call, Cpu, Env, OpDef, Type};
+use penstock_ir::{Attrs, Call, Cpu, Env, Kernel, OpDef, Type};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::RULE_OPS;
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
-use penstock_ops::updates::{RNG_READ_AND_SKIP, Update};
+use penstock_ops::updates::RNG_READ_AND_SKIP;
 use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
@@ -23,12 +23,17 @@ use crate::{offload, placement};
 const UPDATE_NS: f64 = 1.0;
 
 /// Runs an operator that accesses a variable, its first operand.
-pub(crate) fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn Env) -> Result<Outputs> {
+///
+/// # Safety
+/// [`OpDef::check_operands`] accepts the arguments.
+pub(crate) unsafe fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env: &dyn Env) -> Result<Outputs> {
     match args {
         [Arg::Variable(v), rest @ ..] if let Cpu::Variable(run) = op.cpu => {
             let inputs = rest.iter().map(Arg::tensor).collect::<Option<SmallVec<[&Tensor; 4]>>>();
             let inputs = inputs.ok_or_else(|| Error::unimplemented("takes one variable"))?;
-            update_part(v, run, &inputs, usize::from(op.is(&RNG_READ_AND_SKIP)), attrs, env)
+            let results = usize::from(op.is(&RNG_READ_AND_SKIP));
+            // SAFETY: the caller's promise.
+            unsafe { update_part(v, run, &inputs, results, attrs, env) }
         }
         [Arg::Variable(v)] if op.is(&READ_VARIABLE) => Ok(smallvec![v.read()?]),
         [Arg::Variable(v), Arg::Tensor(value)] => {
@@ -58,9 +63,12 @@ fn update_apart<R: Send + 'static>(
 
 /// Runs a kernel that changes a part of the variable's value, on the value itself where nobody else holds it. Gives its
 /// `results` further results.
-pub(crate) fn update_part(
+///
+/// # Safety
+/// The kernel is a [`Cpu::Variable`], and its operator's declaration accepts the variable, the operands and the attributes.
+pub(crate) unsafe fn update_part(
     variable: &Arc<Variable>,
-    run: Update,
+    run: Kernel,
     inputs: &[&Tensor],
     results: usize,
     attrs: &Attrs,
@@ -68,19 +76,24 @@ pub(crate) fn update_part(
 ) -> Result<Outputs> {
     let elements = inputs.iter().map(|t| t.len()).fold(variable.elements_to_copy(), usize::max);
     if !is_heavy(elements, UPDATE_NS, Thresholds::DEFAULT.heavy_ns) {
-        return update_part_now(variable, run, inputs, results, attrs, env, &|| Ok(()));
+        // SAFETY: the caller's promise.
+        return unsafe { update_part_now(variable, run, inputs, results, attrs, env, &|| Ok(())) };
     }
     let (variable, attrs) = (variable.clone(), attrs.clone());
     let own: SmallVec<[Tensor; 4]> = inputs.iter().map(|&t| t.clone()).collect();
     update_apart(env, move |env, begin| {
         let inputs: SmallVec<[&Tensor; 4]> = own.iter().collect();
-        update_part_now(&variable, run, &inputs, results, &attrs, env, begin)
+        // SAFETY: the caller's promise.
+        unsafe { update_part_now(&variable, run, &inputs, results, &attrs, env, begin) }
     })
 }
 
-fn update_part_now(
+///
+/// # Safety
+/// As for [`update_part`].
+unsafe fn update_part_now(
     variable: &Variable,
-    run: Update,
+    run: Kernel,
     inputs: &[&Tensor],
     results: usize,
     attrs: &Attrs,
@@ -93,7 +106,8 @@ fn update_part_now(
         let mut outputs: Outputs = smallvec![std::mem::take(value)];
         outputs.resize_with(1 + results, Tensor::default);
         let mut lent = Lent { home: value, outputs };
-        let done = run(&mut Call { inputs, attrs, outputs: &mut lent.outputs, env });
+        // SAFETY: the caller's promise.
+        let done = unsafe { run(&mut Call { inputs, attrs, outputs: &mut lent.outputs, env }) };
         let results: Outputs = lent.outputs.drain(1..).collect();
         Ok((done.map(|()| results), shared))
     })?;

@@ -68,7 +68,8 @@ impl Builder {
         self.open[self.open.len() - 1]
     }
 
-    /// The graph so far, for a transform that changes instructions in place.
+    /// The graph so far, for a transform that changes instructions in place. [`Builder::finish`] has it verified; until then the graph
+    /// must have what the builder has given of it, or what comes next panics.
     pub fn graph_mut(&mut self) -> &mut Graph {
         self.edited = true;
         &mut self.graph

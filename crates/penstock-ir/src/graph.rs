@@ -324,10 +324,7 @@ impl Function {
     /// `InvalidArgument` where it takes or gives other dtypes or shapes than are declared; `FailedPrecondition` where there is a
     /// graph already. Less or more may be known of a shape: each call checks what it passes and gets.
     pub fn define(&self, graph: Verified) -> Result<()> {
-        let alike = |a: &Type, b: &Type| {
-            a.dtype() == b.dtype() && a.is_variable() == b.is_variable() && a.shape().merge(b.shape()).is_some()
-        };
-        let fit = |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| alike(a, b));
+        let fit = |a: &[Type], b: &[Type]| a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.agrees_with(b));
         let (declared, own) = (&self.signature, graph.signature());
         if !fit(&declared.params, &own.params) || !fit(&declared.results, &own.results) {
             return Err(Error::invalid(format!("@{} is declared as {declared}, but defined as {own}", self.name)));

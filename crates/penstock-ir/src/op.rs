@@ -72,7 +72,10 @@ pub struct OpDef {
 
 /// Makes the kernel of an instruction: of its operator, attributes, operands and the types of its results. `None` where nothing
 /// is gained over the operator's own.
-pub type Resolver = fn(&'static OpDef, &Attrs, &[Known<'_>], &[Type]) -> Option<Resolved>;
+///
+/// # Safety
+/// [`OpDef::infer_types`] gives results of these types for attributes and operands that are so known.
+pub type Resolver = unsafe fn(&'static OpDef, &Attrs, &[Known<'_>], &[Type]) -> Option<Resolved>;
 
 /// How many nanoseconds an operator takes on one thread, roughly.
 #[derive(Clone, Copy)]
@@ -389,19 +392,34 @@ impl InferCx<'_> {
     }
 }
 
+/// A kernel over whole tensors. It relies on what inference has checked, so that only unsafe code can run one:
+///
+/// ```compile_fail,E0133
+/// # use penstock_data::Result;
+/// # use penstock_ir::{Call, Kernel};
+/// fn run(kernel: Kernel, call: &mut Call<'_>) -> Result<()> {
+///     kernel(call)
+/// }
+/// ```
+///
+/// # Safety
+/// [`OpDef::infer_types`] accepts the operands and attributes of the call, which has a slot for each result. For [`Cpu::Variable`] it
+/// is enough that [`OpDef::check_operands`] does: such a kernel checks extents itself, since those of a variable may change.
+pub type Kernel = unsafe fn(&mut Call<'_>) -> Result<()>;
+
 /// How an operator runs on the CPU.
 #[derive(Clone, Copy)]
 pub enum Cpu {
     /// Element by element over broadcast operands, by a function of elements. Such operators fuse.
     Elementwise(ElementFn),
     /// By a kernel over whole tensors.
-    Kernel(fn(&mut Call<'_>) -> Result<()>),
+    Kernel(Kernel),
     /// By a kernel that makes result 0 of operand 0 in its place. When it starts, that operand is in the place of the
     /// result, and [`Call::inputs`] are the operands after it.
-    Update(fn(&mut Call<'_>) -> Result<()>),
+    Update(Kernel),
     /// By a kernel that changes a part of a variable, operand 0, in place. [`Call::inputs`] are the variable's value and the operands
     /// after it.
-    Variable(fn(&mut Call<'_>) -> Result<()>),
+    Variable(Kernel),
     /// By the executor itself, which knows the operator.
     Executor(Structure),
 }

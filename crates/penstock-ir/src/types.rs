@@ -71,6 +71,13 @@ impl Type {
             && self.dtype() == other.dtype()
             && self.shape().is_subtype_of(other.shape())
     }
+
+    /// Whether there may be a value of both.
+    pub fn agrees_with(&self, other: &Type) -> bool {
+        self.is_variable() == other.is_variable()
+            && self.dtype() == other.dtype()
+            && self.shape().merge(other.shape()).is_some()
+    }
 }
 
 impl fmt::Display for Type {

@@ -4,6 +4,7 @@
 
 use penstock_data::num_elements;
 
+use crate::broadcast::broadcast_dims;
 use crate::copy::broadcast_to;
 
 /// Bytes that lie side by side in an operand and in the result.
@@ -73,15 +74,15 @@ pub fn runs_of(numbers: &[i64], firsts: &[(usize, i64)], size: usize) -> Option<
     (runs.len() <= MOST_RUNS).then(|| runs.into())
 }
 
-/// The runs of operand 0, of extents `dims`, repeated to extents that it broadcasts to; `None` where there are too many.
+/// The runs of operand 0, of extents `dims`, repeated to extents that it broadcasts to; `None` where it does not, or there are too many.
 pub fn repeated(dims: &[usize], out_dims: &[usize], size: usize) -> Option<Runs> {
     let (n, made) = (num_elements(dims)?, num_elements(out_dims)?);
-    if n > MOST_BYTES || made > MOST_BYTES {
+    if n > MOST_BYTES || made > MOST_BYTES || broadcast_dims(&[dims, out_dims])?[..] != *out_dims {
         return None;
     }
     let numbers: Vec<i64> = (0..n as i64).collect();
     let mut out = vec![0i64; made];
-    // SAFETY: arrays of so many elements of 8 bytes, which do not overlap; extents broadcast by the contract.
+    // SAFETY: arrays of so many elements of 8 bytes, which do not overlap; the extents were compared above.
     unsafe { broadcast_to(8, numbers.as_ptr().cast(), dims, out_dims, out.as_mut_ptr().cast()) };
     runs_of(&out, &[(0, 0)], size)
 }
@@ -190,6 +191,15 @@ unsafe fn ends<const N: usize>(from: *const u8, to: *mut u8, bytes: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn extents_repeat_only_to_what_they_broadcast_to() {
+        let runs = repeated(&[3], &[2, 3], 4).unwrap();
+        assert_eq!(runs, Runs::Alike { operand: 0, bytes: 12, places: [[0, 0], [0, 12]].into() });
+        for (dims, out_dims) in [(&[3][..], &[2, 4][..]), (&[2, 3], &[3]), (&[4], &[1]), (&[5, 1], &[2, 7])] {
+            assert_eq!(repeated(dims, out_dims, 4), None, "{dims:?} to {out_dims:?}");
+        }
+    }
 
     #[test]
     fn runs_of_every_length_are_copied_and_nothing_beside_them() {

@@ -14,7 +14,7 @@ use penstock_data::memory::scratch;
 use penstock_data::{C64, C128};
 
 use crate::arch::dispatch;
-use crate::matmul::{Mat, Update, pieces};
+use crate::matmul::{Mat, Update, has_size, pieces};
 use crate::pack::Packed;
 use crate::pool::{Shared, parallel_for};
 
@@ -259,7 +259,7 @@ impl<T: Field> Elimination<'_, T> {
 /// # Panics
 /// If `a` has not `m * n` elements, or `swaps` not so many.
 pub fn factorise<T: Field>(m: usize, n: usize, a: &mut [T], swaps: &mut [usize]) {
-    assert!(a.len() == m * n && swaps.len() == m.min(n), "sizes of factors");
+    assert!(has_size(a, m, n) && swaps.len() == m.min(n), "sizes of factors");
     if a.is_empty() {
         return;
     }
@@ -395,7 +395,7 @@ unsafe fn by_columns<T: Field>(n: usize, k: usize, x: *mut T, row: usize, solve:
 /// # Panics
 /// If `a` has not `n * n` elements, or `x` not `n * k`.
 pub fn solve<T: Field>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) -> bool {
-    assert!(a.len() == n * n && x.len() == n * k, "sizes of a system");
+    assert!(has_size(a, n, n) && has_size(x, n, k), "sizes of a system");
     let (mut memory, mut swaps) = (Packed::<T, 256>::new(), scratch(0, n));
     // SAFETY: there is room for as many elements, all of which are written.
     let factors = unsafe {
@@ -441,7 +441,7 @@ pub fn solve<T: Field>(n: usize, k: usize, a: &[T], adjoint: bool, x: &mut [T]) 
 /// # Panics
 /// If `a` has not `n * n` elements, or `x` not `n * k`.
 pub fn solve_triangular<T: Field>(n: usize, k: usize, a: &[T], lower: bool, adjoint: bool, x: &mut [T]) {
-    assert!(a.len() == n * n && x.len() == n * k, "sizes of a system");
+    assert!(has_size(a, n, n) && has_size(x, n, k), "sizes of a system");
     let (row, col) = if adjoint { (1, n as isize) } else { (n as isize, 1) };
     let triangle = Triangle { a: Mat { ptr: a.as_ptr(), row, col }, n, downward: lower != adjoint, unit: false };
     // SAFETY: `x` is borrowed alone, and parts of its columns are disjoint.

@@ -274,6 +274,11 @@ pub trait Update: Gemm {
     );
 }
 
+/// Whether the elements are those of a matrix of `m` by `n`.
+pub(crate) fn has_size<T>(elements: &[T], m: usize, n: usize) -> bool {
+    m.checked_mul(n) == Some(elements.len())
+}
+
 /// `out += a b`, with `a` and `b` row-major and contiguous, of as many columns and rows as `k`, and `b` of `n` columns; rows of
 /// `out` are `ldo` elements apart.
 ///
@@ -284,7 +289,9 @@ pub fn add_product<T: Update>(k: usize, n: usize, a: &[T], b: &[T], out: &mut [T
         return;
     }
     let m = a.len() / k;
-    assert!(a.len() == m * k && b.len() == k * n && n <= ldo && out.len() >= (m - 1) * ldo + n, "sizes of a product");
+    let end = (m - 1).checked_mul(ldo).and_then(|last| last.checked_add(n));
+    let fits = has_size(a, m, k) && has_size(b, k, n) && n <= ldo && end.is_some_and(|end| out.len() >= end);
+    assert!(fits, "sizes of a product");
     let (a, b) = (Mat::row_major(a.as_ptr(), m, k, false), Mat::row_major(b.as_ptr(), k, n, false));
     // SAFETY: the slices have these sizes, none of which is 0; `out` is borrowed alone.
     unsafe { T::update(m, k, n, a, b, out.as_mut_ptr(), ldo, pieces::<T>(m, k, n), true) }

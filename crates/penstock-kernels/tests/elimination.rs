@@ -201,3 +201,9 @@ fn quotients_of_diagonals_are_exact() {
         assert_eq!((x, y), ((i % k) as f32, (i % k) as f32));
     }
 }
+
+#[test]
+#[should_panic(expected = "sizes of a system")]
+fn sizes_whose_product_overflows_are_not_those_of_nothing() {
+    solve_triangular::<f32>(1 << 32, 1 << 32, &[], true, false, &mut []);
+}

@@ -22,9 +22,6 @@ fn no_samples() -> Vec<Sample> {
     Vec::new()
 }
 
-/// A kernel that changes the value of a variable.
-pub type Update = fn(&mut Call<'_>) -> Result<()>;
-
 /// Checks that a value has the variable's dtype.
 pub(crate) fn check_dtype(due: DType, got: DType, name: &str) -> Result<()> {
     if due == got {

@@ -1,6 +1,8 @@
 //! What is special to the operators that move elements and to those that reach the host: slices against
 //! a plain model, classes of errors, printed text, assertions, host code, seeds.
 
+#![expect(unsafe_code, reason = "runs kernels")]
+
 mod common;
 
 use std::any::Any;
@@ -396,8 +398,9 @@ fn bad_arguments_are_named() {
         let Cpu::Kernel(kernel) = op.cpu else { unreachable!("{name} is not elementwise") };
         let mut outputs = vec![Tensor::default(); inferred.len()];
         let env = Recorder::default();
-        let error =
-            kernel(&mut Call { inputs: &refs, attrs: &attrs, outputs: &mut outputs, env: &env }).expect_err(name);
+        let mut call = Call { inputs: &refs, attrs: &attrs, outputs: &mut outputs, env: &env };
+        // SAFETY: inference accepts the operands where nothing is known of their shapes.
+        let error = unsafe { kernel(&mut call) }.expect_err(name);
         assert_eq!((error.class(), error.argument_name()), (class, Some(argument)), "the kernel of {name}: {error}");
     }
     let at = [i32s(&[0, -5]), i32s(&[1, 1]), i32s(&[1, 1])];
@@ -552,7 +555,8 @@ fn run_in(env: &Recorder, name: &str, inputs: &[&Tensor], attrs: &[(&str, Attr)]
     let types: Vec<Type> = inputs.iter().map(|t| Type::of(t)).collect();
     let mut outputs = vec![Tensor::default(); infer(op, &types, &attrs, Some(inputs))?.len()];
     let Cpu::Kernel(kernel) = op.cpu else { return Err(Error::internal("not a kernel")) };
-    kernel(&mut Call { inputs, attrs: &attrs, outputs: &mut outputs, env })?;
+    // SAFETY: the results were inferred above.
+    unsafe { kernel(&mut Call { inputs, attrs: &attrs, outputs: &mut outputs, env })? };
     Ok(outputs)
 }
 

@@ -31,15 +31,22 @@ pub fn evaluate(
     outputs: &mut Outputs,
     env: &dyn Env,
 ) -> Result<()> {
-    let types = infer(op, attrs, inputs);
-    types.and_then(|types| compute(op, attrs, inputs, &types, outputs, env)).map_err(|e| e.in_op(op.name))
+    let types = infer(op, attrs, inputs).map_err(|e| e.in_op(op.name))?;
+    #[expect(unsafe_code, reason = "runs a kernel on checked operands")]
+    // SAFETY: the types were inferred right above.
+    let computed = unsafe { compute(op, attrs, inputs, &types, outputs, env) };
+    computed.map_err(|e| e.in_op(op.name))
 }
 
 /// As [`evaluate`], with operands that were checked and results that [`infer`] gave these types.
 ///
 /// # Errors
 /// What the kernel reports; `Internal` as there.
-pub fn compute(
+///
+/// # Safety
+/// [`infer`] gave these types for these operands and attributes.
+#[expect(unsafe_code, reason = "kernels and loops on checked operands")]
+pub unsafe fn compute(
     op: &'static OpDef,
     attrs: &Attrs,
     inputs: &[&Tensor],
@@ -51,16 +58,17 @@ pub fn compute(
     match op.cpu {
         Cpu::Elementwise(function) => {
             let f = resolve(function, inputs.iter().map(|t| t.dtype()), types[0].dtype())?;
-            #[expect(unsafe_code, reason = "a loop on checked operands")]
             // SAFETY: the loop is the one for these dtypes.
             unsafe {
                 broadcast_loop(f, types[0].dtype(), inputs, &mut outputs[0])?;
             }
         }
-        Cpu::Kernel(kernel) => kernel(&mut Call { inputs, attrs, outputs, env })?,
+        // SAFETY: the caller's promise; there are as many results as types.
+        Cpu::Kernel(kernel) => unsafe { kernel(&mut Call { inputs, attrs, outputs, env })? },
         Cpu::Update(kernel) => {
             outputs[0] = inputs[0].clone();
-            kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env })?;
+            // SAFETY: as above; the first operand is in the place of the result.
+            unsafe { kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env })? };
         }
         Cpu::Variable(_) => return Err(Error::internal("changes a variable")),
         Cpu::Executor(_) => match attrs.0.first() {

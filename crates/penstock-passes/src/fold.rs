@@ -10,7 +10,7 @@ use crate::Cx;
 use crate::edit::{make_constant, regions};
 use crate::evaluate::{Outputs, evaluate};
 use crate::known::sizes;
-use crate::specialise;
+use crate::specialise::copied;
 
 /// The most bytes of the operands of a folded instruction: more would take long to compute.
 const MAX_OPERANDS: usize = 1 << 20;
@@ -24,7 +24,7 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
     while fold(graph, cx) {
         let types: Vec<Type> = graph.inputs().iter().map(|&v| graph.ty(v).clone()).collect();
         // Inference may reject what no run would reach.
-        let Ok(known) = specialise(graph, &types) else { break };
+        let Ok(known) = copied(graph, &types) else { break };
         *graph = known.into_graph();
     }
     Ok(())

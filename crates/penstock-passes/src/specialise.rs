@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DTypeSet, Dim, Loc, Result, Shape, Symbol};
+use penstock_data::{DTypeSet, Dim, Error, Loc, Result, Shape, Symbol};
 use penstock_ir::{
     Attr, Attrs, Builder, Function, Graph, Inst, InstData, MAX_NESTING, Region, Type, Value, Verified, stack,
 };
@@ -30,8 +30,22 @@ const INLINE_LIMIT: usize = 50_000;
 /// rejected when it runs.
 ///
 /// # Errors
-/// What inference reports for the types that the graph has.
-pub fn specialise(graph: &Graph, types: &[Type]) -> Result<Verified> {
+/// `InvalidArgument` where these are not types of the inputs; what inference reports for the types that the graph has.
+pub fn specialise(graph: &Verified, types: &[Type]) -> Result<Verified> {
+    let inputs = graph.inputs();
+    if types.len() != inputs.len() {
+        return Err(Error::invalid(format!("{} types for {} inputs", types.len(), inputs.len())).argument("types"));
+    }
+    for (i, (ty, own)) in types.iter().zip(inputs.iter().map(|&v| graph.ty(v))).enumerate() {
+        if !ty.agrees_with(own) {
+            return Err(Error::invalid(format!("type {i} is {ty}, input {i} is {own}")).argument("types"));
+        }
+    }
+    copied(graph, types)
+}
+
+/// As [`specialise`], of a graph that is being changed, for types of its inputs.
+pub(crate) fn copied(graph: &Graph, types: &[Type]) -> Result<Verified> {
     let mut builder = Builder::new(&CONST);
     let args: Vec<Value> = graph
         .inputs()

@@ -415,3 +415,31 @@ fn shapes_of_absurd_length_are_errors() {
         assert!(matches!(class, Class::InvalidArgument | Class::ResourceExhausted), "{class:?}");
     }
 }
+
+#[test]
+fn graphs_are_optimised_for_types_of_their_inputs_alone() {
+    let mut g = builder();
+    let rows = Dim::Sym(g.fresh_symbol());
+    let x = g.input(Type::tensor(DType::F32, Shape::new([rows, Dim::Known(2)])), None);
+    let y = g.emit(&ops::unary::NEG, &[x], &[]).unwrap()[0];
+    let graph = g.finish(&[y]).unwrap();
+    let of = |dtype, dims: &[usize]| Type::tensor(dtype, Shape::known(dims));
+    let optimised = |types: &[Type]| penstock::passes::optimize_for(&graph, types, &penstock::Options::default());
+    assert_eq!(optimised(&[of(DType::F32, &[3, 2])]).unwrap().signature().results, [of(DType::F32, &[3, 2])]);
+    for wrong in [&[][..], &[of(DType::F64, &[3, 2])], &[of(DType::F32, &[3])], &[of(DType::F32, &[3, 1])]] {
+        let error = optimised(wrong).unwrap_err();
+        assert_eq!((error.class(), error.argument_name()), (Class::InvalidArgument, Some("types")), "{error}");
+        assert_eq!(penstock::passes::specialise(&graph, wrong).unwrap_err().class(), Class::InvalidArgument);
+    }
+}
+
+#[test]
+fn an_operator_without_results_gives_no_value() {
+    let mut g = builder();
+    let x = g.input(Type::tensor(DType::F32, Shape::scalar()), None);
+    let emitter: &mut dyn penstock::Emitter = &mut g;
+    let error = emitter.emit(&ops::host::PRINT, &[x], &[]).unwrap_err();
+    assert_eq!((error.class(), error.op()), (Class::InvalidArgument, Some("print")));
+    assert!(emitter.emit_all(&ops::host::PRINT, &[x], &[]).unwrap().is_empty());
+    assert!(g.emit(&ops::host::PRINT, &[x], &[]).unwrap().is_empty());
+}

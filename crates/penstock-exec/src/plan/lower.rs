@@ -448,7 +448,11 @@ impl Lowerer<'_> {
             Known { ty: self.graph.ty(v), value, lasting: value.is_some() || self.captures.contains(&v) }
         };
         let operands: SmallVec<[Known<'_>; 4]> = data.operands.iter().map(known).collect();
-        resolver(data.op.0, &data.attrs, &operands, results)
+        #[expect(unsafe_code, reason = "resolvers trust types")]
+        // SAFETY: the graph is verified, and so are the types of its values.
+        unsafe {
+            resolver(data.op.0, &data.attrs, &operands, results)
+        }
     }
 
     fn elementwise(&mut self, data: &InstData, function: ElementFn) -> Result<()> {

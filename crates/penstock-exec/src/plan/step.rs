@@ -3,9 +3,8 @@
 use std::fmt;
 
 use penstock_data::{DType, Dims, Result, Tensor};
-use penstock_ir::{Attrs, Call, Cost, Effect, FuncRef, OpDef, Resolved, Type};
+use penstock_ir::{Attrs, Cost, Effect, FuncRef, Kernel, OpDef, Resolved, Type};
 use penstock_kernels::{Binary, LoopFn};
-use penstock_ops::updates::Update;
 use smallvec::SmallVec;
 
 use super::concurrent::ConcurrentStep;
@@ -127,7 +126,7 @@ pub(crate) struct FusedStep {
 
 pub(crate) struct KernelStep {
     pub(crate) op: &'static OpDef,
-    pub(crate) run: fn(&mut Call<'_>) -> Result<()>,
+    pub(crate) run: Kernel,
     /// The kernel that was made for the operands, which runs in place of the operator's own.
     pub(crate) resolved: Option<Resolved>,
     pub(crate) attrs: Attrs,
@@ -170,7 +169,7 @@ pub(crate) enum Change {
     /// or changed by arithmetic, with its loop,
     By(Binary, LoopFn),
     /// or a kernel changes a part of it, and has results of these types;
-    Part { run: Update, attrs: Attrs, outs: SmallVec<[Reg; 2]>, types: SmallVec<[Type; 1]> },
+    Part { run: Kernel, attrs: Attrs, outs: SmallVec<[Reg; 2]>, types: SmallVec<[Type; 1]> },
     /// or a part of it becomes the result of a fused region, of so many elements, where it is made.
     Window { program: TileProgram, elements: i64 },
 }

@@ -50,10 +50,12 @@ pub(crate) fn run_into(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs, ou
     outputs.resize(inferred.len(), Tensor::default());
     match op.cpu {
         Cpu::Executor(_) | Cpu::Variable(_) => return Err(Error::unimplemented("needs an executor")),
-        Cpu::Kernel(kernel) => kernel(&mut Call { inputs, attrs, outputs, env: &Quiet })?,
+        // SAFETY: the results were inferred above.
+        Cpu::Kernel(kernel) => unsafe { kernel(&mut Call { inputs, attrs, outputs, env: &Quiet })? },
         Cpu::Update(kernel) => {
             outputs[0] = inputs[0].clone();
-            kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env: &Quiet })?;
+            // SAFETY: as above; the first operand is in the place of the result.
+            unsafe { kernel(&mut Call { inputs: &inputs[1..], attrs, outputs, env: &Quiet })? };
         }
         Cpu::Elementwise(function) => {
             let dtypes: Vec<_> = inputs.iter().map(|t| t.dtype()).collect();
