@@ -123,9 +123,9 @@ peers: $(PEERS_STAMP) ## make .venv-peers with the other frameworks (several GB)
 
 # --- what people run ----------------------------------------------------------
 
-demo: $(EXT_STAMP) ## build, then train on handwritten digits, by hand and with Keras
-	$(PY) examples/digits.py
-	$(PY) examples/keras_digits.py
+demo: $(EXT_STAMP) ## build, then train on handwritten digits, with tf.optimizers and with Keras
+	$(PY) examples/digits.py target/demo/digits.svg
+	$(PY) examples/keras_digits.py target/demo/keras_digits.svg
 
 test: test-rust test-python ## every test: Rust, Python, doctests
 
