@@ -36,7 +36,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -296,6 +296,11 @@ check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old sys
 
 check-crates: ## package every crate and build it from the package, as for crates.io
 	$(CARGO) publish --workspace --locked --dry-run $(PUBLISH_FLAGS)
+
+conda-recipe: $(DEV_STAMP) ## make the source distribution, and the recipe for conda-forge with its checksum in dist/recipe.yaml
+	rm -f dist/penstock_engine-*.tar.gz
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin sdist --out dist
+	$(PY) tools/conda_recipe.py dist/penstock_engine-*.tar.gz
 
 lint-workflows: $(RELEASE_STAMP) ## the workflows of GitHub: actionlint, and zizmor for what could be misused
 	$(RELEASE)/bin/actionlint

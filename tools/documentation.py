@@ -29,6 +29,8 @@ from penstock.api_report import parameters
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 REPOSITORY = "https://github.com/penstock/penstock"
+# Where GitHub has the files of the repository as they are, such as pictures.
+FILES = "https://raw.githubusercontent.com/penstock/penstock"
 # Pages beside those of `docs`, and where they are in the site.
 PROJECT = {
     name: f"project/{name}" for name in ("README.md", "ARCHITECTURE.md", "CONTRIBUTING.md", "CHANGELOG.md")
@@ -116,6 +118,23 @@ def moved(text: str, page: Path, places: dict[Path, str]) -> str:
         text,
         flags=re.MULTILINE | re.DOTALL,
     )
+
+
+def on_pypi(readme: str) -> str:
+    """The README for PyPI, which has no files beside it: links and pictures are those of the repository."""
+
+    def absolute(match: re.Match[str]) -> str:
+        start, link, end = match.groups()
+        if re.match(r"[a-z]+:|#", link):
+            return match[0]
+        path = ROOT / link.partition("#")[0]
+        if start.startswith("!"):
+            place = f"{FILES}/main"
+        else:
+            place = f"{REPOSITORY}/{'tree' if path.is_dir() else 'blob'}/main"
+        return f"{start}{place}/{link}{end}"
+
+    return LINK.sub(absolute, readme)
 
 
 def contents(index: str, places: dict[Path, str]) -> str:

@@ -6,7 +6,7 @@ elementwise operator each (`elementwise.py` beside this file lists them), those 
 `python/penstock/array_api/_elementwise.py` (`array_elementwise.py`), `docs/ops.md`, the table of operators,
 and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_operators.py`); of the header of
 the crate `penstock-plugin` a copy in `python/penstock/include`, which wheels have; of the licence one beside
-each crate that is published; from the report
+each crate that is published; of the README one for PyPI (`documentation.py`); from the report
 of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`; and from the
 docstrings of `penstock.errors` the table in `docs/errors.md`. With `--check` nothing is written, and the exit
 status is 1 if a file differs from what would be.
@@ -26,6 +26,7 @@ import elementwise
 import pictures
 import rust_operators
 import tensorflow_inside
+from documentation import on_pypi
 from penstock import _core, api_report, errors
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -356,6 +357,7 @@ def generated() -> dict[Path, str]:
         ),
         ROOT / "python" / "penstock" / "include" / HEADER.name: HEADER.read_text(encoding="utf-8"),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
+        ROOT / "packaging" / "pypi.md": on_pypi((ROOT / "README.md").read_text(encoding="utf-8")),
         **pictures.generated(),
         **licences(),
     }

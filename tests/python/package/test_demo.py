@@ -10,8 +10,8 @@ import pytest
 import penstock as tf
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3] / "examples"))
-import curves  # noqa: E402 -- from the folder of examples
-import digits  # noqa: E402
+import curves
+import digits
 
 
 def test_a_picture_has_a_line_for_each_curve(tmp_path):

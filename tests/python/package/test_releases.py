@@ -8,6 +8,8 @@ import pytest
 import yaml
 
 import check_version
+import conda_recipe
+import documentation
 import try_wheel
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -54,6 +56,29 @@ def test_the_names_of_the_packages_are_one():
     assert package == crate == "penstock-engine"
 
 
+def test_the_page_on_pypi_shows_its_picture_and_leads_to_files_that_exist():
+    readme = ROOT / tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["readme"]
+    found = [link for _, link in documentation.links(readme.read_text(encoding="utf-8"))]
+    assert f"{documentation.FILES}/main/docs/pictures/ratios.svg" in found
+    assert len(found) > 10
+    bases = (
+        f"{documentation.FILES}/main/",
+        *(f"{documentation.REPOSITORY}/{k}/main/" for k in ("blob", "tree")),
+    )
+    for link in found:
+        base = next(base for base in bases if link.startswith(base))
+        assert (ROOT / link.removeprefix(base).partition("#")[0]).exists(), link
+
+
+def test_links_and_pictures_on_pypi_are_absolute():
+    text = "[a](docs/gpu.md#b) [c](docs) ![d](docs/graph.png) [e](https://e) [f](#g)"
+    page = documentation.REPOSITORY
+    assert documentation.on_pypi(text) == (
+        f"[a]({page}/blob/main/docs/gpu.md#b) [c]({page}/tree/main/docs) "
+        f"![d]({documentation.FILES}/main/docs/graph.png) [e](https://e) [f](#g)"
+    )
+
+
 def test_a_release_needs_its_version_everywhere():
     assert check_version.faults("99.0.0")
     version = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]["version"]
@@ -88,3 +113,24 @@ def test_the_recipe_of_conda_says_what_the_package_says():
 
     assert plain(recipe["requirements"]["run"]) == {"python", *plain(project["project"]["dependencies"])}
     assert plain(project["build-system"]["requires"]) <= plain(recipe["requirements"]["host"])
+
+
+def test_the_recipe_of_conda_is_filled_from_the_source_distribution(tmp_path):
+    template = conda_recipe.TEMPLATE.read_text(encoding="utf-8")
+    sdist = tmp_path / "penstock_engine-3.2.1.tar.gz"
+    sdist.write_bytes(b"abc")
+    recipe = yaml.safe_load(conda_recipe.filled(template, sdist))
+    assert recipe["context"]["version"] == "3.2.1"
+    known = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"  # of FIPS 180-2
+    assert recipe["source"]["sha256"] == known
+    assert {**recipe, "context": 0, "source": 0} == {**yaml.safe_load(template), "context": 0, "source": 0}
+
+
+def test_only_a_source_distribution_makes_a_recipe(tmp_path):
+    template = conda_recipe.TEMPLATE.read_text(encoding="utf-8")
+    with pytest.raises(ValueError, match="no source distribution"):
+        conda_recipe.filled(template, tmp_path / "penstock_engine-1.0.0-cp311-abi3-linux.whl")
+    sdist = tmp_path / "penstock_engine-1.0.0.tar.gz"
+    sdist.touch()
+    with pytest.raises(ValueError, match="0 lines"):
+        conda_recipe.filled(conda_recipe.filled(template, sdist), sdist)
