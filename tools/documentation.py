@@ -3,7 +3,8 @@
 The pages of `docs` and those beside the README are copied into one tree of Markdown, links between them are
 fitted to it, notebooks are run and become pages with what their cells show, and a page for each public module
 and class is written from the docstrings. Sphinx makes HTML of that. A link that leads nowhere, inside the
-repository or the site, is an error.
+repository or the site, is an error, and so is a question whose answer is far from the first page
+(`site_links.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from typing import Any
 import notebooks
 import penstock as tf
 import public_names
+import site_links
 from penstock._api_names import symbols
 from penstock.api_report import parameters
 
@@ -377,6 +379,9 @@ def main() -> int:
     flags = ["-W", "-n", "--keep-going", "-q", "-j", "auto", "-d", str(options.out / "doctrees")]
     status = subprocess.call([sys.executable, "-m", "sphinx", *flags, "-b", "html", str(source), str(html)])
     if status == 0:
+        if found := site_links.faults(html):
+            print("\n".join(found), file=sys.stderr)
+            return 1
         print(html / "index.html")
     return status
 

@@ -1,7 +1,8 @@
 """The path of a new user: `python tools/try_wheel.py WHEEL`, or a folder with one; `make test-wheel`.
 
 Installs the wheel into a fresh environment, apart from the checkout, and runs there what the first pages
-tell a reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program.
+tell a reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program. Tells
+how long each part takes.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import venv
 from pathlib import Path
 
@@ -51,7 +53,9 @@ def main() -> None:
 
         def run(title: str, *arguments: str) -> None:
             print(f"== {title}", flush=True)
+            began = time.perf_counter()
             subprocess.run([python, *arguments], cwd=folder, env=kept, check=True)
+            print(f"== {title}: {time.perf_counter() - began:.1f} s", flush=True)
 
         pip = ["-m", "pip", "--disable-pip-version-check"]
         run(f"install {wheel.name}", *pip, "install", "--quiet", "--only-binary=:all:", str(wheel))
