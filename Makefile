@@ -10,6 +10,8 @@ PEERS := .venv-peers
 PY := $(VENV)/bin/python
 DENY_VERSION := 0.20.2
 DENY := target/tools/cargo-deny-$(DENY_VERSION)/bin/cargo-deny
+SEMVER_VERSION := 0.51.0
+SEMVER := target/tools/cargo-semver-checks-$(SEMVER_VERSION)/bin/cargo-semver-checks
 
 DEV_STAMP := $(VENV)/.stamp-requirements
 NVRTC_STAMP := $(VENV)/.stamp-nvrtc
@@ -36,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe \
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe check-semver \
 	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
 
 help: ## list the targets
@@ -296,6 +298,18 @@ check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old sys
 
 check-crates: ## package every crate and build it from the package, as for crates.io
 	$(CARGO) publish --workspace --locked --dry-run $(PUBLISH_FLAGS)
+
+# With the release before as the baseline; it is installed once there is one.
+check-semver: ## cargo-semver-checks: whether the version fits the changes of the crates' interfaces since the last release
+	@tag=$$(git describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null); \
+	if [ -z "$$tag" ]; then echo "there is no release before to compare with"; else \
+	$(MAKE) --no-print-directory $(SEMVER) && \
+	PATH="$(CURDIR)/$(dir $(SEMVER)):$$PATH" $(CARGO) semver-checks --workspace --baseline-rev "$$tag"; fi
+
+$(SEMVER):
+	$(CARGO) install --quiet --locked cargo-semver-checks --version $(SEMVER_VERSION) --root $(dir $(@D)) --target-dir target/tools/build
+	@rm -rf target/tools/build
+	@touch $@
 
 conda-recipe: $(DEV_STAMP) ## make the source distribution, and the recipe for conda-forge with its checksum in dist/recipe.yaml
 	rm -f dist/penstock_engine-*.tar.gz
