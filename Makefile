@@ -38,8 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe check-semver \
-	wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe check-semver wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean bench-profiling
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -352,6 +351,9 @@ bench-embedding: ## measure how programs load and run in a Rust process, write t
 
 bench-passes: $(EXT_STAMP) ## measure each case without each optimisation, write the table in docs/benchmarks.md
 	$(PY) benches/passes.py
+
+bench-profiling: $(EXT_STAMP) ## measure what recording a profile costs, write the table in docs/profiling.md
+	$(PY) benches/profiling.py --write
 
 bench-unknown-sizes: $(EXT_STAMP) ## measure programs traced for unknown sizes, write the table in docs/benchmarks.md
 	$(PY) benches/unknown_sizes.py --write $(BENCH_FLAGS)

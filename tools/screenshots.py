@@ -117,8 +117,7 @@ def program(folder: Path) -> None:
             with tf.name_scope("loss"):
                 losses = tf.nn.sparse_softmax_cross_entropy_with_logits(label, hidden @ weights[2])
                 loss = tf.reduce_mean(losses)
-        with tf.name_scope("gradients"):
-            slopes = tape.gradient(loss, weights)
+        slopes = tape.gradient(loss, weights)
         with tf.name_scope("update"):
             for weight, slope in zip(weights, slopes, strict=True):
                 weight.assign_sub(0.1 * slope)

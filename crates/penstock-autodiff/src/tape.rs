@@ -42,6 +42,9 @@ pub trait Dispatcher<H> {
 
     /// The value, where it is at hand.
     fn known(&self, value: &H) -> Option<Tensor>;
+
+    /// What follows is the gradient of the operation with these results; with none, the seed of all gradients.
+    fn differentiates(&mut self, _outputs: &[H]) {}
 }
 
 /// A derivative that is not an operator's rule.
@@ -284,6 +287,7 @@ impl<H: Handle> Backward<H> {
                 self.targets.len()
             )));
         }
+        dispatcher.differentiates(&[]);
         let mut frame = Frame { values: Vec::new(), dispatcher };
         let mut seeds = Vec::new();
         for (i, target) in self.targets.iter().enumerate() {
@@ -415,6 +419,7 @@ impl<H: Handle> Pass<Arc<Entry<H>>> for Frame<'_, H> {
         let grads: Grads<H> = grads.into_iter().map(|g| g.map(|g| self.dense(g)).transpose()).collect::<Result<_>>()?;
         match &entry.action {
             Action::Rule { op, attrs, inputs, outputs, loc } => {
+                self.dispatcher.differentiates(outputs);
                 let result = self.rule(op, attrs, inputs, outputs, &grads, needed);
                 self.values.clear();
                 let found = result.map_err(|e| e.at(*loc))?;

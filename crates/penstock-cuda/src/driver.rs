@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use cudarc::driver::{DriverError, result, sys};
-use penstock_data::{Error, Result};
+use penstock_data::{Error, Result, settings};
 
 use crate::nvrtc::Arch;
 
@@ -25,8 +25,7 @@ pub fn set_driver(file: impl Into<PathBuf>) {
 
 /// Loads the library that a setting names. Later loads of `libcuda.so` by its name find it.
 fn load_named() -> Result<()> {
-    let named = std::env::var_os(DRIVER_VARIABLE).filter(|f| !f.is_empty()).map(PathBuf::from);
-    let Some(file) = named.or_else(|| FILE.lock().unwrap_or_else(PoisonError::into_inner).clone()) else {
+    let Some(file) = settings::path(DRIVER_VARIABLE).or_else(|| FILE.lock().unwrap_or_else(PoisonError::into_inner).clone()) else {
         return Ok(());
     };
     // SAFETY: a driver, which does nothing when it is loaded.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, OnceLock, PoisonError};
 
 use libloading::Library;
-use penstock_data::{Error, Result};
+use penstock_data::{Error, Result, settings};
 
 /// The environment variable that names the library's file, or the folder that it is in.
 pub const NVRTC_VARIABLE: &str = "PENSTOCK_NVRTC";
@@ -307,8 +307,7 @@ impl NamedFile {
 /// [`add_site_packages`], else where the system finds libraries.
 pub(crate) fn library_files(variable: &str, wheel_folders: &[&str], names: &[&str]) -> Vec<PathBuf> {
     let in_folder = |folder: &Path| names.iter().map(|name| folder.join(name)).collect::<Vec<_>>();
-    if let Some(path) = std::env::var_os(variable).filter(|p| !p.is_empty()) {
-        let path = PathBuf::from(path);
+    if let Some(path) = settings::path(variable) {
         return if path.is_dir() { in_folder(&path) } else { vec![path] };
     }
     let folders = SITE_PACKAGES.lock().unwrap_or_else(PoisonError::into_inner).clone();

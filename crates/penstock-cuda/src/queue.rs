@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 use cudarc::driver::{CudaStream, DriverError, result, sys};
-use penstock_data::Result;
+use penstock_data::{Result, settings};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -479,7 +479,7 @@ pub(crate) struct Queue {
 
 impl Queue {
     pub(crate) fn new(capture: Arc<CudaStream>) -> Queue {
-        let graphs = std::env::var_os(GRAPHS_VARIABLE).is_none_or(|value| value != "0");
+        let graphs = settings::flag(GRAPHS_VARIABLE, true);
         Queue { capture, graphs, open: Mutex::default(), holds: AtomicBool::new(false), handed_over: AtomicU64::new(1) }
     }
 

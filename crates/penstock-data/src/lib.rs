@@ -10,6 +10,7 @@ pub mod memory;
 mod promotion;
 mod remote;
 mod reserve;
+pub mod settings;
 mod shape;
 mod table;
 mod tensor;

@@ -45,6 +45,8 @@ pub enum Activity {
     Input,
     /// What the program marks.
     Mark,
+    /// A thread of the pool does its part of a step that another thread runs.
+    Part,
 }
 
 impl Activity {
@@ -57,6 +59,7 @@ impl Activity {
             Activity::Planning => "planning",
             Activity::Input => "input",
             Activity::Mark => "mark",
+            Activity::Part => "part",
         }
     }
 }

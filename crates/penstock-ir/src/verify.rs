@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use penstock_data::{Class, Error, Result};
+use penstock_data::{Class, Error, Result, settings};
 use penstock_kernels::stack;
 use smallvec::SmallVec;
 
@@ -51,7 +51,7 @@ fn verify_here(graph: &Graph) -> Result<()> {
 
 /// Whether what is trusted is verified all the same: in debug builds, and where the environment has `PENSTOCK_VERIFY=1`.
 static CHECKS: LazyLock<bool> =
-    LazyLock::new(|| cfg!(debug_assertions) || std::env::var_os("PENSTOCK_VERIFY").is_some_and(|v| v == "1"));
+    LazyLock::new(|| settings::flag("PENSTOCK_VERIFY", false) || cfg!(debug_assertions));
 
 /// Whether what is trusted is verified all the same, as [`Verified::trusted`] does: in debug builds, and where the environment has
 /// `PENSTOCK_VERIFY=1`.

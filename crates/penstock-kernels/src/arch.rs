@@ -4,6 +4,8 @@
 
 use std::sync::atomic::{AtomicU8, Ordering};
 
+use penstock_data::settings;
+
 /// An instruction set that kernels are compiled for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 #[repr(u8)]
@@ -33,12 +35,14 @@ pub fn level() -> Level {
 
 #[cold]
 fn detect() -> Level {
-    let wanted = match std::env::var("PENSTOCK_SIMD").as_deref() {
-        Ok("base") => Level::Base,
-        Ok("v3") => Level::V3,
-        _ => Level::V4,
+    let read = |value: &str| match value {
+        "base" => Some(Level::Base),
+        "v3" => Some(Level::V3),
+        "v4" => Some(Level::V4),
+        _ => None,
     };
-    let found = supported().min(wanted);
+    let wanted = settings::get("PENSTOCK_SIMD", "'base', 'v3' or 'v4'", read);
+    let found = supported().min(wanted.unwrap_or(Level::V4));
     LEVEL.store(found as u8, Ordering::Relaxed);
     found
 }

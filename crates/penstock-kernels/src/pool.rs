@@ -12,9 +12,11 @@ use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
 
+use penstock_data::settings;
 use smallvec::SmallVec;
 
 use crate::thread_pool::{ThreadPool, outside};
+pub use crate::thread_pool::{Watcher, watch_workers};
 
 /// A pool and what it is keyed by. Entries are never freed.
 struct Entry {
@@ -76,7 +78,8 @@ pub(crate) fn limit_worker(threads: usize) {
 
 #[cold]
 fn default_threads() -> usize {
-    let n = std::env::var("PENSTOCK_THREADS").ok().and_then(|v| v.parse().ok()).filter(|&n| n > 0);
+    let read = |value: &str| value.parse().ok().filter(|&n| n > 0);
+    let n = settings::get("PENSTOCK_THREADS", "a positive number, such as '2'", read);
     let n = n.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |n| n.get()));
     // A concurrent `set_threads` wins.
     let _ = THREADS.compare_exchange(0, n, Ordering::Relaxed, Ordering::Relaxed);

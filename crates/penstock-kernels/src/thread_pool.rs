@@ -11,7 +11,7 @@ use std::any::Any;
 use std::cell::{Cell, UnsafeCell};
 use std::hint::spin_loop;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::Mutex;
+use std::sync::{Mutex, PoisonError, RwLock};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::channel;
 use std::thread::{self, Thread};
@@ -50,6 +50,32 @@ pub(crate) fn outside(f: impl FnOnce()) {
     }
     let _before = Before(INSIDE.replace(false));
     f()
+}
+
+/// Is told on a worker when it has done its part of a loop, with the time at which it began.
+pub type Watcher = fn(Instant);
+
+static WATCHED: AtomicBool = AtomicBool::new(false);
+static WATCHER: RwLock<Option<Watcher>> = RwLock::new(None);
+
+/// Has `watcher` be told of what workers do from now on; nobody, where it is `None`.
+pub fn watch_workers(watcher: Option<Watcher>) {
+    *WATCHER.write().unwrap_or_else(PoisonError::into_inner) = watcher;
+    WATCHED.store(watcher.is_some(), Ordering::Relaxed);
+}
+
+/// Does the part of a worker.
+fn watched(part: impl FnOnce()) {
+    if !WATCHED.load(Ordering::Relaxed) {
+        return part();
+    }
+    let began = Instant::now();
+    part();
+    // Held by a writer where somebody begins or ends to watch, and for ever in a child that was forked then.
+    let watcher = WATCHER.try_read().ok().and_then(|watcher| *watcher);
+    if let Some(tell) = watcher {
+        tell(began);
+    }
 }
 
 /// What threads do of a loop, by the number of the thread.
@@ -92,7 +118,7 @@ impl Board {
                 Ok(_) => {
                     // SAFETY: this thread joined and has not left.
                     let job = unsafe { *self.job.get() };
-                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| job(NUMBER.get()))) {
+                    if let Err(payload) = catch_unwind(AssertUnwindSafe(|| watched(|| job(NUMBER.get())))) {
                         self.panic.lock().unwrap_or_else(|e| e.into_inner()).get_or_insert(payload);
                     }
                     self.left.fetch_add(1, Ordering::Release);

@@ -48,7 +48,7 @@ fn put_event(out: &mut String, tid: usize, event: &Event) {
     let (began, took) = (micros(event.began), micros(event.took));
     let _ = write!(out, "{{\"ph\":\"X\",\"pid\":1,\"tid\":{tid},\"ts\":{began},\"dur\":{took},\"name\":");
     match (event.activity, event.number) {
-        (Activity::Operator | Activity::Function, _) => put_text(out, &event.name),
+        (Activity::Operator | Activity::Function | Activity::Part, _) => put_text(out, &event.name),
         (Activity::Mark, Some(number)) => put_text(out, &format!("{} {number}", event.name)),
         (Activity::Mark, None) => put_text(out, &event.name),
         (activity, _) => put_text(out, &format!("{} {}", activity.name(), event.name)),

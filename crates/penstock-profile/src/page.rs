@@ -54,10 +54,10 @@ impl Recording {
         let shortest =
             if lengths.len() > EVENTS { lengths.select_nth_unstable(EVENTS).1.0 } else { Default::default() };
         out.push_str(",\"threads\":");
-        put_list(out, &self.lanes, |out, lane| {
+        put_list(out, self.lanes.iter().zip(self.threads()), |out, (lane, (name, busy))| {
             out.push_str("{\"name\":");
-            put_text(out, &lane.name);
-            out.push_str(",\"events\":");
+            put_text(out, name);
+            let _ = write!(out, ",\"busy\":{},\"events\":", micros(busy));
             let mut depths: Vec<usize> = Vec::new();
             let parents = lane.parents();
             for parent in &parents {

@@ -2,11 +2,12 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Loc, used_bytes};
 use penstock_ir::{Activity, Detail, Profiler, Span};
+use penstock_kernels::pool;
 use rustc_hash::FxHashMap;
 
 use crate::recording::{Event, Lane, Recording};
@@ -147,6 +148,14 @@ impl Recorder {
         }
     }
 
+    /// Tells the recorder of the threads of the pool too: what they do for steps of other threads. Until it is dropped, or another one
+    /// is told of them.
+    pub fn watch_workers(self: &Arc<Recorder>) {
+        let mut watching = WATCHING.write().unwrap_or_else(PoisonError::into_inner);
+        *watching = Arc::downgrade(self);
+        pool::watch_workers(Some(worked));
+    }
+
     /// How many events are kept unless another limit is given.
     pub const fn default_limit() -> usize {
         EVENTS
@@ -179,6 +188,30 @@ impl Recorder {
         let new = Arc::new(Mutex::new(Thread { name, ..Thread::default() }));
         threads.push(new.clone());
         new
+    }
+}
+
+/// Who is told of the threads of the pool.
+static WATCHING: RwLock<Weak<Recorder>> = RwLock::new(Weak::new());
+
+/// A thread of the pool has done its part of a step. Which one, the finished recording knows by the time.
+fn worked(began: Instant) {
+    // Held by a writer where somebody else is told from now on, and for ever in a child that was forked then.
+    let recorder = WATCHING.try_read().ok().and_then(|watching| watching.upgrade());
+    if let Some(recorder) = recorder {
+        recorder.ended(&Span::since(began, Activity::Part, ""));
+    }
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        // As above; whoever is told next has the pool tell it.
+        if let Ok(mut watching) = WATCHING.try_write()
+            && std::ptr::eq(watching.as_ptr(), self)
+        {
+            *watching = Weak::new();
+            pool::watch_workers(None);
+        }
     }
 }
 

@@ -85,6 +85,39 @@ impl Lane {
     }
 }
 
+/// Gives what threads of the pool did the names, places and kinds of the steps that they did it for: those of other threads that run at the
+/// middle of it.
+fn name_parts(lanes: &mut [Lane]) {
+    let is_part = |event: &Event| event.activity == Activity::Part;
+    if !lanes.iter().flat_map(|lane| &lane.events).any(is_part) {
+        return;
+    }
+    let steps: Vec<Vec<Event>> = lanes
+        .iter()
+        .map(|lane| lane.events.iter().filter(|e| e.activity == Activity::Operator).cloned().collect())
+        .collect();
+    for (i, lane) in lanes.iter_mut().enumerate() {
+        for part in lane.events.iter_mut().filter(|e| is_part(e)) {
+            let middle = part.began + part.took / 2;
+            let others = steps.iter().enumerate().filter(|(other, _)| *other != i).map(|(_, steps)| steps);
+            let found = others.filter_map(|steps| step_at(steps, middle)).min_by_key(|step| step.took);
+            if let Some(step) = found {
+                (part.name, part.loc, part.kind) = (step.name.clone(), step.loc, step.kind);
+            }
+        }
+    }
+}
+
+/// The innermost step that runs at a moment.
+fn step_at(steps: &[Event], at: Duration) -> Option<&Event> {
+    let begun = steps.partition_point(|step| step.began <= at);
+    // Steps lie in few others: branches, loops and callbacks.
+    steps[..begun].iter().rev().take(NESTED).find(|step| at <= step.ended())
+}
+
+/// How far back a step is looked for that others have run within.
+const NESTED: usize = 1000;
+
 /// What a recorder was told.
 #[derive(Clone, Debug)]
 pub struct Recording {
@@ -102,6 +135,7 @@ impl Recording {
             lane.events.sort_by_key(|e| (e.began, Reverse(e.took)));
         }
         lanes.retain(|lane| !lane.events.is_empty());
+        name_parts(&mut lanes);
         Recording { began_at, took, lanes, dropped }
     }
 
@@ -113,6 +147,16 @@ impl Recording {
     /// The threads that did something.
     pub fn lanes(&self) -> &[Lane] {
         &self.lanes
+    }
+
+    /// How long each thread was at work: with all but marks, and waiting for data sets.
+    pub fn threads(&self) -> Vec<(&str, Duration)> {
+        let busy = |lane: &Lane| {
+            let own = lane.own_times(&lane.parents());
+            let works = |event: &Event| !matches!(event.activity, Activity::Mark | Activity::Input);
+            lane.events.iter().zip(own).filter(|(event, _)| works(event)).map(|(_, own)| own).sum()
+        };
+        self.lanes.iter().map(|lane| (&*lane.name, busy(lane))).collect()
     }
 
     /// How many events came after the limit, and were not kept.

@@ -73,7 +73,7 @@ impl Part {
     fn of(event: &Event) -> Part {
         match event.activity {
             Activity::Operator if event.is_callback() => Part::Callbacks,
-            Activity::Operator => Part::Operators,
+            Activity::Operator | Activity::Part => Part::Operators,
             Activity::Function => Part::Runs,
             Activity::Tracing => Part::Tracing,
             Activity::Planning => Part::Planning,
@@ -157,7 +157,11 @@ impl Recording {
 
     /// The thread with the most time that was told of.
     fn main(&self) -> Option<&Lane> {
-        self.lanes.iter().max_by_key(|lane| lane.own_times(&lane.parents()).iter().sum::<Duration>())
+        let own = |lane: &Lane| {
+            let times = lane.own_times(&lane.parents()).into_iter().zip(&lane.events);
+            times.filter(|(_, event)| event.activity != Activity::Part).map(|(own, _)| own).sum::<Duration>()
+        };
+        self.lanes.iter().max_by_key(|lane| own(lane))
     }
 
     /// The marks with numbers, in the order of time.
@@ -202,6 +206,10 @@ fn input_of(shares: &[Share]) -> Duration {
 /// What an event is summed up under.
 fn key_of(lane: &Lane, parents: &[Option<usize>], i: usize, by: By) -> Option<String> {
     let event = &lane.events[i];
+    // It counts for the step, which waits for it.
+    if event.activity == Activity::Part {
+        return None;
+    }
     match by {
         By::Name => Some(match event.activity {
             Activity::Operator => event.name.to_string(),

@@ -101,7 +101,7 @@ fn name_of(event: &Event, scope: Option<&str>) -> String {
     let plain = |text: &str| text.replace(['+', ':', '/'], "_");
     match event.activity {
         Activity::Operator => format!("{}/{1}:{1}", plain(scope.unwrap_or("eager")), plain(&event.name)),
-        Activity::Mark | Activity::Function => event.name.to_string(),
+        Activity::Mark | Activity::Function | Activity::Part => event.name.to_string(),
         activity => format!("{} {}", activity.name(), event.name),
     }
 }

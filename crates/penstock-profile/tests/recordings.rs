@@ -1,10 +1,13 @@
 //! What recordings sum up, and how they are written.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use penstock_data::Loc;
 use penstock_ir::{Activity, Detail, Profiler, Span};
-use penstock_profile::{By, Part, Recorder, Recording};
+use penstock_kernels::pool;
+use penstock_profile::{By, Lane, Part, Recorder, Recording};
 use penstock_wire::{Field, fields};
 
 /// Spans as `(activity, name, kind, start, end)`, in milliseconds from a moment after the start of the recording.
@@ -121,6 +124,63 @@ fn each_thread_has_a_lane_of_its_own() {
     let mut names: Vec<_> = recording.lanes().iter().map(|lane| &*lane.name).collect();
     names.sort_unstable();
     assert_eq!(names, ["one", "two"]);
+}
+
+#[test]
+fn what_a_thread_of_the_pool_does_has_the_name_of_the_step_and_counts_for_it_alone() {
+    let recorder = Recorder::default();
+    let start = Instant::now();
+    let span = |activity, name: &'static str, from, to| {
+        Span::between(start + ms(from), start + ms(to), activity, name)
+    };
+    recorder.ended(&span(Activity::Operator, "exp", 0, 4).by("fused"));
+    recorder.ended(&span(Activity::Operator, "matmul", 5, 9).by("kernel"));
+    recorder.ended(&span(Activity::Operator, "while", 0, 10).by("native"));
+    recorder.ended(&span(Activity::Mark, "train", 0, 30).number(Some(1)));
+    std::thread::scope(|scope| {
+        let parts = || [(5, 8), (20, 29)].map(|(from, to)| recorder.ended(&span(Activity::Part, "", from, to)));
+        std::thread::Builder::new().name("penstock-0".to_owned()).spawn_scoped(scope, parts).unwrap();
+    });
+    let recording = recorder.finish();
+    let lane = recording.lanes().iter().find(|lane| lane.name == "penstock-0").unwrap();
+    let parts: Vec<_> = lane.events.iter().map(|e| (&*e.name, e.kind)).collect();
+    assert_eq!(parts, [("matmul", "kernel"), ("", "")]);
+    let rows: Vec<_> = recording.rows(By::Name).into_iter().map(|row| (row.key, row.count, row.own)).collect();
+    assert_eq!(rows.iter().find(|row| row.0 == "matmul").unwrap(), &("matmul".to_owned(), 1, ms(4)));
+    assert_eq!(rows.len(), 4);
+    let threads = recording.threads();
+    assert!(threads.contains(&("penstock-0", ms(12))) && threads.iter().any(|(_, busy)| *busy == ms(10)));
+    let shares: Vec<_> = recording.steps()[0].shares.iter().map(|share| (share.part, share.took)).collect();
+    assert_eq!(shares, [(Part::Operators, ms(10)), (Part::Program, ms(20))]);
+    assert!(recording.page("threads").contains("\"busy\":12000"));
+}
+
+#[test]
+fn the_pool_tells_the_recorder_that_watches_it_until_that_is_dropped() {
+    let both = |recorder: Option<&Arc<Recorder>>| {
+        if let Some(recorder) = recorder {
+            recorder.watch_workers();
+        }
+        let begun = AtomicUsize::new(0);
+        pool::parallel_each(2, |_| {
+            begun.fetch_add(1, Ordering::Relaxed);
+            // So that one thread cannot take both.
+            while begun.load(Ordering::Relaxed) < 2 {
+                std::thread::yield_now();
+            }
+        });
+    };
+    pool::set_threads(2);
+    let recorder = Arc::new(Recorder::default());
+    both(Some(&recorder));
+    // The worker tells of its part before the loop has ended.
+    let recording = recorder.finish();
+    let part = |lane: &Lane| lane.name.starts_with("penstock-") && lane.events.len() == 1;
+    assert!(recording.lanes().len() == 1 && recording.lanes().iter().all(part));
+    drop(recorder);
+    let other = Recorder::default();
+    both(None);
+    assert!(other.finish().is_empty());
 }
 
 #[test]

@@ -307,7 +307,7 @@ impl Code {
         let targets = picked(&outputs?, flowing);
         let weights: Vec<Option<Var>> = cotangents.iter().map(|t| Some(t.get().var.clone())).collect();
         let backward = tape.lock().unwrap_or_else(PoisonError::into_inner).backward(&targets, &sources).or_py(py)?;
-        let found = backward.run(&weights, &mut trace::Live).or_py(py)?;
+        let found = backward.run(&weights, &mut trace::Live::default()).or_py(py)?;
         let given = |(grad, source): (Option<Var>, &Var)| match grad {
             Some(grad) => wrap(py, grad),
             None => wrap(py, trace::zeros_like(source).or_py(py)?),

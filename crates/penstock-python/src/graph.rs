@@ -49,12 +49,13 @@ fn node_names(graph: &Graph) -> Names {
         );
         names.insert(v, unique(&base));
     }
-    graph.visit(&mut |_, inst, data| {
+    // The scopes of loops and branches: what is within them and has none is in theirs.
+    let mut around: FxHashMap<Region, String> = FxHashMap::default();
+    graph.visit(&mut |region, inst, data| {
         let named = data.results.first().map_or_else(|| graph.scopes.get(&inst), |v| graph.names.get(v));
-        let given = named.map_or("", |n| &**n);
-        let mut base = given.to_owned();
+        let mut base = named.map_or_else(|| around.get(&region).cloned().unwrap_or_default(), |n| n.to_string());
         // No name, or that of a scope alone.
-        if given.is_empty() || given.ends_with('/') {
+        if base.is_empty() || base.ends_with('/') {
             base += base_name(data.op.name, data.op.tf_name);
         }
         let name = unique(&base);
@@ -65,6 +66,7 @@ fn node_names(graph: &Graph) -> Names {
             names.insert(v, if k == 0 { name.clone() } else { format!("{name}:{k}") });
         }
         for &region in &data.regions {
+            around.insert(region, name.rfind('/').map_or(String::new(), |end| name[..=end].to_owned()));
             for (k, &p) in graph.regions[region].params.iter().enumerate() {
                 names.insert(p, format!("{name}/loop_var_{k}"));
             }

@@ -43,7 +43,7 @@ mod tree;
 mod variable;
 mod variable_methods;
 
-use penstock_data::{DType, Reserve};
+use penstock_data::{DType, Reserve, settings};
 use pyo3::prelude::*;
 
 #[global_allocator]
@@ -214,6 +214,8 @@ fn _switches() -> Vec<&'static str> {
 #[pymodule(gil_used = true)]
 fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     Reserve::fill();
+    // `penstock._runtime.settings` warns of them, when the package is imported.
+    settings::on_warning(|_| ());
     penstock_trace::set_host(Box::new(host::Interpreter));
     m.add_class::<dtype::PyDType>()?;
     m.add_class::<tensor::Operand>()?;

@@ -67,7 +67,11 @@ pub(crate) fn _start_profile(detail: u8, limit: usize) -> bool {
         return false;
     }
     let chosen = DETAILS.get(usize::from(detail)).copied().unwrap_or_default();
-    *recorder = Some(Arc::new(Recorder::new(chosen, limit)));
+    let new = Arc::new(Recorder::new(chosen, limit));
+    if chosen != Detail::Functions {
+        new.watch_workers();
+    }
+    *recorder = Some(new);
     CURRENT.detail.store(detail, Ordering::Relaxed);
     CURRENT.on.store(true, Ordering::Relaxed);
     true
@@ -180,6 +184,12 @@ impl PyRecording {
     /// Where the time of the busiest thread went.
     fn shares(&self, py: Python<'_>) -> PyShares {
         listed(py.detach(|| self.0.shares()))
+    }
+
+    /// How many nanoseconds each thread was at work.
+    fn threads(&self, py: Python<'_>) -> Vec<(String, u64)> {
+        let threads = py.detach(|| self.0.threads());
+        threads.into_iter().map(|(name, busy)| (name.to_owned(), nanos(busy))).collect()
     }
 
     /// The marks with numbers: name, number, when it began, how long it took, and where that went.

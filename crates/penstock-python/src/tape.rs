@@ -148,7 +148,7 @@ impl PyTape {
         let (target, source) = (handle(target)?, handle(source)?);
         self._use("gradient")?;
         let backward = self.lock().backward(&[target], &[source]).or_py(py)?;
-        let found = backward.run_rows(&[], &mut trace::Live).or_py(py)?;
+        let found = backward.run_rows(&[], &mut trace::Live::default()).or_py(py)?;
         found.into_iter().next().flatten().map(|grad| grad_object(py, grad)).transpose()
     }
 
@@ -169,7 +169,7 @@ impl PyTape {
         let sources = handles(&sources)?;
         let grads = cotangents(&grads, &targets)?;
         let backward = self.lock().backward(&targets, &sources).or_py(py)?;
-        let found = backward.run_rows(&grads, &mut trace::Live).or_py(py)?;
+        let found = backward.run_rows(&grads, &mut trace::Live::default()).or_py(py)?;
         found.into_iter().map(|grad| grad.map(|grad| grad_object(py, grad)).transpose()).collect()
     }
 

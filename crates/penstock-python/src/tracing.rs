@@ -11,7 +11,7 @@ use penstock_ir::{Activity, Type};
 use penstock_trace::{self as trace, Cache, Concrete, Difference, Entry, Kind, Token, TraceType, Var, nearest};
 use pyo3::exceptions::PyRecursionError;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyTuple, PyWeakrefReference};
+use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefReference};
 use smallvec::SmallVec;
 
 use crate::callback::{callbacks_in, note_owner};
@@ -24,7 +24,7 @@ use crate::params::Bindings;
 use crate::profile::told;
 use crate::recursion::{self, Met};
 use crate::structure::{Leaf, Leaves, walk};
-use crate::tensor::wrap;
+use crate::tensor::{PyTensor, wrap};
 use crate::tree::Tree;
 use crate::variable::PyVariable;
 
@@ -286,6 +286,9 @@ impl PyFunction {
             let overlap: Vec<u64> =
                 body.variables.iter().filter(given_too).map(|g| g.argument.get().variable.root_id()).collect();
             if !made && (overlap.is_empty() || again) {
+                if trace::has_captures() {
+                    name_captures(py, function, instance)?;
+                }
                 let traced = opened.end(&body.outs).or_py(py)?;
                 penstock_exec::room_for(&traced.graph).or_py(py)?;
                 let graph = traced.graph.compact();
@@ -479,4 +482,18 @@ fn watch(py: Python<'_>, cache: &Arc<Mutex<Cache<Trace>>>, ty: &TraceType) -> Py
         }
     }
     Ok(watches)
+}
+
+/// Names what the open trace of a function has taken from around it as the program does.
+fn name_captures(py: Python<'_>, function: &Bound<'_, PyAny>, instance: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
+    let found = layer::call(py, "captured_names", (function, instance))?;
+    for pair in found.cast::<PyList>()? {
+        let (value, name): (Bound<'_, PyAny>, String) = pair.extract()?;
+        if let Ok(tensor) = value.cast::<PyTensor>() {
+            trace::name_capture(&tensor.get().var, &name);
+        } else if let Ok(variable) = value.cast::<PyVariable>() {
+            trace::name_capture(&variable.get().var(), &name);
+        }
+    }
+    Ok(())
 }

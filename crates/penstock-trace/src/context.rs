@@ -223,7 +223,8 @@ impl State {
             Kind::Symbolic(_) => ty.with_shape(tracer.builder.symbolic(&ty.shape().erased())),
             _ => ty,
         };
-        let value = tracer.builder.input(ty, tracer.names.get(&var.id()).map(String::as_str));
+        let name = tracer.names.get(&var.id()).map(String::as_str).or_else(|| own_name(var));
+        let value = tracer.builder.input(ty, name);
         tracer.captures.push(var.clone());
         tracer.by_id.insert(var.id(), value);
         tracer.vars.insert(value, var.clone());
@@ -244,6 +245,31 @@ impl State {
 pub fn inaccessible(var: &Var) -> Option<Error> {
     let s = var.as_symbolic()?;
     (!is_tracing() && !crate::open::is_open_graph(s.trace)).then(|| out_of_scope(s))
+}
+
+/// The name that the program gave to a variable.
+fn own_name(var: &Var) -> Option<&str> {
+    let Kind::Variable(variable) = var.kind() else { return None };
+    let name = variable.name();
+    let name = name.strip_suffix(":0").unwrap_or(name);
+    (!name.is_empty() && name != "Variable").then_some(name)
+}
+
+/// Names what the innermost trace has taken from outside, for people, where it has no name yet.
+pub fn name_capture(var: &Var, name: &str) {
+    with_state(|state| {
+        if let Some(tracer) = state.tracers.last_mut()
+            && let Some(&value) = tracer.by_id.get(&var.id())
+            && !tracer.builder.graph().names.contains_key(&value)
+        {
+            tracer.builder.name(value, name);
+        }
+    });
+}
+
+/// Whether the innermost trace has taken something from outside.
+pub fn has_captures() -> bool {
+    with_state(|state| state.tracers.last().is_some_and(|tracer| !tracer.captures.is_empty()))
 }
 
 /// The error of a symbolic value that is used where its trace is not open.
@@ -720,6 +746,17 @@ pub(crate) fn put_name(var: &Var, name: &str) {
         }
         Kind::Variable(_) => {}
     });
+}
+
+/// The scope of names that an open trace has for a value: empty, or names that each end in `/`.
+pub(crate) fn scope_of(var: &Var) -> String {
+    let Kind::Symbolic(s) = var.kind() else { return String::new() };
+    with_state(|state| {
+        let tracer = state.tracers.iter().find(|t| t.id == s.trace)?;
+        let name = tracer.builder.graph().names.get(&s.value)?;
+        Some(name[..name.rfind('/')? + 1].to_owned())
+    })
+    .unwrap_or_default()
 }
 
 /// Notes the scope of names of an instruction of the innermost trace that has no results.

@@ -21,7 +21,7 @@ use crate::context::{
     self, Recorder, SharedAccumulator, SharedTape, capture, capture_constant, current_loc, host, is_tracing,
     note_trainable, pause_from, recorders_here, tapes_of_trace,
 };
-use crate::scopes::open_scope;
+use crate::scopes::{open_scope, set_scope};
 use crate::var::{Kind, Var};
 
 /// The results of an operation.
@@ -72,7 +72,7 @@ pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs
             Recorder::Tape(tape) => lock(tape).record(op, &attrs, inputs, &outs, current_loc()),
             Recorder::Forward(_) if !recorder.concerns(inputs) => {}
             Recorder::Forward(acc) => {
-                carry(acc, inputs, &outs, |tangents| tangents_of(&mut Live, op, &attrs, inputs, &outs, tangents))
+                carry(acc, inputs, &outs, |tangents| tangents_of(&mut Live::default(), op, &attrs, inputs, &outs, tangents))
             }
         }
     }
@@ -704,7 +704,7 @@ fn transposed(vjp: &CustomVjp<Var>, outputs: &[Var], tangents: &[Option<Var>]) -
     }
     let needed: Vec<bool> = tangents.iter().map(Option::is_some).collect();
     let recording = context::record_with(Recorder::Tape(tape.clone()));
-    let cotangents = vjp(&mut Live, &seeds, &needed);
+    let cotangents = vjp(&mut Live::default(), &seeds, &needed);
     drop(recording);
     let (targets, weights): (Vec<Var>, Vec<Option<Var>>) = cotangents?
         .into_iter()
@@ -713,7 +713,7 @@ fn transposed(vjp: &CustomVjp<Var>, outputs: &[Var], tangents: &[Option<Var>]) -
         .unzip();
     let sources: Vec<Var> = seeds.iter().flatten().cloned().collect();
     let backward = lock(&tape).backward(&targets, &sources)?;
-    let mut found = backward.run(&weights, &mut Live)?.into_iter();
+    let mut found = backward.run(&weights, &mut Live::default())?.into_iter();
     Ok(seeds.iter().map(|seed| seed.as_ref().and_then(|_| found.next().flatten())).collect())
 }
 
@@ -752,8 +752,21 @@ pub(crate) fn record_program(seen: &[Var], outputs: &[Var], recorders: &[Recorde
     Ok(())
 }
 
-/// Runs what vjp rules emit through [`dispatch`], so that outer tapes record it.
-pub struct Live;
+/// Runs what vjp rules emit through [`dispatch`], so that outer tapes record it. In a trace the gradient of an operation is in the
+/// scope of names `gradient_tape/`, and in that of the operation within it, as in TensorFlow.
+#[derive(Default)]
+pub struct Live {
+    /// The scope around.
+    around: Option<Arc<str>>,
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        if let Some(around) = self.around.take() {
+            set_scope(&around);
+        }
+    }
+}
 
 impl Dispatcher<Var> for Live {
     fn execute(&mut self, op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<SmallVec<[Var; 1]>> {
@@ -773,5 +786,12 @@ impl Dispatcher<Var> for Live {
 
     fn known(&self, value: &Var) -> Option<Tensor> {
         context::known(value)
+    }
+
+    fn differentiates(&mut self, outputs: &[Var]) {
+        if context::is_tracing() {
+            self.around.get_or_insert_with(open_scope);
+            set_scope(&format!("gradient_tape/{}", outputs.first().map(context::scope_of).unwrap_or_default()));
+        }
     }
 }

@@ -26,7 +26,7 @@ pub fn gradients_of_rows(
     let backward = lock(tape).backward(std::slice::from_ref(target), sources)?;
     let mut places: Vec<Option<usize>> = Vec::new();
     let (function, captures) = trace_part(&[target.ty()], |seeds| {
-        let found = backward.run(&[seeds.into_iter().next()], &mut Live)?;
+        let found = backward.run(&[seeds.into_iter().next()], &mut Live::default())?;
         let mut next = 0..;
         places = found.iter().map(|g| if g.is_some() { next.next() } else { None }).collect();
         Ok(found.into_iter().flatten().collect())

@@ -291,6 +291,8 @@ pub use penstock_data::{
     Reserve, Result, Shape, Symbol, Tensor, bf16, f16,
 };
 #[doc(inline)]
+pub use penstock_data::settings;
+#[doc(inline)]
 pub use penstock_exec::{Arg, Executable, Place, StdEnv, Variable, eager, eager_args, executable, reference};
 #[doc(inline)]
 pub use penstock_format::{

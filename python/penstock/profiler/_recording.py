@@ -131,6 +131,23 @@ class Recording:
         """
         return _seconds(self._done().shares())
 
+    def threads(self) -> dict[str, float]:
+        """Tell how long each thread was at work: running functions and operators, or parts of those of others.
+
+        Returns:
+            The seconds by the name of the thread. Those that the engine starts are `penstock-0` and so on.
+
+        >>> import penstock as tf
+        >>> with tf.profiler.record() as recording:
+        ...     y = tf.sort(tf.range(1000))
+        >>> all(0 < busy <= recording.took for busy in recording.threads().values())
+        True
+        """
+        found: dict[str, float] = {}
+        for name, busy in self._done().threads():
+            found[name] = found.get(name, 0.0) + busy / 1e9
+        return found
+
     def steps(self) -> list[Step]:
         """Tell of the steps that the program marked with `tf.profiler.experimental.Trace(…, step_num=…)`.
 

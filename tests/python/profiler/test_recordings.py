@@ -266,3 +266,29 @@ def test_marks_tell_what_is_known_of_them():
     assert [step.name for step in recording.steps()] == ["read#file=a,rows=3#"]
     with tf.profiler.experimental.Trace("nobody listens") as mark:
         mark.set_metadata(rows=3)
+
+
+def test_threads_of_the_engine_are_told_with_the_steps_that_they_work_for():
+    """Whether a thread comes in time for a loop is its luck: the program runs until one has."""
+    before = tf.config.threading.get_intra_op_parallelism_threads()
+    tf.config.threading.set_intra_op_parallelism_threads(2)
+    f = tf.function(lambda x: tf.reduce_sum(tf.exp(x @ x)))
+    x = tf.ones([512, 512]) * 1e-3
+    f(x)
+    try:
+        for _ in range(100):
+            with tf.profiler.record() as recording:
+                f(x)
+            if len(recording.threads()) > 1:
+                break
+    finally:
+        tf.config.threading.set_intra_op_parallelism_threads(before)
+    helpers = [name for name in recording.threads() if name.startswith("penstock-")]
+    assert helpers
+    assert all(0 < busy <= recording.took for busy in recording.threads().values())
+    events = json.loads(recording.chrome())["traceEvents"]
+    lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
+    parts = [e for e in events if lanes.get(e.get("tid")) in helpers and e["ph"] == "X"]
+    assert {e["cat"] for e in parts} == {"part"}
+    assert {e["name"] for e in parts} <= {"matmul", "exp", "reduce_sum", ""}
+    assert _row(recording, "matmul").count == 1

@@ -8,7 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::CudaStream;
 use libloading::Library;
-use penstock_data::{DType, Error, Result};
+use penstock_data::{DType, Error, Result, settings};
 
 use super::product::{BatchDim, Matrices};
 use crate::nvrtc::library_files;
@@ -96,7 +96,7 @@ impl Functions {
         if std::env::var_os(CUBLAS_VARIABLE).is_some_and(|v| v.is_empty()) {
             return None;
         }
-        library_files(CUBLAS_VARIABLE, WHEEL_FOLDERS, NAMES).into_iter().find_map(|path| {
+        let found = library_files(CUBLAS_VARIABLE, WHEEL_FOLDERS, NAMES).into_iter().find_map(|path| {
             // The library needs its other half, which is beside it.
             let beside = path.parent().and_then(|folder| {
                 let name = path.file_name()?.to_str()?.replace("cublas", "cublasLt");
@@ -118,7 +118,12 @@ impl Functions {
                 libraries.push(library);
                 Some(Functions { create, set_stream, set_workspace, product, _libraries: libraries })
             }
-        })
+        });
+        let named = std::env::var_os(CUBLAS_VARIABLE);
+        if let (None, Some(named)) = (&found, named) {
+            settings::warn_of(CUBLAS_VARIABLE, &named, "the path of a cuBLAS that loads");
+        }
+        found
     }
 }
 

@@ -1,0 +1,133 @@
+"""What recording a profile costs, and how much of the wall time a profile accounts for.
+
+    .venv/bin/python benches/profiling.py            # the table, to read
+    .venv/bin/python benches/profiling.py --write    # the same into docs/profiling.md
+
+Each program runs serially, in turn without a profile and with one, and the quickest of the rounds counts: the
+first column is what a call takes, the second how much longer it takes while a profile is recorded. The third
+is how much of the wall time of the loop the rows of the profile add up to, with the time outside of all
+events, in which the loop itself runs.
+"""
+
+import argparse
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+import page
+import penstock
+
+tf: Any = penstock
+PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "profiling.md"
+RANDOM: Final = np.random.default_rng(0)
+# How long a round is, and how many there are.
+SECONDS: Final = 0.004
+ROUNDS: Final = 200
+
+
+def normal(*shape: int) -> Any:
+    """Small random numbers."""
+    return tf.constant(RANDOM.normal(0.0, 0.1, shape).astype(np.float32))
+
+
+def training_step(width: int, batch: int) -> Callable[[], Any]:
+    """A step of Adam on a network of two layers."""
+    first, second = tf.Variable(normal(64, width)), tf.Variable(normal(width, 10))
+    labels = tf.constant(RANDOM.integers(0, 10, batch))
+    x, optimizer = normal(batch, 64), tf.optimizers.Adam(1e-3)
+
+    @tf.function
+    def step(x: Any, labels: Any) -> Any:
+        with tf.GradientTape() as tape:
+            logits = tf.nn.relu(x @ first) @ second
+            losses = tf.nn.sparse_softmax_cross_entropy_with_logits(labels=labels, logits=logits)
+            loss = tf.reduce_mean(losses)
+        variables = [first, second]
+        optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
+        return loss
+
+    return lambda: step(x, labels)
+
+
+def programs() -> dict[str, Callable[[], Any]]:
+    """The programs: one call of each."""
+    chain = tf.function(lambda x: tf.tanh(x) * 2.0 + tf.exp(-x))
+    product = tf.function(lambda x: x @ x)
+    small = tf.function(lambda x: x + 1.0)
+    scalar, square, row = tf.constant(1.0), normal(256, 256), normal(1_000_000)
+    few = normal(200)
+
+    @tf.function
+    def sorts(x: Any) -> Any:
+        for _ in range(20):
+            x = tf.reverse(tf.sort(x), [0])
+        return x
+
+    def eager() -> Any:
+        return tf.reduce_sum(tf.nn.softmax(square @ square))
+
+    return {
+        "a step of training, 512 wide, batches of 256": training_step(512, 256),
+        "a step of training, 128 wide, batches of 64": training_step(128, 64),
+        "a product of 256×256 matrices": lambda: product(square),
+        "`tanh(x) * 2 + exp(-x)` of a million": lambda: chain(row),
+        "three operators outside of functions, 256×256": eager,
+        "20 sorts of 200 elements": lambda: sorts(few),
+        "a function that adds two numbers": lambda: small(scalar),
+    }
+
+
+def timed(call: Callable[[], Any], count: int) -> float:
+    """The seconds that one of so many calls takes."""
+    started = time.perf_counter()
+    for _ in range(count):
+        call()
+    return (time.perf_counter() - started) / count
+
+
+def measured(call: Callable[[], Any]) -> tuple[float, float, float]:
+    """What a call takes without a profile and with one, and which part of that a profile accounts for."""
+    timed(call, 5)
+    count = max(1, int(SECONDS / timed(call, 5)))
+    without, recorded, accounted = [], [], []
+    for _ in range(ROUNDS):
+        without.append(timed(call, count))
+        with tf.profiler.record() as recording:
+            recorded.append(timed(call, count))
+        told = sum(row.own for row in recording.rows()) + recording.shares()["program"]
+        accounted.append(told / (recorded[-1] * count))
+        del recording  # a million events take a while to forget
+    return min(without), min(recorded), sorted(accounted)[ROUNDS // 2]
+
+
+def table() -> str:
+    """The table of all programs."""
+    lines = [page.machine(), "", "| | a call | with a profile | of the wall time |", "|---|--:|--:|--:|"]
+    for name, call in programs().items():
+        without, recorded, accounted = measured(call)
+        lines.append(
+            f"| {name} | {without * 1e6:,.1f} µs | {recorded / without - 1:+.1%} | {accounted:.1%} |"
+        )
+        print(lines[-1], file=sys.stderr)
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Prints the table, or writes it into the page."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--write", action="store_true", help="write the table into docs/profiling.md")
+    write = parser.parse_args().write
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    text = table()
+    if write:
+        PAGE.write_text(page.replaced(PAGE, "cost", text), encoding="utf-8")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""What a program calls the tensors and variables that a function takes from around it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import CodeType, FunctionType
+from typing import Any
+
+from penstock import _core
+from penstock.autograph._convert import is_library
+
+__all__ = ["captured_names"]
+
+# At most so many functions are looked into.
+_MOST_FUNCTIONS = 100
+
+
+def captured_names(function: Any, instance: Any) -> list[tuple[_core._Operand, str]]:
+    """The tensors and variables that a function may read, with the names that it has for them.
+
+    These are global names and those of enclosing functions, in the function itself and in functions of the
+    program that it calls by such a name, and attributes of the object of a method.
+
+    Args:
+        function: the function that is traced.
+        instance: the object whose method it is; else None.
+    """
+    found: dict[int, tuple[_core._Operand, str]] = {}
+
+    def add(value: Any, name: str) -> None:
+        if isinstance(value, _core._Operand):
+            found.setdefault(id(value), (value, name))
+
+    seen: set[int] = set()
+    waiting = [getattr(function, "__wrapped__", function)]
+    while waiting and len(seen) < _MOST_FUNCTIONS:
+        read = waiting.pop(0)
+        read = getattr(read, "__wrapped__", read)
+        if not isinstance(read, FunctionType) or id(read) in seen or is_library(read.__code__.co_filename):
+            continue
+        seen.add(id(read))
+        for name, value in _read(read):
+            add(value, name)
+            if callable(value) and not isinstance(value, type):
+                waiting.append(value)
+    for name, value in getattr(instance, "__dict__", {}).items():
+        add(value, name.lstrip("_"))
+    return list(found.values())
+
+
+def _read(function: FunctionType) -> Iterator[tuple[str, Any]]:
+    """The names of enclosing functions and of the module that a function mentions, with what they stand for."""
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+        try:
+            yield name, cell.cell_contents
+        except ValueError:  # it has no value yet
+            continue
+    for name in _names(function.__code__):
+        if name in function.__globals__:
+            yield name, function.__globals__[name]
+
+
+def _names(code: CodeType) -> Iterator[str]:
+    """The names of globals and attributes in a piece of code, and in the code within it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names(constant)
