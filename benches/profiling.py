@@ -40,7 +40,6 @@ def training_step(width: int, batch: int) -> Callable[[], Any]:
     labels = tf.constant(RANDOM.integers(0, 10, batch))
     x, optimizer = normal(batch, 64), tf.optimizers.Adam(1e-3)
 
-    @tf.function
     def step(x: Any, labels: Any) -> Any:
         with tf.GradientTape() as tape:
             logits = tf.nn.relu(x @ first) @ second
@@ -50,7 +49,8 @@ def training_step(width: int, batch: int) -> Callable[[], Any]:
         optimizer.apply_gradients(zip(tape.gradient(loss, variables), variables, strict=True))
         return loss
 
-    return lambda: step(x, labels)
+    traced = tf.function(step)
+    return lambda: traced(x, labels)
 
 
 def programs() -> dict[str, Callable[[], Any]]:
@@ -61,11 +61,12 @@ def programs() -> dict[str, Callable[[], Any]]:
     scalar, square, row = tf.constant(1.0), normal(256, 256), normal(1_000_000)
     few = normal(200)
 
-    @tf.function
     def sorts(x: Any) -> Any:
         for _ in range(20):
             x = tf.reverse(tf.sort(x), [0])
         return x
+
+    sorting = tf.function(sorts)
 
     def eager() -> Any:
         return tf.reduce_sum(tf.nn.softmax(square @ square))
@@ -76,7 +77,7 @@ def programs() -> dict[str, Callable[[], Any]]:
         "a product of 256×256 matrices": lambda: product(square),
         "`tanh(x) * 2 + exp(-x)` of a million": lambda: chain(row),
         "three operators outside of functions, 256×256": eager,
-        "20 sorts of 200 elements": lambda: sorts(few),
+        "20 sorts of 200 elements": lambda: sorting(few),
         "a function that adds two numbers": lambda: small(scalar),
     }
 

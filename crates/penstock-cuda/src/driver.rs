@@ -25,7 +25,9 @@ pub fn set_driver(file: impl Into<PathBuf>) {
 
 /// Loads the library that a setting names. Later loads of `libcuda.so` by its name find it.
 fn load_named() -> Result<()> {
-    let Some(file) = settings::path(DRIVER_VARIABLE).or_else(|| FILE.lock().unwrap_or_else(PoisonError::into_inner).clone()) else {
+    let Some(file) =
+        settings::path(DRIVER_VARIABLE).or_else(|| FILE.lock().unwrap_or_else(PoisonError::into_inner).clone())
+    else {
         return Ok(());
     };
     // SAFETY: a driver, which does nothing when it is loaded.

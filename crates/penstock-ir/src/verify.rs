@@ -50,8 +50,7 @@ fn verify_here(graph: &Graph) -> Result<()> {
 }
 
 /// Whether what is trusted is verified all the same: in debug builds, and where the environment has `PENSTOCK_VERIFY=1`.
-static CHECKS: LazyLock<bool> =
-    LazyLock::new(|| settings::flag("PENSTOCK_VERIFY", false) || cfg!(debug_assertions));
+static CHECKS: LazyLock<bool> = LazyLock::new(|| settings::flag("PENSTOCK_VERIFY", false) || cfg!(debug_assertions));
 
 /// Whether what is trusted is verified all the same, as [`Verified::trusted`] does: in debug builds, and where the environment has
 /// `PENSTOCK_VERIFY=1`.

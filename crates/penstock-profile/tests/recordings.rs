@@ -130,9 +130,7 @@ fn each_thread_has_a_lane_of_its_own() {
 fn what_a_thread_of_the_pool_does_has_the_name_of_the_step_and_counts_for_it_alone() {
     let recorder = Recorder::default();
     let start = Instant::now();
-    let span = |activity, name: &'static str, from, to| {
-        Span::between(start + ms(from), start + ms(to), activity, name)
-    };
+    let span = |activity, name: &'static str, from, to| Span::between(start + ms(from), start + ms(to), activity, name);
     recorder.ended(&span(Activity::Operator, "exp", 0, 4).by("fused"));
     recorder.ended(&span(Activity::Operator, "matmul", 5, 9).by("kernel"));
     recorder.ended(&span(Activity::Operator, "while", 0, 10).by("native"));

@@ -71,9 +71,9 @@ pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs
         match &recorder {
             Recorder::Tape(tape) => lock(tape).record(op, &attrs, inputs, &outs, current_loc()),
             Recorder::Forward(_) if !recorder.concerns(inputs) => {}
-            Recorder::Forward(acc) => {
-                carry(acc, inputs, &outs, |tangents| tangents_of(&mut Live::default(), op, &attrs, inputs, &outs, tangents))
-            }
+            Recorder::Forward(acc) => carry(acc, inputs, &outs, |tangents| {
+                tangents_of(&mut Live::default(), op, &attrs, inputs, &outs, tangents)
+            }),
         }
     }
     Ok(outs)

@@ -286,12 +286,12 @@ pub use regions::{Loop, Regions};
 pub use ndarray;
 
 #[doc(inline)]
+pub use penstock_data::settings;
+#[doc(inline)]
 pub use penstock_data::{
     ALL_DTYPES, Bool8, Buffer, Bytes, C64, C128, Class, DType, DTypeSet, Dim, Dims, Element, Error, Frame, Loc,
     Reserve, Result, Shape, Symbol, Tensor, bf16, f16,
 };
-#[doc(inline)]
-pub use penstock_data::settings;
 #[doc(inline)]
 pub use penstock_exec::{Arg, Executable, Place, StdEnv, Variable, eager, eager_args, executable, reference};
 #[doc(inline)]

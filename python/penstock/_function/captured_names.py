@@ -49,7 +49,7 @@ def captured_names(function: Any, instance: Any) -> list[tuple[_core._Operand, s
 
 
 def _read(function: FunctionType) -> Iterator[tuple[str, Any]]:
-    """The names of enclosing functions and of the module that a function mentions, with what they stand for."""
+    """The names that a function mentions of those around it and of its module, with what they stand for."""
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
         try:
             yield name, cell.cell_contents

@@ -132,7 +132,7 @@ class Recording:
         return _seconds(self._done().shares())
 
     def threads(self) -> dict[str, float]:
-        """Tell how long each thread was at work: running functions and operators, or parts of those of others.
+        """Tell how long each thread was at work: on functions and operators, or on parts of those of others.
 
         Returns:
             The seconds by the name of the thread. Those that the engine starts are `penstock-0` and so on.

@@ -31,7 +31,7 @@ def test_names_are_those_of_globals_of_enclosing_functions_and_of_attributes():
     inner = tf.constant([0.0, 0.0])
 
     def f(x):
-        return lookup(x) * WEIGHTS + [inner for _ in range(1)][0]
+        return lookup(x) * WEIGHTS + next(inner for _ in range(1))
 
     names = {name: value for value, name in captured_names(f, None)}
     assert names["TABLE"] is TABLE
@@ -69,7 +69,8 @@ def test_inputs_of_a_graph_have_the_names(traced):
 
 def test_a_variable_has_the_name_that_it_was_given_and_an_attribute_that_of_its_object():
     layer = Layer()
-    assert inputs(layer.__call__.get_concrete_function(tf.TensorSpec([2], name="x"))) == ["x", "scale", "bias"]
+    concrete = layer.__call__.get_concrete_function(tf.TensorSpec([2], name="x"))
+    assert inputs(concrete) == ["x", "scale", "bias"]
 
 
 def test_a_name_that_an_argument_has_gets_a_number_in_the_graph():
