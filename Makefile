@@ -38,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe check-semver wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean bench-profiling
+.PHONY: help setup build demo docs screenshots gpu-programs gpu-registers gpu-check test test-rust test-python test-wheel check-wheels check-crates lint-workflows test-keras test-libraries test-onnx test-tensorflow test-features fuzz-formats test-recipe calibrate lint lint-rust lint-python types deny fmt bless generate gpu-races test-sanitizers conda-recipe check-semver wheel peers bench bench-ops bench-peers bench-families bench-growth bench-calls bench-scaling bench-embedding bench-passes bench-unknown-sizes bench-keras bench-table sizes clean bench-profiling test-interpreters
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -138,6 +138,12 @@ PYTEST_PROCESSES ?= auto
 
 test-python: $(EXT_STAMP)
 	$(PY) -m pytest -n $(PYTEST_PROCESSES) --dist worksteal
+
+# The interpreters that there are, or those named; INTERPRETER_TESTS are arguments of pytest.
+INTERPRETERS ?=
+INTERPRETER_TESTS ?= tests/python
+test-interpreters: $(EXT_STAMP) ## the Python tests on each Python that there is (INTERPRETERS="python3.14" INTERPRETER_TESTS="tests/python/autograph")
+	$(PY) tools/interpreters.py $(INTERPRETERS:%=--interpreter %) -q -n $(PYTEST_PROCESSES) --dist worksteal $(INTERPRETER_TESTS)
 
 test-onnx: $(EXT_STAMP) $(ONNX_STAMP) ## the cases of ONNX's backend tests, and exported models in onnxruntime
 	$(ONNX)/bin/python tools/peers/onnx_cases.py target/onnx_cases

@@ -6,7 +6,6 @@ import __future__
 import ast
 import enum
 import gc
-import linecache
 import os
 import sys
 import warnings
@@ -109,8 +108,8 @@ def forget_decisions() -> None:
 
 
 def has_source(function: FunctionType) -> bool:
-    """Whether a function stands in a file, or in what `linecache` knows; generated ones do not."""
-    return bool(linecache.getlines(function.__code__.co_filename, function.__globals__))
+    """Whether a function stands in a file, or in what Python keeps the text of; generated ones do not."""
+    return bool(_source.lines_of(function))
 
 
 def why_plain(code: CodeType) -> str | None:

@@ -1,19 +1,23 @@
 """The syntax tree of a Python function, with the positions that its source file gives."""
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
+import inspect
 import linecache
+import sys
 import warnings
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from itertools import islice
 from types import CodeType, FrameType, FunctionType
 from typing import TypeVar
 
 from penstock.autograph._tree import walk
 
-__all__ = ["SourceError", "function_node", "text_of", "unwarned"]
+__all__ = ["SourceError", "function_node", "lines_of", "text_of", "unwarned"]
 
 T = TypeVar("T")
 FunctionNode = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
@@ -33,7 +37,7 @@ def function_node(function: FunctionType) -> FunctionNode:
         SourceError: where there is no source, or it is not that of the function.
     """
     code = function.__code__
-    lines = linecache.getlines(code.co_filename, function.__globals__)
+    lines = lines_of(function)
     if not lines:
         raise SourceError(f"the source of {code.co_filename} is not available")
     if code.co_name == "<lambda>":
@@ -44,6 +48,38 @@ def function_node(function: FunctionType) -> FunctionNode:
             f"{code.co_filename}, line {code.co_firstlineno}, does not hold the function that runs"
         )
     return node
+
+
+def lines_of(function: FunctionType) -> list[str]:
+    """The lines of the file that a function stands in; none where its text was not kept."""
+    code = function.__code__
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    if code.co_filename != "<string>":
+        return lines
+    # Python keeps the text of `python -c` from 3.13 on, and from 3.14 on where only `inspect` looks. What
+    # `exec` and `eval` compile has the same name.
+    if not lines and sys.version_info >= (3, 14):
+        try:
+            lines = inspect.findsource(function)[0]
+        except OSError:
+            return []
+    futures = code.co_flags & _FUTURES
+    return lines if code in _codes("".join(lines), futures) else []
+
+
+_FUTURES = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
+
+
+@lru_cache(maxsize=4)
+def _codes(text: str, futures: int) -> frozenset[CodeType]:
+    """The code of all functions in a text."""
+    try:
+        codes = [unwarned(lambda: compile(text, "<string>", "exec", futures, dont_inherit=True))]
+    except SyntaxError:
+        return frozenset()
+    for code in codes:
+        codes.extend(constant for constant in code.co_consts if isinstance(constant, CodeType))
+    return frozenset(codes)
 
 
 def unwarned(make: Callable[[], T]) -> T:

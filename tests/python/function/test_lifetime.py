@@ -10,6 +10,7 @@ import weakref
 
 import numpy as np
 import pytest
+from support import run_together
 
 import penstock as tf
 
@@ -281,28 +282,6 @@ wrapped = tf.function(plain, input_signature=[tf.TensorSpec([], tf.float32)])
 
 
 # --- threads ------------------------------------------------------------------
-
-
-def run_together(count, work):
-    """Runs `work(i)` in threads that start at once; raises what any of them raises."""
-    barrier = threading.Barrier(count)
-    errors = []
-
-    def run(i):
-        try:
-            barrier.wait()
-            work(i)
-        except BaseException as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
-    for t in threads:
-        t.start()
-    for t in threads:
-        t.join(60)
-        assert not t.is_alive(), "a thread waits for ever"
-    if errors:
-        raise errors[0]
 
 
 def busy():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import subprocess
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -146,3 +147,25 @@ def counted(body: Callable[..., Any] = lambda *args, **kwargs: 0, **options: Any
         return body(*args, **kwargs)
 
     return seen, tf.function(run, autograph=False, **options)
+
+
+def run_together(count: int, work: Callable[[int], Any]) -> None:
+    """Runs `work(i)` in threads that start at once; raises what any of them raises."""
+    barrier = threading.Barrier(count)
+    errors: list[BaseException] = []
+
+    def run(i: int) -> None:
+        try:
+            barrier.wait()
+            work(i)
+        except BaseException as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(i,)) for i in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+        assert not thread.is_alive(), "a thread waits for ever"
+    if errors:
+        raise errors[0]
