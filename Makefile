@@ -298,7 +298,7 @@ test-wheel: wheel ## build a wheel, install it into a fresh environment, run the
 
 check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old systems will
 	$(RELEASE)/bin/twine check --strict dist/*
-	$(RELEASE)/bin/abi3audit --strict --summary dist/*.whl
+	$(RELEASE)/bin/abi3audit --strict --summary dist/*-abi3-*.whl
 	for wheel in dist/*linux*.whl; do $(RELEASE)/bin/auditwheel show "$$wheel" || exit 1; done
 
 check-crates: ## package every crate and build it from the package, as for crates.io

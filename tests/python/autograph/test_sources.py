@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+from support import run_python
 
 # What `exec` compiles here has the file name, the names and the lines of functions of the command.
 COMMAND = """def f(x): return x * 2 if x > 0 else -x
@@ -20,21 +20,14 @@ print(int(tf.function(made["f"])(three)), int(tf.function(made["g"])(three)))
 """
 
 
-def run(command: str) -> str:
-    """What a program prints that is given as an argument of Python."""
-    done = subprocess.run([sys.executable, "-c", command], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 def test_what_exec_makes_does_not_get_the_source_of_the_command() -> None:
-    assert run(COMMAND).split() == ["8", "10"]
+    assert run_python(COMMAND).stdout.split() == ["8", "10"]
 
 
 @pytest.mark.skipif(sys.version_info < (3, 13), reason="Python keeps the text of a command from 3.13 on")
 def test_functions_of_a_command_are_converted() -> None:
     calls = "print(int(tf.function(f)(-three)), int(tf.function(g)(-three)))"
-    assert run(COMMAND + calls).split() == ["8", "10", "3", "3"]
+    assert run_python(COMMAND + calls).stdout.split() == ["8", "10", "3", "3"]
 
 
 def test_records_are_made_without_a_warning_though_their_methods_have_no_source(tmp_path: Path) -> None:
@@ -49,4 +42,4 @@ f = runpy.run_path({str(tmp_path / "user.py")!r}, {{"Pair": Pair}})["f"]
 print(int(tf.function(f)(tf.constant(3))))
 """
     (tmp_path / "user.py").write_text("def f(x):\n    return Pair(x, x + 1).second\n")
-    assert run(command).split() == ["4"]
+    assert run_python(command).stdout.split() == ["4"]

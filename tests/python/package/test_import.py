@@ -2,6 +2,7 @@
 
 import json
 import sys
+import sysconfig
 
 import pytest
 from support import run_python
@@ -80,6 +81,22 @@ def test_every_name_of_the_package_can_be_had():
 def test_a_name_that_is_not_there_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_name"):
         tf.no_such_name
+
+
+@pytest.mark.skipif(
+    not sysconfig.get_config_var("Py_GIL_DISABLED"), reason="the interpreter is not a free-threaded one"
+)
+def test_a_free_threaded_interpreter_gets_its_lock_back():
+    program = """
+import sys, warnings
+assert not sys._is_gil_enabled()
+with warnings.catch_warnings(record=True) as caught:
+    warnings.simplefilter("always")
+    import penstock
+assert sys._is_gil_enabled()
+print([w.category.__name__ for w in caught])
+"""
+    assert "RuntimeWarning" in run_python(program).stdout
 
 
 def test_another_interpreter_of_the_process_is_refused():
