@@ -19,7 +19,7 @@ def publish(module: str) -> None:
     """
     space = vars(sys.modules[module])
     for name in space.get("__all__", space):
-        if not name.startswith("_"):
+        if "__all__" in space or not name.startswith("_"):
             settle(space.get(name), module)
 
 

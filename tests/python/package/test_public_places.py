@@ -52,6 +52,10 @@ def test_the_shortest_name_is_the_one():
     assert tf.nn.relu.__module__ == "penstock.nn"
 
 
+def test_a_public_name_with_underscores_is_found_where_it_says():
+    assert tf.array_api.__array_namespace_info__.__module__ == "penstock.array_api"
+
+
 def test_functions_show_their_source_and_signature():
     assert "def reduce_sum(" in inspect.getsource(tf.reduce_sum)
     assert str(inspect.signature(tf.reduce_sum)).startswith("(input_tensor: 'TensorLike', axis: 'AxisLike'")
