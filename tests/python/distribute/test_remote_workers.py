@@ -99,7 +99,8 @@ def test_workers_share_variables_that_are_divided_among_servers() -> None:
     coordinator.join()
     assert len(w.variables) == 2
     assert int(steps) == 150
-    assert losses[-1].fetch() < losses[0].fetch() / 50
+    # The step that was scheduled first need not be the first that a worker does.
+    assert losses[-1].fetch() < max(loss.fetch() for loss in losses) / 50
     np.testing.assert_allclose(w.numpy(), np.ones([3, 1]), atol=0.1)
 
 
@@ -173,7 +174,7 @@ def test_workers_train_a_model_of_keras() -> None:
     traced = tf.function(step)
     losses = [coordinator.schedule(traced, args=(x,)) for _ in range(60)]
     coordinator.join()
-    assert losses[-1].fetch() < losses[0].fetch() / 2
+    assert losses[-1].fetch() < max(loss.fetch() for loss in losses) / 2
     assert int(optimizer.iterations) == 60
     found = tf.reduce_mean(tf.square(model(x) - x.sum(1, keepdims=True)))
     np.testing.assert_allclose(found, losses[-1].fetch(), atol=0.2)
