@@ -268,6 +268,54 @@ def f(n):
     agrees(f, 0, 5)
 
 
+@pytest.mark.skipif(sys.version_info < (3, 12), reason="generic classes came with Python 3.12")
+def test_objects_of_generic_classes_within_a_function() -> None:
+    f = from_source("""
+import dataclasses
+def f(n):
+    @dataclasses.dataclass
+    class Box[T]:
+        value: T
+        def grown(self, by: T) -> "Box[T]":
+            if self.value > 2:
+                return Box(self.value + by)
+            return Box(self.value - by)
+    box = Box(n)
+    while box.value < 4:
+        box.value += 3
+    return box.grown(n).value
+""")
+    agrees(f, 0, 5)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 13), reason="defaults of type parameters came with Python 3.13")
+def test_type_parameters_with_defaults() -> None:
+    f = from_source("""
+def f(n):
+    def inner[T = int, *Ts = *tuple[int, ...], **P = [int]](x: T) -> T:
+        while x < 10:
+            x += 4
+        return x
+    return inner(n)
+""")
+    agrees(f, 0, 12)
+
+
+@pytest.mark.skipif(sys.version_info < (3, 14), reason="`except` without brackets came with Python 3.14")
+def test_exceptions_without_brackets() -> None:
+    f = from_source("""
+def f(n):
+    try:
+        if n > 3:
+            n = n * 2
+        last = [1, 2][2]
+    except IndexError, KeyError:
+        last = 5
+    return n + last
+""")
+    agrees(f, 0, 5)
+
+
 # Annotations are evaluated late from Python 3.14 on, and before where the source asks for it.
 LATE = "" if sys.version_info >= (3, 14) else "from __future__ import annotations\n"
 
