@@ -1,21 +1,17 @@
-//! Vector loops against the kernels of their operators, for every instruction set that this machine has.
+//! Vector loops against the kernels of their operators, for every instruction set that there is code for here.
 
 #![expect(unsafe_code, reason = "runs loops on the memory of vectors")]
 
 use penstock_data::DType;
 use penstock_ir::{Cpu, OpDef};
-use penstock_jit::vector::{Instruction, Operand, Region, Term, VectorLoop, supports};
-use penstock_kernels::{Lane, Level, LoopFn, level};
+use penstock_jit::vector::{Instruction, Machine, Operand, Region, Term, VectorLoop, supports};
+use penstock_kernels::{Lane, LoopFn};
 
 const DTYPES: [DType; 7] = [DType::F32, DType::F64, DType::I32, DType::I64, DType::Bool, DType::C64, DType::C128];
 
 /// Bytes of an element, or of a part of one.
 fn size(dtype: DType) -> usize {
     dtype.real().size()
-}
-
-fn levels() -> impl Iterator<Item = Level> {
-    [Level::V3, Level::V4].into_iter().filter(|&l| l <= level())
 }
 
 struct Random(u64);
@@ -158,7 +154,7 @@ impl Program {
     }
 
     /// Adds an operator, where vector loops take it.
-    fn add(&mut self, op: &'static OpDef, ins: &[Term], to: DType, at: (Level, usize)) -> Option<Term> {
+    fn add(&mut self, op: &'static OpDef, ins: &[Term], to: DType, at: (Machine, usize)) -> Option<Term> {
         let Cpu::Elementwise(function) = op.cpu else { return None };
         let from: Vec<DType> = ins.iter().map(|&t| self.dtype(t)).collect();
         let inst = Instruction { function, to, ins: ins.iter().copied().collect() };
@@ -172,7 +168,7 @@ impl Program {
     }
 
     /// Runs the loop and the kernels on the same operands.
-    fn check(&self, level: Level, widest: usize, n: usize, random: &mut Random, code: &VectorLoop) {
+    fn check(&self, machine: Machine, widest: usize, n: usize, random: &mut Random, code: &VectorLoop) {
         let operands: Vec<Array> = (self.region.operands.iter())
             .map(|o| Array::random(random, o.dtype, if o.fixed { 1 } else { n }))
             .collect();
@@ -199,12 +195,12 @@ impl Program {
         // SAFETY: the table has the operands and results of the region, of `n` elements or one.
         unsafe { code.run(&mut table, n, 1, &[]) };
         for ((result, &end), &r) in results.iter().zip(&ends).zip(&self.region.results) {
-            assert_eq!(result.element(n), end, "{level:?}: written behind the end of {n} elements");
+            assert_eq!(result.element(n), end, "{machine:?}: written behind the end of {n} elements");
             for i in 0..n {
                 let (got, due) = (result.settled(i), made[r as usize].settled(i));
                 assert_eq!(
                     got, due,
-                    "{level:?} {widest}: element {i} of {n} of result {r} is {got:#x?}, not {due:#x?}: {:?}",
+                    "{machine:?} {widest}: element {i} of {n} of result {r} is {got:#x?}, not {due:#x?}: {:?}",
                     self.region
                 );
             }
@@ -235,7 +231,7 @@ fn applications(op: &'static OpDef) -> Vec<(Vec<DType>, DType)> {
 #[test]
 fn every_operator_gives_what_its_kernel_gives() {
     let mut random = Random(1);
-    for level in levels() {
+    for &machine in Machine::all() {
         let mut count = 0;
         for op in penstock_ops::all() {
             for (from, to) in applications(op) {
@@ -248,21 +244,21 @@ fn every_operator_gives_what_its_kernel_gives() {
                         let mut program = Program::default();
                         let ins: Vec<Term> =
                             from.iter().enumerate().map(|(k, &d)| program.operand(d, k + 1 == fixed)).collect();
-                        if program.add(op, &ins, to, (level, widest)).is_none() {
+                        if program.add(op, &ins, to, (machine, widest)).is_none() {
                             continue;
                         }
                         program.region.results = vec![0];
                         let code =
-                            VectorLoop::compile(&program.region, level, widest).expect("what is supported compiles");
+                            VectorLoop::compile(&program.region, machine, widest).expect("what is supported compiles");
                         count += 1;
                         for n in (0..40).chain([63, 64, 100, 1000]) {
-                            program.check(level, widest, n, &mut random, &code);
+                            program.check(machine, widest, n, &mut random, &code);
                         }
                     }
                 }
             }
         }
-        assert!(count > if level == Level::V4 { 400 } else { 150 }, "{level:?} has {count} operators");
+        assert!(count > if machine == Machine::Avx512 { 400 } else { 150 }, "{machine:?} has {count} operators");
     }
 }
 
@@ -270,7 +266,7 @@ fn every_operator_gives_what_its_kernel_gives() {
 fn random_regions_give_what_their_kernels_give() {
     let ops: Vec<&'static OpDef> = penstock_ops::all().filter(|op| !applications(op).is_empty()).collect();
     for seed in 0..300u64 {
-        for level in levels() {
+        for &machine in Machine::all() {
             let mut random = Random(seed);
             let widest = [4, 8][random.below(2)];
             let mut program = Program::default();
@@ -296,7 +292,7 @@ fn random_regions_give_what_their_kernels_give() {
                 };
                 let ins: Option<Vec<Term>> = from.iter().map(|&d| pick(&mut random, d)).collect();
                 let Some(ins) = ins.filter(|_| size(*to) <= widest) else { continue };
-                terms.extend(program.add(op, &ins, *to, (level, widest)));
+                terms.extend(program.add(op, &ins, *to, (machine, widest)));
                 if program.kernels.len() == wanted {
                     break;
                 }
@@ -308,9 +304,9 @@ fn random_regions_give_what_their_kernels_give() {
             program.region.results = (0..count as u16).filter(|_| random.below(8) == 0).collect();
             program.region.results.push(count as u16 - 1);
             program.region.results.dedup();
-            let code = VectorLoop::compile(&program.region, level, widest).expect("what is supported compiles");
+            let code = VectorLoop::compile(&program.region, machine, widest).expect("what is supported compiles");
             for n in [1, 7, 8, 9, 16, 31, 64, 100 + random.below(100)] {
-                program.check(level, widest, n, &mut random, &code);
+                program.check(machine, widest, n, &mut random, &code);
             }
         }
     }
@@ -319,9 +315,9 @@ fn random_regions_give_what_their_kernels_give() {
 #[test]
 fn more_values_than_registers_are_all_kept() {
     let op = |name: &str| penstock_ops::all().find(|op| op.name == name).expect("an operator");
-    for level in levels() {
+    for &machine in Machine::all() {
         for (dtype, first, join) in [(DType::F64, "sub", "add"), (DType::F32, "less", "logical_xor")] {
-            let (mut program, at) = (Program::default(), (level, dtype.size()));
+            let (mut program, at) = (Program::default(), (machine, dtype.size()));
             let (x, y) = (program.operand(dtype, false), program.operand(dtype, true));
             let mut chain = vec![x];
             for _ in 0..200 {
@@ -337,9 +333,9 @@ fn more_values_than_registers_are_all_kept() {
                 sum = program.add(op(join), &[sum, part], to, at).expect("is supported");
             }
             program.region.results = vec![program.kernels.len() as u16 - 1];
-            let code = VectorLoop::compile(&program.region, level, dtype.size()).expect("compiles");
+            let code = VectorLoop::compile(&program.region, machine, dtype.size()).expect("compiles");
             for n in [1, 8, 33, 500] {
-                program.check(level, dtype.size(), n, &mut Random(n as u64), &code);
+                program.check(machine, dtype.size(), n, &mut Random(n as u64), &code);
             }
         }
     }
@@ -349,15 +345,15 @@ fn more_values_than_registers_are_all_kept() {
 fn rows_are_taken_one_after_the_other() {
     let op = |name: &str| penstock_ops::all().find(|op| op.name == name).expect("an operator");
     // More addresses than there are registers for them, too.
-    for (level, count) in levels().flat_map(|level| [2, 5, 30].map(|count| (level, count))) {
+    for (machine, count) in Machine::all().iter().flat_map(|&machine| [2, 5, 30].map(|count| (machine, count))) {
         let mut program = Program::default();
         let ins: Vec<Term> = (0..count).map(|k| program.operand(DType::F64, k == 1)).collect();
         let mut sum = ins[0];
         for &x in &ins[1..] {
-            sum = program.add(op("add"), &[sum, x], DType::F64, (level, 8)).expect("is supported");
+            sum = program.add(op("add"), &[sum, x], DType::F64, (machine, 8)).expect("is supported");
         }
         program.region.results = vec![program.kernels.len() as u16 - 1];
-        let code = VectorLoop::compile(&program.region, level, 8).expect("compiles");
+        let code = VectorLoop::compile(&program.region, machine, 8).expect("compiles");
         for (n, rows) in [(3, 4), (8, 1), (8, 3), (13, 7), (40, 2)] {
             // Operand `k` has rows `n + k` elements apart, of the one that repeats each has another element; results go backwards.
             let pitch = |k: usize| if k == 1 { 1 } else { n + k };
@@ -371,11 +367,11 @@ fn rows_are_taken_one_after_the_other() {
             steps.push(-8 * n as isize);
             // SAFETY: every operand has so many rows, and so has the result, from its last row on.
             unsafe { code.run(&mut table, n, rows, &steps) };
-            assert_eq!(result[rows * n], -1.0, "{level:?}: written behind the end");
+            assert_eq!(result[rows * n], -1.0, "{machine:?}: written behind the end");
             for (row, i) in (0..rows).flat_map(|row| (0..n).map(move |i| (row, i))) {
                 let element = |k: usize| operands[k][row * pitch(k) + if k == 1 { 0 } else { i }];
                 let due = (1..count).fold(element(0), |sum, k| sum + element(k));
-                assert_eq!(result[(rows - 1 - row) * n + i], due, "{level:?} {count}: element {i} of row {row}");
+                assert_eq!(result[(rows - 1 - row) * n + i], due, "{machine:?} {count}: element {i} of row {row}");
             }
         }
     }

@@ -13,9 +13,8 @@ use std::arch::x86_64::*;
 use std::ptr;
 use std::sync::LazyLock;
 
-use crate::arch::{Level, level};
 #[cfg(target_arch = "x86_64")]
-use crate::arch::{at_v3, at_v4};
+use crate::arch::{Level, at_v3, at_v4, level};
 
 /// Lines of a stripe, and groups of a chunk.
 pub(crate) const LINES: usize = 16;
@@ -26,6 +25,7 @@ pub(crate) const CHUNK: usize = LINES * LINES;
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Form {
     /// Bytes as they are.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "of AMX"))]
     Bytes,
     /// Bytes, those of the left matrix signed and those of the right one not: 128 is taken or added where they are not so.
     Mixed,
@@ -42,6 +42,7 @@ pub(crate) struct Block {
     /// The groups of a line, up to the last that is not all zeros.
     pub groups: usize,
     /// Whether the bytes are signed.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "asked for by kernels on bytes"))]
     pub signed: (bool, bool),
     /// The size of the result, and its elements from a row to the next.
     pub rows: usize,

@@ -9,7 +9,9 @@ use std::fmt;
 use std::mem::MaybeUninit;
 use std::slice;
 
-use crate::arch::{Level, dispatch_v3, level};
+#[cfg(target_arch = "x86_64")]
+use crate::arch::level;
+use crate::arch::{Level, dispatch_v3};
 use crate::num::Real;
 
 /// One input of an elementwise loop: where it starts, and whether it advances.
@@ -77,6 +79,7 @@ pub(crate) trait Map1: 'static {
     type A: Copy;
     type R: Copy;
     /// The best instruction set for which a copy is worth its size: the base one if the body does not vectorise.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other machines have one copy of each loop"))]
     const LEVEL: Level;
     /// Whether [`Map1::rare`] can be true.
     const RARE: bool = false;
@@ -97,6 +100,7 @@ pub(crate) trait Map2: 'static {
     type B: Copy;
     type R: Copy;
     /// The best instruction set for which a copy is worth its size: the base one if the body does not vectorise.
+    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other machines have one copy of each loop"))]
     const LEVEL: Level;
     /// Whether [`Map2::fault`] can be true.
     const CHECKED: bool = false;

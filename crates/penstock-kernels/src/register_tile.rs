@@ -11,9 +11,9 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use crate::algebra::Algebra;
-use crate::arch::{Level, level, prefetch};
 #[cfg(target_arch = "x86_64")]
-use crate::arch::{at_v3, at_v4};
+use crate::arch::{Level, at_v3, at_v4};
+use crate::arch::{level, prefetch};
 use crate::math::Math;
 use crate::num::Real;
 

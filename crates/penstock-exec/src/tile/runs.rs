@@ -7,8 +7,7 @@
 
 use penstock_data::DType;
 use penstock_ir::{Graph, Inst};
-use penstock_jit::vector::{self, Instruction, Operand, Region, Term, VectorLoop};
-use penstock_kernels::{Level, level};
+use penstock_jit::vector::{self, Instruction, Machine, Operand, Region, Term, VectorLoop};
 use penstock_passes::rejects_elements;
 use penstock_passes::space::{Class, Space};
 use penstock_passes::view::Line;
@@ -42,7 +41,7 @@ pub(super) struct Former<'a> {
 
 /// Whether there is code for vectors on this machine.
 pub(super) fn available() -> bool {
-    cfg!(target_arch = "x86_64") && level() >= Level::V3
+    Machine::present().is_some()
 }
 
 impl<'a> Former<'a> {
@@ -57,7 +56,7 @@ impl<'a> Former<'a> {
 
     /// Whether windows are read where they lie: where rows are long enough, and not much else than runs reads them.
     pub(super) fn reads_in_place(&self) -> bool {
-        let long = self.space.columns() * self.widest >= self.long * if level() == Level::V4 { 64 } else { 32 };
+        let long = self.space.columns() * self.widest >= self.long * Machine::present().map_or(1, Machine::vector);
         long && 2 * self.work.iter().filter(|&&i| self.instruction(i).is_some()).count() >= self.work.len()
     }
 
@@ -89,7 +88,7 @@ impl<'a> Former<'a> {
         let from: SmallVec<[DType; 4]> = data.operands.iter().map(|&v| self.graph.ty(v).dtype()).collect();
         let to = self.graph.ty(data.results[0]).dtype();
         let inst = Instruction { function: data.op.function()?, to, ins: SmallVec::new() };
-        vector::supports(level(), self.widest, &inst, &from).then_some(inst)
+        vector::supports(Machine::present()?, self.widest, &inst, &from).then_some(inst)
     }
 
     /// Whether an instruction may stop the program.
@@ -248,7 +247,7 @@ impl<'a> Former<'a> {
         }
         let elements = self.space.columns() * if by_rows { 1 } else { self.space.rows() };
         region.is_small = elements * self.widest < SMALL;
-        let code = VectorLoop::compile(&region, level(), self.widest)?;
+        let code = VectorLoop::compile(&region, Machine::present()?, self.widest)?;
         let origin = ops[members[0]].as_ref()?.origin;
         Some(Op { act: Act::Run(Box::new(Run { code, by_rows })), ins, outs, origin })
     }

@@ -1,13 +1,14 @@
 //! The operators of complex numbers, as operations on vectors of real and of imaginary parts.
 //!
-//! FromMemory has the parts of a number side by side; they are taken apart where they are loaded and joined where they are stored.
+//! Memory has the parts of a number side by side; they are taken apart where they are loaded and joined where they are stored.
 //! Each operator gives what its kernel gives, bit for bit: see `penstock_kernels::complex`.
 
 use penstock_ir::ElementFn;
-use penstock_kernels::{Binary, Level, Unary};
+use penstock_kernels::{Binary, Unary};
 
-use super::encode::Code;
-use super::select::{Builder, Elem, FromMemory, Id, Logic, Make, Order, Spot, Value, What};
+use super::Machine;
+use super::op::{Elem, Op, Order};
+use super::select::{Builder, Id, Spot, Value, What};
 
 impl Builder {
     /// The parts of the one element of an operand.
@@ -20,48 +21,31 @@ impl Builder {
     pub(super) fn load_parts(&mut self, spot: Spot, part: Elem) -> Value {
         let next = Spot { offset: spot.offset + (self.lanes * self.size(part)) as i32, ..spot };
         let (a, b) = (self.node(What::Load(spot), part), self.node(What::Load(next), part));
-        // The pieces of 16 bytes at even places, and those at odd ones; of both what is at even places, and at odd ones.
-        let (even, odd) = self.pieces(a, b, Some(0x88), Some(0xdd));
-        let (re, im) = if part.is_wide() { (0x00, 0xff) } else { (0x88, 0xdd) };
-        let shuffle = Code::float(0xc6, part.is_wide());
-        Value::Parts(self.shuffle(shuffle, even, odd, Some(re)), self.shuffle(shuffle, even, odd, Some(im)))
+        let (re, im) = self.apart(a, b);
+        Value::Parts(re, im)
+    }
+
+    /// What two vectors have at even places, and what they have at odd ones.
+    fn apart(&mut self, a: Id, b: Id) -> (Id, Id) {
+        if self.machine == Machine::Neon {
+            (self.two(Op::Even, a, b), self.two(Op::Odd, a, b))
+        } else {
+            self.shuffled_apart(a, b)
+        }
     }
 
     /// Stores parts in turn.
     pub(super) fn store_parts(&mut self, number: u16, re: Id, im: Id) {
         let part = self.elem(re);
-        let wide = part.is_wide();
-        let low = self.shuffle(Code::float(0x14, wide), re, im, None);
-        let high = self.shuffle(Code::float(0x15, wide), re, im, None);
-        let (mut first, mut second) = self.pieces(low, high, Some(0x44), Some(0xee));
-        if self.length(part) == 2 {
-            // Two pieces of one, then two of the other: those in the middle change places.
-            first = self.pieces(first, first, Some(0xd8), None).0;
-            second = self.pieces(second, second, Some(0xd8), None).0;
-        }
+        let (first, second) = if self.machine == Machine::Neon {
+            (self.two(Op::ZipLow, re, im), self.two(Op::ZipHigh, re, im))
+        } else {
+            self.shuffled_together(re, im)
+        };
         let spot = self.spot(number, 2 * self.size(part));
         self.node(What::Store(spot, first), part);
         let next = Spot { offset: spot.offset + (self.lanes * self.size(part)) as i32, ..spot };
         self.node(What::Store(next, second), part);
-    }
-
-    /// Two vectors of pieces of 16 bytes of `a` and `b`: those that `first` and `second` name where a vector has four, two of `a`
-    /// and then two of `b`; where it has two, one of each.
-    fn pieces(&mut self, a: Id, b: Id, first: Option<u8>, second: Option<u8>) -> (Id, Id) {
-        let four = self.length(self.elem(a)) == 2;
-        let (code, halves) = match self.level {
-            Level::V4 => (Code::new(1, 3, 0x23, true), [0, 3]),
-            _ => (Code::new(1, 3, 0x06, false), [0x20, 0x31]),
-        };
-        let [first, second] = if four { [first, second] } else { halves.map(Some) };
-        let made = self.shuffle(code, a, b, first);
-        (made, if second.is_some() { self.shuffle(code, a, b, second) } else { made })
-    }
-
-    fn shuffle(&mut self, code: Code, a: Id, b: Id, immediate: Option<u8>) -> Id {
-        let elem = self.elem(a);
-        let make = self.one(code, b, elem, self.length(elem));
-        self.make(Make { a: Some(a), immediate, memory: FromMemory::Whole, ..make }, elem)
     }
 
     /// An operator that takes or gives complex numbers; `part` and `complex` say what it gives.
@@ -107,19 +91,19 @@ impl Builder {
     }
 
     fn add(&mut self, a: Id, b: Id) -> Id {
-        self.float_two(0x58, a, b, true)
+        self.two(Op::Add, a, b)
     }
 
     fn sub(&mut self, a: Id, b: Id) -> Id {
-        self.float_two(0x5c, a, b, false)
+        self.two(Op::Sub, a, b)
     }
 
     fn mul(&mut self, a: Id, b: Id) -> Id {
-        self.float_two(0x59, a, b, true)
+        self.two(Op::Mul, a, b)
     }
 
     fn div(&mut self, a: Id, b: Id) -> Id {
-        self.float_two(0x5e, a, b, false)
+        self.two(Op::Div, a, b)
     }
 
     fn product(&mut self, (a, b): (Id, Id), (c, d): (Id, Id)) -> Value {
@@ -159,7 +143,7 @@ impl Builder {
         let infinity = self.float(part, f32::INFINITY);
         let norm = if part == Elem::F32 {
             // Vectors of the wider elements have to be there.
-            if self.level != Level::V4 || self.lanes > 8 {
+            if self.machine != Machine::Avx512 || self.lanes > 8 {
                 return None;
             }
             let (c, d) = (self.cast(re, Elem::F64)?, self.cast(im, Elem::F64)?);
@@ -171,7 +155,7 @@ impl Builder {
             let up = self.constant(Elem::F64, (1023 + 600) << 52);
             let down = self.constant(Elem::F64, (1023 - 600) << 52);
             let (great, other) = (self.compare(Order::Greater, a, most), self.compare(Order::Greater, b, most));
-            let great = self.mask_two(Logic::Or, great, other);
+            let great = self.two(Op::Or, great, other);
             let small = self.compare(Order::Less, a, least);
             let small = self.compare_where(Some(small), Order::Less, b, least);
             let choose = |of_great, of_small, this: &mut Builder| {
@@ -184,7 +168,7 @@ impl Builder {
             self.mul(root, back)
         };
         let (beyond, other) = (self.compare(Order::Equal, a, infinity), self.compare(Order::Equal, b, infinity));
-        let beyond = self.mask_two(Logic::Or, beyond, other);
+        let beyond = self.two(Op::Or, beyond, other);
         Some(self.blend(beyond, norm, infinity))
     }
 

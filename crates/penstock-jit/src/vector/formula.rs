@@ -5,11 +5,12 @@
 
 use penstock_kernels::Formula;
 use penstock_kernels::formula::{Kind, Primitive, Step};
-use penstock_kernels::{Level, formula};
+use penstock_kernels::formula;
 use smallvec::SmallVec;
 
-use super::encode::Code;
-use super::select::{Builder, Elem, FromMemory, Id, Logic, Make, Order, What};
+use super::Machine;
+use super::op::{Elem, Make, Op, Order, Rounding};
+use super::select::{Builder, Id, What};
 
 /// The steps of many vectors of shorter formulas are under way at the same time anyway.
 const SHALLOW: usize = 16;
@@ -59,7 +60,7 @@ impl Lowering<'_> {
     }
 }
 
-fn elem_of(kind: Kind) -> Elem {
+fn elem_of_kind(kind: Kind) -> Elem {
     match kind {
         Kind::F32 => Elem::F32,
         Kind::F64 => Elem::F64,
@@ -79,16 +80,16 @@ impl Builder {
         for step in steps {
             double.push(match step.kind {
                 Kind::Mask => step.operands().first().is_some_and(|&of| double[of as usize]),
-                kind => self.is_double(elem_of(kind)),
+                kind => self.is_double(elem_of_kind(kind)),
             });
         }
         let made = [vec![None; steps.len()], vec![None; steps.len()]];
         let mut lowering = Lowering { steps, ins, double, made };
         let last = steps.len() as formula::Id - 1;
         let result = self.lower(&mut lowering, last, 0)?;
-        let elem = elem_of(steps.last()?.kind);
+        let elem = elem_of_kind(steps.last()?.kind);
         // What other instructions take says what it is.
-        Some(if self.elem(result) == elem { result } else { self.bits_as(elem, 0xeb, result, result) })
+        Some(if self.elem(result) == elem { result } else { self.two_as(elem, Op::Or, result, result) })
     }
 
     /// The value of a step, of the given half of the elements where it takes two vectors.
@@ -103,8 +104,7 @@ impl Builder {
     }
 
     fn lower_new(&mut self, l: &mut Lowering<'_>, step: Step, half: usize) -> Option<Id> {
-        let elem = elem_of(step.kind);
-        let wide = elem.is_wide();
+        let elem = elem_of_kind(step.kind);
         let [a, b, c] = step.ins;
         match step.primitive {
             Primitive::Operand(k) => return l.ins.get(k as usize).copied(),
@@ -120,26 +120,25 @@ impl Builder {
         }
         let ins: SmallVec<[Id; 3]> =
             step.operands().iter().map(|&id| self.lower(l, id, half)).collect::<Option<_>>()?;
-        let arithmetic = |float: u8, integers: [u8; 2]| {
-            if elem.is_float() { Code::float(float, wide) } else { Code::new(1, 1, integers[usize::from(wide)], wide) }
-        };
         Some(match (step.primitive, &ins[..]) {
-            (Primitive::Add, &[x, y]) => self.two_as(elem, arithmetic(0x58, [0xfe, 0xd4]), x, y, true),
-            (Primitive::Sub, &[x, y]) => self.two_as(elem, arithmetic(0x5c, [0xfa, 0xfb]), x, y, false),
-            (Primitive::Mul, &[x, y]) => self.two_as(elem, Code::float(0x59, wide), x, y, true),
-            (Primitive::Div, &[x, y]) => self.two_as(elem, Code::float(0x5e, wide), x, y, false),
+            (Primitive::Add, &[x, y]) => self.two_as(elem, Op::Add, x, y),
+            (Primitive::Sub, &[x, y]) => self.two_as(elem, Op::Sub, x, y),
+            (Primitive::Mul, &[x, y]) => self.two_as(elem, Op::Mul, x, y),
+            (Primitive::Div, &[x, y]) => self.two_as(elem, Op::Div, x, y),
             (Primitive::Neg, &[x]) => self.neg(elem, x),
             (Primitive::Abs, &[x]) => self.abs(elem, x),
             (Primitive::Copysign, &[x, y]) => self.copysign(elem, x, y),
-            (Primitive::Sqrt, &[x]) => self.sqrt_as(elem, x),
-            (Primitive::Round, &[x]) => self.round(elem, x, 0),
-            (Primitive::Floor, &[x]) => self.round(elem, x, 1),
-            (Primitive::Ceil, &[x]) => self.round(elem, x, 2),
-            (Primitive::Trunc, &[x]) => self.round(elem, x, 3),
-            (Primitive::And, &[x, y]) => self.bits_as(elem, 0xdb, x, y),
-            (Primitive::Xor, &[x, y]) => self.bits_as(elem, 0xef, x, y),
-            (Primitive::ShiftLeft(by), &[x]) => self.shift(elem, 0x47, x, by),
-            (Primitive::ShiftRight(by), &[x]) => self.shift(elem, 0x45, x, by),
+            (Primitive::Sqrt, &[x]) => self.one(Op::Sqrt, elem, x),
+            (Primitive::Round, &[x]) => self.round(elem, x, Rounding::Nearest),
+            (Primitive::Floor, &[x]) => self.round(elem, x, Rounding::Down),
+            (Primitive::Ceil, &[x]) => self.round(elem, x, Rounding::Up),
+            (Primitive::Trunc, &[x]) => self.round(elem, x, Rounding::Zero),
+            (Primitive::And, &[x, y]) => self.two_as(elem, Op::And, x, y),
+            (Primitive::Xor, &[x, y]) => self.two_as(elem, Op::Xor, x, y),
+            (Primitive::ShiftLeft(by), &[x]) => self.shift(elem, [Op::ShiftLeftBy(by), Op::ShiftLeft], x, by),
+            (Primitive::ShiftRight(by), &[x]) => {
+                self.shift(elem, [Op::ShiftRightLogicalBy(by), Op::ShiftRightLogical], x, by)
+            }
             // The same register.
             (Primitive::Bits, &[x]) => x,
             (
@@ -153,47 +152,46 @@ impl Builder {
                     Primitive::NotEqual => Order::NotEqual,
                     _ => Order::Greater,
                 };
-                self.compare_as(elem_of(l.step(a).kind), None, order, x, y)
+                self.compare_as(elem_of_kind(l.step(a).kind), None, order, x, y)
             }
             _ => return None,
         })
     }
 
-    /// Shifts by a vector of the same number: the operation that takes a byte has another form.
-    fn shift(&mut self, elem: Elem, number: u8, x: Id, by: u8) -> Id {
+    /// Shifts by a number, or by a vector of it: on x86 the operation that takes a byte has another form.
+    fn shift(&mut self, elem: Elem, [by_number, by_vector]: [Op; 2], x: Id, by: u8) -> Id {
+        if self.machine == Machine::Neon {
+            return if by > 0 { self.one(by_number, elem, x) } else { x };
+        }
         let by = self.integer(elem, i64::from(by));
-        self.two_as(elem, Code::new(1, 2, number, elem.is_wide()).with_vex_wide(), x, by, false)
+        self.two_as(elem, by_vector, x, by)
     }
 
     /// A fused multiplication and addition; where a factor or the addend is negated, by an operation that does so itself.
     fn fused(&mut self, l: &mut Lowering<'_>, elem: Elem, of: [formula::Id; 3], half: usize) -> Option<Id> {
-        let ([mut a, mut b, mut c], mut number) = (of, 0xa8);
+        let ([mut a, mut b, mut c], mut negates_product) = (of, false);
         for factor in [&mut a, &mut b] {
             if let Some(of) = l.negated(*factor) {
                 *factor = of;
-                // A8 adds to a product, AC to a negated one.
-                number ^= 4;
+                negates_product ^= true;
             }
         }
-        if let Some(of) = l.negated(c) {
-            c = of;
-            // AA and AE subtract.
-            number ^= 2;
-        }
+        let negated = l.negated(c);
+        c = negated.unwrap_or(c);
+        let op = Op::MulAdd { negates_product, negates_addend: negated.is_some() };
         let (a, b, c) = (self.lower(l, a, half)?, self.lower(l, b, half)?, self.lower(l, c, half)?);
-        let make = self.one(Code::new(1, 2, number, elem.is_wide()).with_vex_wide(), b, elem, self.length(elem));
-        Some(self.make(Make { a: Some(a), addend: Some(c), ..make }, elem))
+        Some(self.make(Make { addend: Some(c), ..Make::two(op, elem, a, b) }, elem))
     }
 
     /// The first of two values where a mask is true, else the second.
     fn choose(&mut self, l: &mut Lowering<'_>, elem: Elem, of: [formula::Id; 3], half: usize) -> Option<Id> {
         let [mask, x, y] = of;
         if let (Some((Order::Less, pair)), Primitive::Less) = (l.comparison(mask), l.step(mask).primitive) {
-            // The machine's `min` and `max` give the second where either is NaN or both are 0.
-            let number = if pair == [x, y] { Some(0x5d) } else { (pair == [y, x]).then_some(0x5f) };
-            if let Some(number) = number {
+            // These give the second where either is NaN or both are 0.
+            let op = if pair == [x, y] { Some(Op::Min) } else { (pair == [y, x]).then_some(Op::Max) };
+            if let Some(op) = op {
                 let (x, y) = (self.lower(l, x, half)?, self.lower(l, y, half)?);
-                return Some(self.two_as(elem, Code::float(number, elem.is_wide()), x, y, false));
+                return Some(self.two_as(elem, op, x, y));
             }
         }
         if l.constant(y) == Some(0) {
@@ -227,66 +225,60 @@ impl Builder {
         [a, b]: [formula::Id; 2],
         half: usize,
     ) -> Option<Id> {
-        let elem = elem_of(l.step(a).kind);
+        let elem = elem_of_kind(l.step(a).kind);
         let (a, b) = (self.lower(l, a, half)?, self.lower(l, b, half)?);
         Some(self.compare_as(elem, mask, order, a, b))
     }
 
     fn logic(&mut self, l: &mut Lowering<'_>, step: Step, half: usize) -> Option<Id> {
         let [a, b, _] = step.ins;
-        let logic = match step.primitive {
+        let op = match step.primitive {
             Primitive::Not => return self.inverse(l, a, half),
             Primitive::And => {
                 // The comparison of floats can have the other mask.
                 for (first, second) in [(a, b), (b, a)] {
                     if let Some((order, of)) = l.comparison(second)
                         && l.made[half][second as usize].is_none()
-                        && elem_of(l.step(of[0]).kind).is_float()
+                        && elem_of_kind(l.step(of[0]).kind).is_float()
                     {
                         let mask = self.lower(l, first, half)?;
                         return self.comparison(l, Some(mask), order, of, half);
                     }
                 }
-                Logic::And
+                Op::And
             }
-            Primitive::Or => Logic::Or,
-            _ => Logic::Xor,
+            Primitive::Or => Op::Or,
+            _ => Op::Xor,
         };
         let (a, b) = (self.lower(l, a, half)?, self.lower(l, b, half)?);
-        Some(self.mask_two(logic, a, b))
+        Some(self.two(op, a, b))
     }
 
     /// A float of one size from the other.
     fn convert(&mut self, l: &mut Lowering<'_>, elem: Elem, from: formula::Id, half: usize) -> Option<Id> {
         let narrows = elem == Elem::F32;
-        if !self.is_double(Elem::F64) {
+        let (wide, single) = (Elem::F64, Elem::F32);
+        if !self.is_double(wide) {
             let x = self.lower(l, from, 0)?;
-            return Some(self.convert_vector(x, narrows));
+            return Some(self.make(Make::one(Op::Convert, if narrows { wide } else { single }, x), elem));
         }
-        let v4 = self.level == Level::V4;
         if narrows {
             let (low, high) = (self.lower(l, from, 0)?, self.lower(l, from, 1)?);
-            let (low, high) = (self.convert_vector(low, true), self.convert_vector(high, true));
-            let code = Code::new(1, 3, if v4 { 0x1a } else { 0x18 }, v4);
-            let make = self.one(code, high, elem, self.length(elem));
-            return Some(self.make(Make { a: Some(low), immediate: Some(1), memory: FromMemory::Never, ..make }, elem));
+            if self.machine == Machine::Neon {
+                return Some(self.make(Make::two(Op::Narrow, wide, low, high), elem));
+            }
+            let [low, high] = [low, high].map(|x| self.make(Make::one(Op::Convert, wide, x), single));
+            return Some(self.two(Op::JoinHalves, low, high));
         }
         let x = self.lower(l, from, 0)?;
         let repeats = matches!(self.nodes[x as usize].what, What::Splat(_) | What::Const(_));
         if half == 0 || repeats {
-            return Some(self.convert_vector(x, false));
+            return Some(self.make(Make::one(Op::Convert, single, x), wide));
         }
-        let code = Code::new(1, 3, if v4 { 0x1b } else { 0x19 }, v4);
-        let make = self.one(code, x, Elem::F32, self.length(Elem::F32));
-        let high = self.make(Make { immediate: Some(1), reversed: true, memory: FromMemory::Never, ..make }, Elem::F32);
-        Some(self.convert_vector(high, false))
-    }
-
-    /// A vector of `f64`, as `f32` in its first half, or the other way.
-    fn convert_vector(&mut self, x: Id, narrows: bool) -> Id {
-        let (code, elem) =
-            if narrows { (Code::float(0x5a, true), Elem::F32) } else { (Code::float(0x5a, false), Elem::F64) };
-        let make = self.one(code, x, elem, self.length(Elem::F64));
-        self.make(make, elem)
+        if self.machine == Machine::Neon {
+            return Some(self.make(Make::one(Op::WidenHigh, single, x), wide));
+        }
+        let high = self.one(Op::HighHalf, single, x);
+        Some(self.make(Make::one(Op::Convert, single, high), wide))
     }
 }

@@ -1,26 +1,71 @@
 //! Machine code for elementwise operators over contiguous elements: loops that keep what passes between operators in
 //! vector registers.
 //!
-//! Cranelift has vectors of 16 bytes alone, so these loops are assembled here, for AVX2 and AVX-512. `formula.rs` makes operations
-//! of the formulas of kernels, `operators.rs` and `complex.rs` say which ones the operators without a formula are made of, `select.rs` builds them, `allocate.rs` gives them registers,
-//! `encode.rs` knows their bytes.
+//! Cranelift has vectors of 16 bytes alone and no loops over them, so these loops are assembled here, for AVX2, AVX-512 and
+//! the vectors of aarch64. `formula.rs` makes operations of the formulas of kernels, `operators.rs` and `complex.rs` say which
+//! ones the operators without a formula are made of, `select.rs` builds them, `op.rs` lists them, `allocate.rs` gives them
+//! registers. What instructions look like is in `x86` and `aarch64`.
 
 #![expect(unsafe_code, reason = "makes memory executable and calls what is there")]
 
+mod aarch64;
 mod allocate;
 mod complex;
-mod encode;
+mod executable;
 mod formula;
+mod op;
 mod operators;
 mod select;
+mod x86;
 
-use memmap2::{Mmap, MmapMut};
+use std::sync::OnceLock;
+
 use penstock_data::DType;
 use penstock_ir::ElementFn;
-use penstock_kernels::Level;
+use penstock_kernels::{Level, level};
 use smallvec::SmallVec;
 
-use select::{Builder, Elem};
+use executable::Executable;
+use select::{Builder, elem_of};
+
+/// A kind of machine that there is code for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Machine {
+    /// AVX2 and FMA: x86-64-v3.
+    Avx2,
+    /// AVX-512: x86-64-v4.
+    Avx512,
+    /// The vectors that every aarch64 has.
+    Neon,
+}
+
+impl Machine {
+    /// Those whose code runs here, the best last. `PENSTOCK_SIMD=base` in the environment leaves none.
+    pub fn all() -> &'static [Machine] {
+        if cfg!(all(target_arch = "aarch64", target_endian = "little")) {
+            return if is_wanted() { &[Machine::Neon] } else { &[] };
+        }
+        match level() {
+            Level::Base => &[],
+            Level::V3 => &[Machine::Avx2],
+            Level::V4 => &[Machine::Avx2, Machine::Avx512],
+        }
+    }
+
+    /// The present one; `None` where there is no code for it.
+    pub fn present() -> Option<Machine> {
+        Machine::all().last().copied()
+    }
+
+    /// Bytes of a vector.
+    pub fn vector(self) -> usize {
+        match self {
+            Machine::Avx2 => 32,
+            Machine::Avx512 => 64,
+            Machine::Neon => 16,
+        }
+    }
+}
 
 /// What an instruction takes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,7 +112,7 @@ pub struct Region {
 /// A table of addresses, numbers of elements and of rows, and a table of the bytes from row to row.
 #[cfg(target_arch = "x86_64")]
 type Entry = unsafe extern "sysv64" fn(*mut *mut u8, usize, usize, *const isize);
-/// There is no code for other machines.
+/// The same elsewhere.
 #[cfg(not(target_arch = "x86_64"))]
 type Entry = unsafe extern "C" fn(*mut *mut u8, usize, usize, *const isize);
 
@@ -81,30 +126,28 @@ pub struct VectorLoop {
     /// Operands; the others are results.
     operands: usize,
     instructions: usize,
-    _code: Mmap,
+    _code: Executable,
 }
 
 /// Whether [`VectorLoop::compile`] takes an operator on operands of the dtypes `from`, in a region whose widest elements, or parts of
 /// such, have `widest` bytes.
-pub fn supports(level: Level, widest: usize, inst: &Instruction, from: &[DType]) -> bool {
-    cfg!(target_arch = "x86_64")
-        && level >= Level::V3
-        && matches!(widest, 4 | 8)
-        && operators::supports(level, widest, inst, from)
+pub fn supports(machine: Machine, widest: usize, inst: &Instruction, from: &[DType]) -> bool {
+    matches!(widest, 4 | 8) && operators::supports(machine, widest, inst, from)
 }
 
 /// The bytes of as many elements as an iteration takes, at most: four vectors, and those of complex numbers are two each.
 const VECTOR: usize = 512;
 
 impl VectorLoop {
-    /// Compiles a region for a processor of `level`, which is the present one or better.
+    /// Compiles a region for a machine, which is one of [`Machine::all`].
     ///
-    /// `None` for a region with instructions that are not supported, and where memory cannot be made executable.
-    pub fn compile(region: &Region, level: Level, widest: usize) -> Option<VectorLoop> {
-        if !cfg!(target_arch = "x86_64") || level < Level::V3 || level > penstock_kernels::level() {
+    /// `None` for a region with instructions that are not supported, for one whose code would be too large, and where memory cannot
+    /// be made executable.
+    pub fn compile(region: &Region, machine: Machine, widest: usize) -> Option<VectorLoop> {
+        if !Machine::all().contains(&machine) {
             return None;
         }
-        let mut builder = Builder::new(level, widest);
+        let mut builder = Builder::new(machine, widest);
         builder.region(region)?;
         let mut steps: SmallVec<[u8; 16]> = SmallVec::new();
         for operand in &region.operands {
@@ -112,13 +155,14 @@ impl VectorLoop {
         }
         steps.extend(region.results.iter().map(|&r| region.insts[r as usize].to.size() as u8));
         let instructions = builder.nodes.len();
-        let emitted = allocate::emit(&builder, steps.len());
-        let mut memory = MmapMut::map_anon(emitted.bytes.len()).ok()?;
-        memory.copy_from_slice(&emitted.bytes);
-        let code = memory.make_exec().ok()?;
+        let emitted = match machine {
+            Machine::Neon => allocate::emit(&builder, steps.len(), aarch64::Aarch64::default()),
+            _ => allocate::emit(&builder, steps.len(), x86::X86::new(machine)),
+        }?;
+        let code = Executable::new(&emitted.bytes)?;
         // SAFETY: the code at `entry` is a whole function of this signature, in this calling convention, and `code` keeps it
         // where it is.
-        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.as_ptr().add(emitted.entry)) };
+        let entry = unsafe { std::mem::transmute::<*const u8, Entry>(code.start().add(emitted.entry)) };
         Some(VectorLoop {
             entry,
             lanes: builder.stride(),
@@ -190,7 +234,13 @@ impl VectorLoop {
     }
 }
 
+/// Whether the environment asks for more than what every processor of its kind does: only there is a level to ask on x86.
+fn is_wanted() -> bool {
+    static WANTED: OnceLock<bool> = OnceLock::new();
+    *WANTED.get_or_init(|| std::env::var_os("PENSTOCK_SIMD").is_none_or(|simd| simd != "base"))
+}
+
 /// Bytes of the elements that vector loops have of a dtype: a complex number has two.
 pub fn element_size(dtype: DType) -> Option<usize> {
-    Elem::of(dtype).map(|_| dtype.real().size())
+    elem_of(dtype).map(|_| dtype.real().size())
 }

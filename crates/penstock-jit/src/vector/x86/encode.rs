@@ -3,7 +3,7 @@
 //! Both prefixes name the same operations by the same numbers, so one table of [`Code`]s serves both. The layouts are those of
 //! the Intel 64 and IA-32 Architectures Software Developer's Manual, volume 2, sections 2.3 and 2.7.
 
-use penstock_kernels::Level;
+use super::super::Machine;
 
 /// An operation: its number, and the table that it is of.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -82,17 +82,17 @@ pub(super) struct Manner {
 #[derive(Debug)]
 pub(super) struct Assembler {
     pub(super) bytes: Vec<u8>,
-    level: Level,
+    machine: Machine,
 }
 
 impl Assembler {
-    pub(super) fn new(level: Level) -> Assembler {
-        Assembler { bytes: Vec::with_capacity(1024), level }
+    pub(super) fn new(machine: Machine) -> Assembler {
+        Assembler { bytes: Vec::with_capacity(1024), machine }
     }
 
     /// An instruction on vectors. `second` is 0 where there is none.
     pub(super) fn vector(&mut self, code: Code, register: u8, second: u8, last: Last, manner: Manner) {
-        if self.level == Level::V4 {
+        if self.machine == Machine::Avx512 {
             self.evex(code, register, second, last, manner);
         } else {
             self.vex(code, register, second, last, manner);
