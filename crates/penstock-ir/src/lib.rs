@@ -48,8 +48,8 @@ pub use graph::{Counter, Def, Derived, Function, Graph, InstData, OpRef, RegionD
 pub use known::{Element, KnownValues, NoValues};
 pub use op::{
     ArgDef, ArgType, BoxOf, Call, Cost, CostCx, Cotangents, Cpu, Cuts, DTypeVar, Elements, ElementsCx, Emitter,
-    InferCx, Kernel, Known, OpDef, OpSet, OutTypes, Resolved, Resolver, Rows, RuleOps, Sample, Signature, Structure, Vjp,
-    VjpCx, arg, arg_of, args_of,
+    InferCx, Kernel, Known, OpDef, OpSet, OutTypes, Resolved, Resolver, Rows, RuleOps, Sample, Signature, Structure,
+    Vjp, VjpCx, arg, arg_of, args_of,
 };
 pub use parse::{ConstantResolver, HostResolver, Resolvers, no_hosts, parse_function, parse_functions, parse_tensors};
 pub use portable::require_portable;

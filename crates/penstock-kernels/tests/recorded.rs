@@ -74,7 +74,8 @@ impl Array {
                 _ if bits >> 60 < 8 => (bits >> 20 & 127) + 1,
                 _ => bits | 1,
             };
-            array.bytes_mut()[i * part.size()..(i + 1) * part.size()].copy_from_slice(&word.to_le_bytes()[..part.size()]);
+            array.bytes_mut()[i * part.size()..(i + 1) * part.size()]
+                .copy_from_slice(&word.to_le_bytes()[..part.size()]);
         }
         array
     }

@@ -319,8 +319,8 @@ pub mod ir {
     #[doc(inline)]
     pub use penstock_ir::{
         Arena, ArgDef, ArgType, AttrDef, AttrDefault, AttrKind, Call, Cotangents, Cpu, Cuda, DTypeVar, Def, Effect,
-        EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, Kernel, KnownValues, Locations, NoValues,
-        OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
+        EffectSet, Entity, Fold, GraphValues, HostResolver, InferCx, Inst, InstData, Kernel, KnownValues, Locations,
+        NoValues, OpRef, OpSet, OutTypes, Region, RegionData, Sample, ValueData, Vjp, VjpCx, compact, effects_of,
         effects_of_region, no_hosts, order, parse_function, verify, verify_after,
     };
 }

@@ -62,11 +62,7 @@ fn clean(code: &[u8]) {
     #[link(name = "kernel32")]
     unsafe extern "system" {
         fn GetCurrentProcess() -> *mut std::ffi::c_void;
-        fn FlushInstructionCache(
-            process: *mut std::ffi::c_void,
-            start: *const std::ffi::c_void,
-            len: usize,
-        ) -> i32;
+        fn FlushInstructionCache(process: *mut std::ffi::c_void, start: *const std::ffi::c_void, len: usize) -> i32;
     }
     // SAFETY: the memory is that of `code`, in this process.
     unsafe { FlushInstructionCache(GetCurrentProcess(), code.as_ptr().cast(), code.len()) };

@@ -4,8 +4,8 @@
 //! twice, for the first and for the second half of the elements.
 
 use penstock_kernels::Formula;
-use penstock_kernels::formula::{Kind, Primitive, Step};
 use penstock_kernels::formula;
+use penstock_kernels::formula::{Kind, Primitive, Step};
 use smallvec::SmallVec;
 
 use super::Machine;

@@ -37,7 +37,10 @@ pub(super) enum Op {
     Mul,
     Div,
     /// `a * b + addend`, rounded once; of the product, or of the addend, the negative.
-    MulAdd { negates_product: bool, negates_addend: bool },
+    MulAdd {
+        negates_product: bool,
+        negates_addend: bool,
+    },
     Sqrt,
     Round(Rounding),
     /// `a` where it is less, else `b`.

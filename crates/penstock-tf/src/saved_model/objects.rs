@@ -216,7 +216,8 @@ impl Place<'_, '_> {
     /// What a function that an object owns does with tables.
     fn recorded(&self, id: usize, child: &str, bound: &[Bound], resources: &[Resource]) -> Result<Recording> {
         let children = &self.graph.objects[id].children;
-        let kind = children.iter().find(|(name, _)| *name == child).map(|(_, id)| &self.graph.objects[*id as usize].kind);
+        let kind =
+            children.iter().find(|(name, _)| *name == child).map(|(_, id)| &self.graph.objects[*id as usize].kind);
         let name = match kind {
             Some(Kind::Function(names, _)) => names.first().copied(),
             Some(Kind::Bare(name, _)) => Some(*name),

@@ -70,9 +70,8 @@ pub(super) fn form(builder: &Builder, make: &Make, elem: Elem) -> Form {
     let (wide, float) = (on.is_wide(), on.is_float());
     let any = if v4 { FromMemory::Any } else { FromMemory::Whole };
     let usual = |code| Form { code, length: length(builder, on), immediate: None, memory: any, reversed: false };
-    let arithmetic = |of_floats: u8, of_integers: Code| {
-        usual(if float { Code::float(of_floats, wide) } else { of_integers })
-    };
+    let arithmetic =
+        |of_floats: u8, of_integers: Code| usual(if float { Code::float(of_floats, wide) } else { of_integers });
     let never = |form| Form { memory: FromMemory::Never, ..form };
     let by_width = |number: u8, of_wide: u8| Code::new(1, 1, if wide { of_wide } else { number }, wide);
     let bits = |vectors: u8, masks: u8| match on {
@@ -94,9 +93,7 @@ pub(super) fn form(builder: &Builder, make: &Make, elem: Elem) -> Form {
         }
         Op::Sqrt => usual(Code::float(0x51, wide)),
         // 8 keeps it from raising a flag.
-        Op::Round(how) => {
-            Form { immediate: Some(8 | how as u8), ..usual(Code::new(1, 3, 8 + u8::from(wide), wide)) }
-        }
+        Op::Round(how) => Form { immediate: Some(8 | how as u8), ..usual(Code::new(1, 3, 8 + u8::from(wide), wide)) },
         Op::Abs => usual(Code::new(1, 2, 0x1e + u8::from(wide), wide)),
         Op::And => bits(0xdb, 0x41),
         Op::Or => bits(0xeb, 0x45),
@@ -105,12 +102,8 @@ pub(super) fn form(builder: &Builder, make: &Make, elem: Elem) -> Form {
         Op::ShiftLeft => usual(Code::new(1, 2, 0x47, wide).with_vex_wide()),
         Op::ShiftRight => usual(Code::new(1, 2, 0x46, wide).with_vex_wide()),
         Op::ShiftRightLogical => usual(Code::new(1, 2, 0x45, wide).with_vex_wide()),
-        Op::Compare(order) if float => {
-            Form { immediate: Some(of_floats(order)), ..usual(Code::float(0xc2, wide)) }
-        }
-        Op::Compare(order) if v4 => {
-            Form { immediate: Some(of_integers(order)), ..usual(Code::new(1, 3, 0x1f, wide)) }
-        }
+        Op::Compare(order) if float => Form { immediate: Some(of_floats(order)), ..usual(Code::float(0xc2, wide)) },
+        Op::Compare(order) if v4 => Form { immediate: Some(of_integers(order)), ..usual(Code::new(1, 3, 0x1f, wide)) },
         Op::Compare(order) => usual(match (order, wide) {
             (Order::Equal, true) => Code::new(1, 2, 0x29, false),
             (Order::Equal, false) => Code::new(1, 1, 0x76, false),

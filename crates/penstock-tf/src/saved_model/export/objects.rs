@@ -203,7 +203,8 @@ impl<'p> Objects<'p> {
         let made = self.noted("a table", |this| Held::of(this.program, number, fixed, unused))?;
         Ok(match made {
             Some(mut table) => {
-                table.functions = ["create", "fill", "destroy"].map(|what| self.exporter.name(&format!("{what}_table")));
+                table.functions =
+                    ["create", "fill", "destroy"].map(|what| self.exporter.name(&format!("{what}_table")));
                 self.exporter.functions.extend(table.definitions());
                 self.tables.push(table);
                 (10, Vec::new())

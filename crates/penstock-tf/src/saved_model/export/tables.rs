@@ -84,7 +84,12 @@ impl Held {
             constant("keys", self.keys.clone()),
             constant("values", self.values.clone()),
             // A table whose keys are rows takes them by this alone.
-            node("import", if self.unused.is_some() { "LookupTableInsertV2" } else { "LookupTableImportV2" }, inputs, types),
+            node(
+                "import",
+                if self.unused.is_some() { "LookupTableInsertV2" } else { "LookupTableImportV2" },
+                inputs,
+                types,
+            ),
             zero(),
         ];
         [

@@ -65,12 +65,7 @@ fn ragged(cx: &mut Cx<'_, '_, '_, '_>, _: &Entry) -> Result<Vec<Val>> {
 
 /// How often each number below a size occurs, or the sum of the weights of where it does: in all, or in each of so many
 /// rows. `sizes` is the input that is the size, which the weights follow.
-fn counted(
-    cx: &mut Cx<'_, '_, '_, '_>,
-    values: Value,
-    rows: Option<(Value, Value)>,
-    sizes: usize,
-) -> Result<Vec<Val>> {
+fn counted(cx: &mut Cx<'_, '_, '_, '_>, values: Value, rows: Option<(Value, Value)>, sizes: usize) -> Result<Vec<Val>> {
     let (width, weights) = (cx.tensor(sizes)?, cx.tensor(sizes + 1)?);
     let (dtype, binary) = (cx.dtype_of(weights), cx.flag("binary_output", false)?);
     let width = cast(cx, width, D::I64)?;

@@ -78,8 +78,18 @@ const fn made_many(
 }
 
 /// The areas.
-static AREAS: &[&[Entry]] =
-    &[math::OPS, arrays::OPS, nn::OPS, control::OPS, counts::OPS, lists::OPS, lookup::OPS, random::OPS, state::OPS, text::OPS];
+static AREAS: &[&[Entry]] = &[
+    math::OPS,
+    arrays::OPS,
+    nn::OPS,
+    control::OPS,
+    counts::OPS,
+    lists::OPS,
+    lookup::OPS,
+    random::OPS,
+    state::OPS,
+    text::OPS,
+];
 
 /// The entry of an operator.
 pub(super) fn find(name: &str) -> Option<&'static Entry> {
