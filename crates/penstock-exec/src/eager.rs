@@ -115,7 +115,9 @@ unsafe fn compute_offloaded(
 #[cold]
 fn elementwise_offloaded(op: &'static OpDef, inputs: &[&Tensor], env: &dyn Env) -> Result<Tensor> {
     let types = infer(op, &Attrs::EMPTY, inputs)?;
-    Ok(compute_offloaded(op, inputs, &Attrs::EMPTY, types, env)?.remove(0))
+    // SAFETY: the types were inferred above.
+    let mut results = unsafe { compute_offloaded(op, inputs, &Attrs::EMPTY, types, env)? };
+    Ok(results.remove(0))
 }
 
 /// Runs one operator on tensors and variables; it may be an access to a variable or a call.

@@ -99,7 +99,8 @@ pub(crate) fn product(op: &'static OpDef, attrs: &Attrs, operands: &[Known<'_>],
                 unsafe { packed.right.product(rows, a.as_ptr(), out) };
                 Ok(())
             }
-            _ => own(call),
+            // SAFETY: the operands are those that it would have run on.
+            _ => unsafe { own(call) },
         }
     };
     // SAFETY: the kernel relies on the types of the operands, and on the values of constant ones, that it was made for; it makes each

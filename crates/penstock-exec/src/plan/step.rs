@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use penstock_data::{DType, Dims, Result, Tensor};
+use penstock_data::{DType, Dims, Tensor};
 use penstock_ir::{Attrs, Cost, Effect, FuncRef, Kernel, OpDef, Resolved, Type};
 use penstock_kernels::{Binary, LoopFn};
 use smallvec::SmallVec;
