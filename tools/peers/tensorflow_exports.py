@@ -38,6 +38,7 @@ SEVERAL = ("svd", "svd_full", "self_adjoint_eig", "eig", "eigvals", "qr", "qr_fu
 def write(directory: Path) -> None:
     """Writes the models."""
     from support.onnx_programs import PROGRAMS  # type: ignore[import-not-found]
+    from support.tables import ARGUMENT, Tables  # type: ignore[import-not-found]
 
     import penstock as tf
     from penstock import _core, raw_ops
@@ -48,7 +49,7 @@ def write(directory: Path) -> None:
     def flat(function: Any) -> Any:
         return tf.function(lambda *args: tf.nest.flatten(function(*args)))
 
-    def put(name: str, calls: list[tuple[Any, list[Any]]]) -> None:
+    def put(name: str, calls: list[tuple[Any, list[Any]]], owner: Any = None) -> None:
         module, cases = tf.Module(), []
         for i, (function, given) in enumerate(calls):
             trace = flat(function)
@@ -58,6 +59,7 @@ def write(directory: Path) -> None:
             cases.append(([np.asarray(x.numpy()) for x in given], results))
             setattr(module, f"f{i}", trace)
         module.held = [v for f, _ in calls for v in getattr(f, "held", [])]
+        module.owner = owner
         signature = {"serving_default": concrete} if len(calls) == 1 else None
         options = tf.saved_model.SaveOptions(format="tensorflow")
         try:
@@ -67,6 +69,8 @@ def write(directory: Path) -> None:
             return
         (directory / f"{name}.pickle").write_bytes(pickle.dumps(cases))
 
+    tables = Tables()
+    put("program_tables", [(tables.look, [tf.constant(ARGUMENT)])], tables)
     for name, (function, _, arguments) in PROGRAMS.items():
         traced = tf.function(function)
         put(f"program_{name}", [(traced, [tf.constant(a) for a in arguments])])

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.onnx_programs import PROGRAMS
+from support.tables import ARGUMENT, RESULTS, Tables
 
 import penstock as tf
 from penstock import _core
@@ -121,6 +122,13 @@ def test_assets_are_copied(tmp_path):
     path = loaded.path().numpy().decode()
     assert path.startswith(str(tmp_path / "model"))
     assert tf.io.gfile.GFile(path).read() == "a\nb\n"
+
+
+def test_tables_are_written_with_what_is_in_them(tmp_path):
+    loaded = saved(Tables(), tmp_path)
+    found = loaded.look(tf.constant(ARGUMENT))
+    assert {name: value.numpy().tolist() for name, value in found.items()} == RESULTS
+    assert sorted(loaded.changed.export()[0].numpy().tolist()) == [b"a", b"d"]
 
 
 def test_what_tensorflow_does_not_have_is_named_as_a_whole(tmp_path):

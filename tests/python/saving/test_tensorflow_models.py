@@ -93,6 +93,22 @@ def test_a_function_has_the_traces_and_parameters_that_it_had(tmp_path: Path) ->
         model.step(3.0, scale=7.0)
 
 
+def test_tables_are_objects_that_hold_what_they_held(tmp_path: Path) -> None:
+    model = tf.saved_model.load(unpacked("tables_that_change", tmp_path))
+    assert sorted(model.plain.export()[0].numpy().tolist()) == [b"a", b"b"]
+    model.plain.insert(["new"], [[8.0, 9.0]])
+    assert model.f(tf.constant(["new"]), 1.0)["before"].numpy().tolist() == [[8.0, 9.0]]
+    assert int(model.dense.size()) == 2
+
+
+def test_a_function_without_its_asset_is_refused_by_name(tmp_path: Path) -> None:
+    directory = unpacked("table_of_a_file", tmp_path)
+    (directory / "assets" / "words.txt").unlink()
+    model = tf.saved_model.load(directory)
+    with pytest.raises(NotImplementedError, match=r"assets/words\.txt"):
+        model.f(tf.constant(["cat"]))
+
+
 def test_variables_can_be_trained(tmp_path: Path) -> None:
     model = tf.saved_model.load(unpacked("control", tmp_path))
     with tf.GradientTape() as tape:

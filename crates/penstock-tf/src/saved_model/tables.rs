@@ -9,6 +9,7 @@ use penstock_data::{Bytes, DType, Error, Result, Shape, Table, Tensor};
 
 use penstock_exec::Variable;
 use penstock_format::ProgramBuilder;
+use penstock_ir::Value;
 use serde_json::{Value as Json, json};
 
 use super::lower::{Cx, Resource, Val};
@@ -154,19 +155,30 @@ pub(super) fn create(cx: &mut Cx<'_, '_, '_, '_>, class: &'static str) -> Result
 
 /// A node that replaces what is in a table.
 pub(super) fn import(cx: &mut Cx<'_, '_, '_, '_>) -> Result<Vec<Val>> {
-    let (keys, values) = (cx.tensor(1)?, cx.tensor(2)?);
-    if cx.lowering.tables.is_some() {
-        let (keys, values) = (cx.lowering.known(keys), cx.lowering.known(values));
-        let (Some(keys), Some(values)) = (keys, values) else {
-            return Err(Error::unimplemented("a table that is filled with what a function computes"));
-        };
-        return record(cx, keys, values);
+    if cx.lowering.tables.is_none() {
+        let [held, _] = export(cx)?[..] else { return Err(Error::internal("a table has keys and values")) };
+        change(cx, "table_remove", &[held])?;
     }
+    insert(cx)
+}
+
+/// A node that puts keys and values into a table.
+pub(super) fn insert(cx: &mut Cx<'_, '_, '_, '_>) -> Result<Vec<Val>> {
+    let (keys, values) = (cx.tensor(1)?, cx.tensor(2)?);
+    if cx.lowering.tables.is_none() {
+        return change(cx, "table_insert", &[keys, values]);
+    }
+    match (cx.lowering.known(keys), cx.lowering.known(values)) {
+        (Some(keys), Some(values)) => record(cx, keys, values),
+        _ => Err(Error::unimplemented("a table that is filled with what a function computes")),
+    }
+}
+
+/// Inserts or removes.
+pub(super) fn change(cx: &mut Cx<'_, '_, '_, '_>, op: &str, operands: &[Value]) -> Result<Vec<Val>> {
     let (table, ty) = cx.table(0)?;
-    let [held, _] = export(cx)?[..] else { return Err(Error::internal("a table has keys and values")) };
-    let rank = [("key_rank", (ty.key_dims.len() as i64).into())];
-    cx.ops("table_remove", &[table, held], &rank)?;
-    cx.ops("table_insert", &[table, keys, values], &rank)?;
+    let operands = [&[table], operands].concat();
+    cx.ops(op, &operands, &[("key_rank", (ty.key_dims.len() as i64).into())])?;
     Ok(Vec::new())
 }
 
@@ -179,7 +191,7 @@ fn record(cx: &mut Cx<'_, '_, '_, '_>, keys: Tensor, values: Tensor) -> Result<V
 }
 
 /// The keys and the values of a table.
-pub(super) fn export(cx: &mut Cx<'_, '_, '_, '_>) -> Result<Vec<penstock_ir::Value>> {
+pub(super) fn export(cx: &mut Cx<'_, '_, '_, '_>) -> Result<Vec<Value>> {
     let (table, ty) = cx.table(0)?;
     let held = cx.op("read_variable", &[table], &[])?;
     let shape = |dims: &[usize]| Shape::known(dims);

@@ -28,9 +28,12 @@ pub(super) static OPS: &[Entry] = &[
     made("LookupTableSizeV2", size),
     made_many("LookupTableExport", &["keys", "values"], |cx, _| tensors(tables::export(cx)?)),
     made_many("LookupTableExportV2", &["keys", "values"], |cx, _| tensors(tables::export(cx)?)),
-    made("LookupTableInsert", |cx, _| change(cx, "table_insert")),
-    made("LookupTableInsertV2", |cx, _| change(cx, "table_insert")),
-    made("LookupTableRemoveV2", |cx, _| change(cx, "table_remove")),
+    made("LookupTableInsert", |cx, _| tables::insert(cx)),
+    made("LookupTableInsertV2", |cx, _| tables::insert(cx)),
+    made("LookupTableRemoveV2", |cx, _| {
+        let keys = cx.tensor(1)?;
+        tables::change(cx, "table_remove", &[keys])
+    }),
 ];
 
 /// Whether a node makes a table.
@@ -55,15 +58,4 @@ fn size(cx: &mut Cx<'_, '_, '_, '_>, _: &Entry) -> penstock_data::Result<Vec<Val
     let (table, _) = cx.table(0)?;
     let held = cx.op("read_variable", &[table], &[])?;
     one(cx.op("table_size", &[held], &[])?)
-}
-
-/// Inserts or removes.
-fn change(cx: &mut Cx<'_, '_, '_, '_>, op: &str) -> penstock_data::Result<Vec<Val>> {
-    let (table, ty) = cx.table(0)?;
-    let mut operands = vec![table];
-    for index in 1..cx.inputs.len() {
-        operands.push(cx.tensor(index)?);
-    }
-    cx.ops(op, &operands, &[("key_rank", (ty.key_dims.len() as i64).into())])?;
-    Ok(Vec::new())
 }
