@@ -2,9 +2,9 @@
 
     python benches/loading.py --peers .venv-tensorflow/bin/python MODEL.zip [--write]
 
-`MODEL.zip` is a SavedModel that `tools/peers/tensorflow_models.py --large` wrote. The peers' Python needs TensorFlow,
-onnxruntime and tract; each program measures in a process of its own, and the least of several tries counts. Files are in
-the system's cache. `--write` puts the table into docs/benchmarks.md.
+`MODEL.zip` is a SavedModel that `tools/peers/tensorflow_models.py --large` wrote. The peers' Python needs
+TensorFlow, onnxruntime and tract; each program measures in a process of its own, and the least of several
+tries counts. Files are in the system's cache. `--write` puts the table into docs/benchmarks.md.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def tensorflow(directory: Path, x: Any) -> dict[str, list[float]]:
 
 
 def onnxruntime(directory: Path, x: Any) -> dict[str, list[float]]:
-    import onnxruntime as ort
+    import onnxruntime as ort  # type: ignore[import-not-found]
 
     def first(session: Any) -> Any:
         return session.run(None, {session.get_inputs()[0].name: x})
@@ -89,7 +89,7 @@ def onnxruntime(directory: Path, x: Any) -> dict[str, list[float]]:
 
 
 def tract(directory: Path, x: Any) -> dict[str, list[float]]:
-    import tract as engine
+    import tract as engine  # type: ignore[import-not-found]
 
     def load() -> Any:
         model = engine.onnx().load(str(directory / "model.onnx"))

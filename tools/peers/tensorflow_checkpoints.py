@@ -18,10 +18,24 @@ from typing import Any
 
 import numpy as np
 
-DTYPES = (
-    "float16 bfloat16 float32 float64 int8 int16 int32 int64 uint8 uint16 uint32 uint64 bool "
-    "complex64 complex128 string"
-).split()
+DTYPES = [
+    "float16",
+    "bfloat16",
+    "float32",
+    "float64",
+    "int8",
+    "int16",
+    "int32",
+    "int64",
+    "uint8",
+    "uint16",
+    "uint32",
+    "uint64",
+    "bool",
+    "complex64",
+    "complex128",
+    "string",
+]
 MANY = 20_000
 
 
@@ -86,9 +100,7 @@ def contents(tf: Any, objects: dict[str, Any]) -> dict[str, Any]:
                 array = np.char.encode(np.array([repr(x) for x in array.ravel()]), "ascii")
             # Counts of steps are int32 in one backend of Keras, and random seeds are drawn.
             if "seed" not in getattr(variable, "path", ""):
-                out[f"{owner}/{i}"] = (
-                    array.astype(np.complex128) if array.dtype.kind in "iufcbV" else array
-                )
+                out[f"{owner}/{i}"] = array.astype(np.complex128) if array.dtype.kind in "iufcbV" else array
     return out
 
 
@@ -121,6 +133,7 @@ def check(tf: Any, directory: Path) -> int:
 
 
 def main() -> int:
+    """Does what the arguments say."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("mode", choices=["write", "check"])
     parser.add_argument("directory", type=Path)

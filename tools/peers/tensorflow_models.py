@@ -5,7 +5,8 @@ Run it by an interpreter that has TensorFlow 2.21 and Keras 3, which the project
     python tools/peers/tensorflow_models.py tests/python/saving/models          # the small ones, as zip files
     python tools/peers/tensorflow_models.py --large DIRECTORY                    # ResNet50V2 and others
 
-`make test-tensorflow` writes all of them, and has them read here. Each model is a directory as TensorFlow has saved it. Its file `expected.npz` holds, for each signature,
+`make test-tensorflow` writes all of them, and has them read here. Each is a directory as TensorFlow has saved
+it. Its file `expected.npz` holds, for each signature,
 inputs as `SIGNATURE/in/NAME`, what TensorFlow gives for them as `SIGNATURE/out/NAME`, and the gradient of the
 sum of the outputs of dtype float32 in each trainable variable as `SIGNATURE/gradient/NAME`.
 """
@@ -485,7 +486,8 @@ def tables_that_change(path: Path) -> dict[str, dict[str, Any]]:
 @model
 def preprocessing(path: Path) -> dict[str, dict[str, Any]]:
     """Layers of Keras that look up words and numbers."""
-    words, numbers = keras.Input((2,), dtype="string", name="words"), keras.Input((1,), dtype="int64", name="n")
+    words = keras.Input((2,), dtype="string", name="words")
+    numbers = keras.Input((1,), dtype="int64", name="n")
     counts = layers.StringLookup(vocabulary=["red", "green", "blue"], output_mode="count", num_oov_indices=2)
     hot = layers.IntegerLookup(vocabulary=[10, 20, 30], output_mode="one_hot")
     hashed = layers.Hashing(5)
@@ -586,7 +588,7 @@ def custom_gradient(path: Path) -> dict[str, dict[str, Any]]:
 
 
 def large(make: Callable[..., Any]) -> None:
-    """A network of Keras with random weights, which gives logits: a softmax of large ones magnifies rounding."""
+    """A network of Keras with random weights, which gives logits: a softmax of large ones is no test."""
 
     def build(path: Path) -> dict[str, dict[str, Any]]:
         network = make(weights=None, input_shape=(224, 224, 3), classifier_activation=None)
