@@ -38,12 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers \
-	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates check-semver \
-	check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check gpu-programs gpu-races \
-	gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes test test-aarch64 \
-	test-features test-interpreters test-keras test-libraries test-onnx test-python test-recipe test-rust \
-	test-sanitizers test-tensorflow test-wheel types wheel
+.PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check gpu-programs gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-python test-recipe test-rust test-sanitizers test-tensorflow test-wheel types wheel test-onnx-models
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -155,6 +150,12 @@ test-onnx: $(EXT_STAMP) $(ONNX_STAMP) ## the cases of ONNX's backend tests, and 
 	$(CARGO) run --quiet --locked --release -p penstock-onnx --example cases target/onnx_cases tests/onnx_refusals.txt
 	PYTHONPATH=tests/python:tests/keras $(PY) tools/peers/onnx_exports.py write target/onnx_exports
 	$(ONNX)/bin/python tools/peers/onnx_exports.py check target/onnx_exports
+
+ONNX_MODELS := target/onnx_models
+test-onnx-models: $(EXT_STAMP) $(ONNX_STAMP) ## published models of ONNX beside onnxruntime: results, and times on one thread
+	$(ONNX)/bin/python -m pip download --quiet --disable-pip-version-check --no-deps -r requirements/onnx_models.txt -d $(ONNX_MODELS)
+	$(ONNX)/bin/python tools/peers/onnx_models.py write $(ONNX_MODELS)
+	$(PY) tools/peers/onnx_models.py check $(ONNX_MODELS)
 
 # What TensorFlow writes is read here, and what is written here is read by TensorFlow.
 CROSSING := target/tensorflow

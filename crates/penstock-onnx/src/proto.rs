@@ -460,7 +460,11 @@ fn extent(bytes: &[u8]) -> Result<Extent<'_>> {
         match number {
             1 => extent = usize::try_from(field.number() as i64).map_or(Extent::Unknown, Extent::Known),
             2 => {
-                extent = text(field).map(|name| if name.is_empty() { Extent::Unknown } else { Extent::Named(name) })?
+                // Some writers have a question mark where there is no name.
+                extent = match text(field)? {
+                    "" | "?" => Extent::Unknown,
+                    name => Extent::Named(name),
+                }
             }
             _ => {}
         }

@@ -40,15 +40,23 @@ fn attribute(out: &mut Vec<u8>, name: &str, value: &Attr<'_>) {
     }
 }
 
-/// A value of a graph: its name, dtype and extents, negative ones unknown.
+/// The extents of a value whose shape the model does not give, and an extent with a question mark for a name.
+const NO_SHAPE: &[i64] = &[i64::MIN];
+const NAMELESS: i64 = -2;
+
+/// A value of a graph: its name, dtype and extents, of which -1 is one of unknown size.
 fn value_info(out: &mut Vec<u8>, name: &str, dtype: u64, dims: &[i64]) {
     put_text(out, 1, name);
     put_message(out, 2, |out| {
         put_message(out, 1, |out| {
             put_number(out, 1, dtype);
+            if dims == NO_SHAPE {
+                return;
+            }
             put_message(out, 2, |out| {
                 for &dim in dims {
                     put_message(out, 1, |out| match dim {
+                        NAMELESS => put_text(out, 2, "?"),
                         n if n < 0 => put_text(out, 2, "n"),
                         n => put_number(out, 1, n as u64),
                     });
@@ -165,6 +173,30 @@ fn a_shape_computed_from_extents_stays_symbolic() {
     });
     let program = Model::from_bytes(&bytes).unwrap().program(&Options::default()).unwrap();
     assert_eq!(program.at(0).unwrap().outputs().next().unwrap().1.to_string(), "f32[s0,2,3]");
+}
+
+#[test]
+fn extents_without_a_name_are_not_equal() {
+    let nodes: &[Node<'_>] = &[("Identity", &["x"], &["y"], &[])];
+    let inputs = &[("x", 1, &[NAMELESS, NAMELESS, -1, -1][..])];
+    let bytes = model(&Parts { nodes, inputs, weights: &[], outputs: &["y"] });
+    let program = Model::from_bytes(&bytes).unwrap().program(&Options::default()).unwrap();
+    assert_eq!(program.at(0).unwrap().inputs().next().unwrap().1.to_string(), "f32[s0,s1,s2,s2]");
+}
+
+#[test]
+fn a_zero_keeps_an_extent_of_what_has_an_unknown_rank() {
+    let bytes = model(&Parts {
+        nodes: &[("Reshape", &["x", "to"], &["y"], &[])],
+        inputs: &[("x", 1, NO_SHAPE), ("to", 7, &[2])],
+        weights: &[],
+        outputs: &["y"],
+    });
+    let model = Model::from_bytes(&bytes).unwrap();
+    let x = Tensor::from_slice(&[2, 1, 3], &[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    for (to, due) in [([0, -1], [2, 3]), ([3, 2], [3, 2]), ([-1, 0], [6, 1])] {
+        assert_eq!(model.run(&[x.clone(), Tensor::vector(&to)]).unwrap()[0].dims(), due);
+    }
 }
 
 #[test]

@@ -114,20 +114,32 @@ fn reshape(cx: &mut Cx<'_, '_>) -> Outputs {
     }
     // Extents of what is computed: where one is 0, that of `x` at its place.
     let (count, known) = (cx.known_extent(shape, 0)?, cx.ty(x).shape().rank());
+    // Where the rank is not known: all extents, and zeros behind them.
+    let extents = match known {
+        Some(_) => None,
+        None => {
+            let (all, none) = (cx.shape(x)?, cx.i64s(&vec![0; count]));
+            Some(cx.concat(&[all, none], 0)?)
+        }
+    };
+    let kept = |cx: &mut Cx<'_, '_>, i: usize| match extents {
+        Some(extents) => Ok(Size::Value(cx.pick(extents, i as i64)?)),
+        None => cx.extent(x, i),
+    };
     let sizes: Vec<Size> = (0..count)
         .map(|i| {
             let n = cx.pick(shape, i as i64)?;
-            if known.is_none_or(|rank| i >= rank) {
+            if known.is_some_and(|rank| i >= rank) {
                 return Ok(Size::Value(n));
             }
             if let Some(n) = cx.constant_of(n).and_then(Tensor::item::<i64>) {
-                return if n == 0 { cx.extent(x, i) } else { Ok(Size::Known(n)) };
+                return if n == 0 { kept(cx, i) } else { Ok(Size::Known(n)) };
             }
             // What is known as an extent, or as negative, is no request to keep one.
             if cx.is_extent(n) {
                 return Ok(Size::Value(n));
             }
-            let (zero, extent) = (cx.i64(0), cx.extent(x, i)?);
+            let (zero, extent) = (cx.i64(0), kept(cx, i)?);
             let (keeps, extent) = (cx.bin("equal", n, zero)?, cx.size(extent));
             Ok(Size::Value(cx.select(keeps, extent, n)?))
         })
