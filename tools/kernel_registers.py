@@ -1,7 +1,7 @@
-"""The registers and the memory accesses of kernels, by architecture: a table in Markdown of the sources in a folder.
+"""Registers and memory accesses of kernels, by architecture: a table in Markdown of the sources in a folder.
 
 The emulated driver keeps the sources that it compiles in `PENSTOCK_MOCK_CACHE`; see `make gpu-registers`.
-NVRTC makes machine code without a GPU, and its log says what a kernel takes; `nvdisasm` shows its instructions.
+NVRTC makes machine code without a GPU, and its log says what a kernel takes; `nvdisasm` shows instructions.
 """
 
 import argparse
@@ -24,15 +24,15 @@ HEADER = """# Registers of the CUDA kernels
 
     make gpu-registers
 
-Made of up to four sources of each kernel, which differ in dtypes and ranks, as NVRTC makes machine code for an
-architecture. Kernels have blocks of 256 threads.
+Made of up to four sources of each kernel, which differ in dtypes and ranks, as NVRTC makes machine code for
+an architecture. Kernels have blocks of 256 threads.
 
 - *Registers*: the most that a thread takes.
-- *Local*: bytes of local memory, for arrays of a thread that are reached by an index. The fused instructions that
-  have some reduce the arguments of sines, cosines and tangents.
+- *Local*: bytes of local memory, for arrays of a thread that are reached by an index. The fused instructions
+  that have some reduce the arguments of sines, cosines and tangents.
 - *Spilled*: bytes of registers that are stored in local memory for want of room.
-- *Loads*, *stores*: the bits of global memory that one instruction of a thread takes, at most: the least and the
-  greatest of the sources and architectures.
+- *Loads*, *stores*: the bits of global memory that one instruction of a thread takes, at most: the least and
+  the greatest of the sources and architectures.
 """
 
 
@@ -94,7 +94,7 @@ def resources(log: str) -> dict[str, Use]:
     for line in log.splitlines():
         if entry := re.search(r"Compiling entry function '(\w+)'", line):
             own = uses.setdefault(entry[1], Use())
-        elif stack := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill", line):
+        elif stack := re.search(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+)", line):
             own.local = max(own.local, int(stack[1]))
             own.spilled += int(stack[2]) + int(stack[3])
         elif registers := re.search(r"Used (\d+) registers", line):
@@ -110,7 +110,7 @@ def accesses(listing: str) -> dict[str, tuple[int, int]]:
         for kind, suffixes in re.findall(r"\b(LDG|STG)((?:\.\w+)*)", text):
             parts = suffixes.split(".")
             bits = next((int(b) for b in ("256", "128", "64") if b in parts), 32)
-            bits = next((b for form, b in (("8", 8), ("16", 16)) if {f"U{form}", f"S{form}"} & {*parts}), bits)
+            bits = next((b for b in (8, 16) if {f"U{b}", f"S{b}"} & {*parts}), bits)
             (loads if kind == "LDG" else stores).append(bits)
         widest[name] = max(loads), max(stores)
     return widest
@@ -179,10 +179,10 @@ def main() -> None:
     titles = [f"sm_{a}" for a in ARCHITECTURES] + ["local", "spilled", "loads", "stores"]
     print("| kernel | " + " | ".join(titles) + " |")
     print("|---|" + "---:|" * len(titles))
-    for name, uses in sorted(found.items()):
-        print(f"| {name} | {row(uses)} |")
+    for name, kinds in sorted(found.items()):
+        print(f"| {name} | {row(kinds)} |")
     print(f"{len(jobs)} sources", file=sys.stderr)
-    spilled = [name for name, uses in found.items() if any(use.spilled for one in uses for use in one)]
+    spilled = [name for name, kinds in found.items() if any(use.spilled for uses in kinds for use in uses)]
     if spilled:
         sys.exit(f"registers are spilled by {', '.join(sorted(spilled))}")
 
