@@ -91,7 +91,7 @@ fn an_old_driver_is_named_with_the_version_that_is_needed() {
 fn a_compiler_that_is_newer_than_the_driver_is_refused_with_the_command_for_another() {
     assert_says(
         &[("PENSTOCK_MOCK_DRIVER", "12080")],
-        &["FailedPrecondition", "NVRTC 13.0", "pip install nvidia-cuda-nvrtc-cu12"],
+        &["FailedPrecondition", "NVRTC 13", "pip install nvidia-cuda-nvrtc-cu12"],
     );
 }
 

@@ -257,7 +257,7 @@ fn a_callback_is_one_copy_each_way() {
     let _alone = alone();
     let text = "func @main(%x: f32[5000]) -> f32[5000] {
                   %y = mul %x, %x
-                  %z = host_call %y {func=host(\"note\"), outs=[f32[5000]]}
+                  %z = host_call %y {func=host(\"note\"), outs=(f32[5000])}
                   %s = add %z, %x
                   return %s
                 }";
