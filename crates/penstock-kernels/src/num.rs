@@ -108,7 +108,6 @@ pub(crate) trait Int: Element + Ord {
     /// The signed type of this width, for what does not depend on the sign.
     type Signed: Int;
     /// The best instruction set for which loops have a copy: programs count and index in `i32` and `i64`.
-    #[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "other machines have one copy of each loop"))]
     const LEVEL: Level;
     const ZERO: Self;
     const ONE: Self;
