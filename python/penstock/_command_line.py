@@ -88,6 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     graph.add_argument("-o", "--output", type=Path, help="an .html, .dot or .txt; standard output by default")
     profile = commands.add_parser("profile", help="run a program, and tell where its time goes")
+    profile.add_argument("-o", "--output", type=Path, help="write the page for a browser there, an .html")
     profile.add_argument("--logdir", help="write files for TensorBoard, a browser and Perfetto there")
     profile.add_argument(
         "--detail", choices=("functions", "steps", "all"), default="steps", help="how much is told"
@@ -330,6 +331,7 @@ def _graph(options: argparse.Namespace) -> int:
         print(text)
     else:
         options.output.write_text(text, encoding="utf-8")
+        print(f"written to {options.output}", file=sys.stderr)
     return 0
 
 
@@ -396,6 +398,9 @@ def _profile(options: argparse.Namespace) -> int:
         # What was recorded until an error is shown in any case.
         status = _run_program(options, _call, lambda _: traceback.print_exc())
     print(recording, file=sys.stderr)
+    if options.output is not None:
+        options.output.write_text(recording.page(f"Profile of {options.script}"), encoding="utf-8")
+        print(f"written to {options.output}", file=sys.stderr)
     if options.logdir is not None:
         print(f"written to {recording.save(options.logdir)}", file=sys.stderr)
     return status

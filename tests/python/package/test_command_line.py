@@ -142,12 +142,13 @@ def test_what_cannot_be_shown_says_why(capsys, tmp_path):
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".html", "<!DOCTYPE"), (".dot", "digraph"), (".txt", "func")])
-def test_graph_draws_a_function_of_a_file(program, tmp_path, suffix, start):
+def test_graph_draws_a_function_of_a_file(program, tmp_path, capsys, suffix, start):
     output = tmp_path / f"graph{suffix}"
     assert main(["graph", f"{program}:order", "float32[None]", "-o", str(output)]) == 0
     text = output.read_text(encoding="utf-8")
     assert text.startswith(start)
     assert "sort" in text
+    assert capsys.readouterr().err == f"written to {output}\n"
 
 
 def test_graph_takes_python_values_and_functions_that_are_not_traced(program, capsys):
@@ -169,6 +170,13 @@ def test_graph_takes_python_values_and_functions_that_are_not_traced(program, ca
 def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
     assert main(["graph", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_profile_writes_the_page_where_it_is_asked_to(program, capsys, tmp_path):
+    page = tmp_path / "profile.html"
+    main(["profile", "-o", str(page), str(program)])
+    assert "<!DOCTYPE html>" in page.read_text(encoding="utf-8")
+    assert f"written to {page}" in capsys.readouterr().err
 
 
 def test_profile_runs_a_program_with_its_arguments(program, capsys, tmp_path):
