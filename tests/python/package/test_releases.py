@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+import check_packages
 import check_version
 import conda_recipe
 import documentation
@@ -77,6 +78,15 @@ def test_links_and_pictures_on_pypi_are_absolute():
         f"[a]({page}/blob/main/docs/gpu.md#b) [c]({page}/tree/main/docs) "
         f"![d]({documentation.FILES}/main/docs/graph.png) [e](https://e) [f](#g)"
     )
+
+
+def test_packages_of_crates_are_checked_in_place_of_those_on_crates_io():
+    found = tomllib.loads(check_packages.manifest(["penstock-data-0.1.0", "penstock-engine-0.1.0"]))
+    assert found["workspace"]["members"] == ["penstock-data-0.1.0", "penstock-engine-0.1.0"]
+    assert found["patch"]["crates-io"] == {
+        "penstock-data": {"path": "penstock-data-0.1.0"},
+        "penstock-engine": {"path": "penstock-engine-0.1.0"},
+    }
 
 
 def test_a_release_needs_its_version_everywhere():
