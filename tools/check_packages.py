@@ -1,4 +1,4 @@
-"""Checks every crate as it is packaged for crates.io: `python tools/check_packages.py`; `make check-packages`.
+"""Checks every crate as it is packaged for crates.io: `tools/check_packages.py`, or `make check-packages`.
 
 Packages all crates, unpacks them beside each other, and has the compiler check them there: what a crate needs
 of another folder of the repository is missing. `make check-crates`, which a release runs, also builds them,

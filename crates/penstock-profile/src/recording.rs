@@ -88,31 +88,33 @@ impl Lane {
 /// Gives what threads of the pool did the names, places and kinds of the steps that they did it for: those of other threads that run at the
 /// middle of it.
 fn name_parts(lanes: &mut [Lane]) {
-    let is_part = |event: &Event| event.activity == Activity::Part;
-    if !lanes.iter().flat_map(|lane| &lane.events).any(is_part) {
+    let of = |lane: &Lane, activity: Activity| -> Vec<usize> {
+        (0..lane.events.len()).filter(|&i| lane.events[i].activity == activity).collect()
+    };
+    let parts: Vec<_> = lanes.iter().map(|lane| of(lane, Activity::Part)).collect();
+    if parts.iter().all(Vec::is_empty) {
         return;
     }
-    let steps: Vec<Vec<Event>> = lanes
-        .iter()
-        .map(|lane| lane.events.iter().filter(|e| e.activity == Activity::Operator).cloned().collect())
-        .collect();
-    for (i, lane) in lanes.iter_mut().enumerate() {
-        for part in lane.events.iter_mut().filter(|e| is_part(e)) {
-            let middle = part.began + part.took / 2;
-            let others = steps.iter().enumerate().filter(|(other, _)| *other != i).map(|(_, steps)| steps);
-            let found = others.filter_map(|steps| step_at(steps, middle)).min_by_key(|step| step.took);
-            if let Some(step) = found {
-                (part.name, part.loc, part.kind) = (step.name.clone(), step.loc, step.kind);
-            }
+    let steps: Vec<_> = lanes.iter().map(|lane| of(lane, Activity::Operator)).collect();
+    for (i, parts) in parts.into_iter().enumerate() {
+        for part in parts {
+            let middle = lanes[i].events[part].began + lanes[i].events[part].took / 2;
+            let others = lanes.iter().zip(&steps).enumerate().filter(|(other, _)| *other != i);
+            let found = others.filter_map(|(_, (lane, steps))| step_at(&lane.events, steps, middle));
+            let Some(step) = found.min_by_key(|step| step.took) else { continue };
+            let (name, loc, kind) = (step.name.clone(), step.loc, step.kind);
+            let part = &mut lanes[i].events[part];
+            (part.name, part.loc, part.kind) = (name, loc, kind);
         }
     }
 }
 
-/// The innermost step that runs at a moment.
-fn step_at(steps: &[Event], at: Duration) -> Option<&Event> {
-    let begun = steps.partition_point(|step| step.began <= at);
+/// The innermost of some steps, by their places among the events of a thread, that runs at a moment.
+fn step_at<'a>(events: &'a [Event], steps: &[usize], at: Duration) -> Option<&'a Event> {
+    let begun = steps.partition_point(|&step| events[step].began <= at);
     // Steps lie in few others: branches, loops and callbacks.
-    steps[..begun].iter().rev().take(NESTED).find(|step| at <= step.ended())
+    let nearest = steps[..begun].iter().rev().take(NESTED);
+    nearest.map(|&step| &events[step]).find(|step| at <= step.ended())
 }
 
 /// How far back a step is looked for that others have run within.
