@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import CodeType, FunctionType
+from types import CodeType, FunctionType, MethodType
 from typing import Any
 
 from penstock import _core
@@ -28,24 +28,45 @@ def captured_names(function: Any, instance: Any) -> list[tuple[_core._Operand, s
     found: dict[int, tuple[_core._Operand, str]] = {}
 
     def add(value: Any, name: str) -> None:
-        if isinstance(value, _core._Operand):
+        # An object's own idea of its class is code of the program.
+        if issubclass(type(value), _core._Operand):
             found.setdefault(id(value), (value, name))
 
     seen: set[int] = set()
-    waiting = [getattr(function, "__wrapped__", function)]
+    waiting = [function]
     while waiting and len(seen) < _MOST_FUNCTIONS:
-        read = waiting.pop(0)
-        read = getattr(read, "__wrapped__", read)
-        if not isinstance(read, FunctionType) or id(read) in seen or is_library(read.__code__.co_filename):
+        read = _code_of(waiting.pop(0))
+        if read is None or id(read) in seen or is_library(read.__code__.co_filename):
             continue
         seen.add(id(read))
         for name, value in _read(read):
             add(value, name)
-            if callable(value) and not isinstance(value, type):
-                waiting.append(value)
-    for name, value in getattr(instance, "__dict__", {}).items():
+            waiting.append(value)
+    for name, value in _attributes(instance).items():
         add(value, name.lstrip("_"))
     return list(found.values())
+
+
+def _code_of(value: Any) -> FunctionType | None:
+    """The function of Python behind a function that is decorated or traced; None for what is none."""
+    if issubclass(type(value), _core._Function):
+        value = value.python_function
+    while True:
+        if type(value) is MethodType:
+            value = value.__func__
+        elif type(value) is FunctionType and "__wrapped__" in value.__dict__:
+            value = value.__dict__["__wrapped__"]
+        else:
+            return value if type(value) is FunctionType else None
+
+
+def _attributes(instance: Any) -> dict[str, Any]:
+    """What is stored in an object, without its code."""
+    try:
+        found = object.__getattribute__(instance, "__dict__")
+    except AttributeError:
+        return {}
+    return found if type(found) is dict else {}
 
 
 def _read(function: FunctionType) -> Iterator[tuple[str, Any]]:

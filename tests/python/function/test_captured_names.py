@@ -41,6 +41,19 @@ def test_names_are_those_of_globals_of_enclosing_functions_and_of_attributes():
     assert {name for _, name in captured_names(lambda: 0, layer)} == {"bias", "scale"}
 
 
+def test_methods_and_functions_that_are_called_are_looked_into():
+    class Holder:
+        def method(self):
+            return TABLE
+
+    method, traced = Holder().method, tf.function(lambda: WEIGHTS)
+
+    def f():
+        return method(), traced()
+
+    assert [name for _, name in captured_names(f, None)] == ["TABLE", "WEIGHTS"]
+
+
 def test_a_value_with_two_names_has_the_first():
     first = second = tf.constant([7.0, 8.0])
 
@@ -48,6 +61,22 @@ def test_a_value_with_two_names_has_the_first():
         return first, second
 
     assert [(value is first, name) for value, name in captured_names(f, None)] == [(True, "first")]
+
+
+def test_objects_are_not_asked_for_anything():
+    class Stubborn:
+        def __getattribute__(self, name):
+            raise SystemError(name)
+
+        def __call__(self):
+            return TABLE
+
+    stubborn = Stubborn()
+
+    def f():
+        return stubborn(), TABLE
+
+    assert [name for _, name in captured_names(f, stubborn)] == ["TABLE"]
 
 
 def test_functions_that_call_each_other_are_looked_into_once():
