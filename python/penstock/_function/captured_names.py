@@ -51,13 +51,14 @@ def _code_of(value: Any) -> FunctionType | None:
     """The function of Python behind a function that is decorated or traced; None for what is none."""
     if issubclass(type(value), _core._Function):
         value = value.python_function
-    while True:
+    for _ in range(_MOST_FUNCTIONS):
         if type(value) is MethodType:
             value = value.__func__
         elif type(value) is FunctionType and "__wrapped__" in value.__dict__:
             value = value.__dict__["__wrapped__"]
         else:
-            return value if type(value) is FunctionType else None
+            break
+    return value if type(value) is FunctionType else None
 
 
 def _attributes(instance: Any) -> dict[str, Any]:
