@@ -43,10 +43,11 @@ fn node_names(graph: &Graph) -> Names {
     let mut unique = |base: &str| taken.take(base);
     let Names { values: mut names, mut silent } = Names::default();
     for (i, &v) in graph.inputs().iter().enumerate() {
-        let base = graph.names.get(&v).map_or_else(
-            || if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") },
-            |n| n.to_string(),
-        );
+        let mut base = graph.names.get(&v).map_or_else(String::new, |n| n.to_string());
+        // No name, or that of a scope alone.
+        if base.is_empty() || base.ends_with('/') {
+            base += &if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") };
+        }
         names.insert(v, unique(&base));
     }
     // The scopes of loops and branches: what is within them and has none is in theirs.
