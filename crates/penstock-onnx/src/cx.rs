@@ -298,10 +298,10 @@ impl<'m> Cx<'_, 'm> {
         Ok(self.known(value)?.bytes().iter().any(|&b| b != 0))
     }
 
-    /// Whether it is known that an integer is an extent, or negative.
-    pub(crate) fn is_extent(&self, value: Value) -> bool {
+    /// What is known of an integer.
+    pub(crate) fn element(&self, value: Value) -> Element {
         let values = GraphValues { graph: self.importer.builder.graph(), operands: &[value] };
-        values.elements(0).is_some_and(|e| e.iter().all(|&e| e != Element::UNKNOWN))
+        values.elements(0).and_then(|e| e.first().copied()).unwrap_or(Element::UNKNOWN)
     }
 
     /// Integers from an operand, or from the attribute that earlier versions have.

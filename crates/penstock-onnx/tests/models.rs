@@ -194,9 +194,26 @@ fn a_zero_keeps_an_extent_of_what_has_an_unknown_rank() {
     });
     let model = Model::from_bytes(&bytes).unwrap();
     let x = Tensor::from_slice(&[2, 1, 3], &[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
-    for (to, due) in [([0, -1], [2, 3]), ([3, 2], [3, 2]), ([-1, 0], [6, 1])] {
+    for (to, due) in [([0i64, -1], [2, 3]), ([3, 2], [3, 2]), ([-1, 0], [6, 1])] {
         assert_eq!(model.run(&[x.clone(), Tensor::vector(&to)]).unwrap()[0].dims(), due);
     }
+}
+
+#[test]
+fn a_zero_that_stands_beside_what_is_computed_keeps_an_extent() {
+    let bytes = model(&Parts {
+        nodes: &[
+            ("Shape", &["x"], &["s"], &[("start", Attr::Int(1)), ("end", Attr::Int(2))]),
+            ("Constant", &[], &["zero"], &[("value_ints", Attr::Ints(&[0]))]),
+            ("Concat", &["zero", "s", "zero"], &["to"], &[("axis", Attr::Int(0))]),
+            ("Reshape", &["x", "to"], &["y"], &[]),
+        ],
+        inputs: &[("x", 1, &[NAMELESS, NAMELESS, NAMELESS])],
+        weights: &[],
+        outputs: &["y"],
+    });
+    let x = Tensor::from_slice(&[2, 1, 3], &[1f32, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap();
+    assert_eq!(Model::from_bytes(&bytes).unwrap().run(&[x]).unwrap()[0].dims(), [2, 1, 3]);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Constants, shapes, and the order of elements.
 
-use penstock_data::{DType, Error, Result, Tensor};
-use penstock_ir::Value;
+use penstock_data::{DType, Dim, Error, Result, Tensor};
+use penstock_ir::{Element, Value};
 
 use super::Entry;
 use crate::cx::{Cx, Item, Outputs, Size, one};
@@ -132,12 +132,12 @@ fn reshape(cx: &mut Cx<'_, '_>) -> Outputs {
             if known.is_some_and(|rank| i >= rank) {
                 return Ok(Size::Value(n));
             }
-            if let Some(n) = cx.constant_of(n).and_then(Tensor::item::<i64>) {
-                return if n == 0 { kept(cx, i) } else { Ok(Size::Known(n)) };
-            }
-            // What is known as an extent, or as negative, is no request to keep one.
-            if cx.is_extent(n) {
-                return Ok(Size::Value(n));
+            match (cx.constant_of(n).and_then(Tensor::item::<i64>), cx.element(n)) {
+                (Some(0), _) | (_, Element::Extent(Dim::Known(0))) => return kept(cx, i),
+                (Some(n), _) => return Ok(Size::Known(n)),
+                (_, Element::UNKNOWN) => {}
+                // What is known as an extent, or as negative, is no request to keep one.
+                _ => return Ok(Size::Value(n)),
             }
             let (zero, extent) = (cx.i64(0), kept(cx, i)?);
             let (keeps, extent) = (cx.bin("equal", n, zero)?, cx.size(extent));
