@@ -2,7 +2,7 @@
 //!
 //! A sequence is a list. What is known of its elements travels beside it, see [`Item::List`].
 
-use penstock_data::{DType, Dim, Error, Result, Shape};
+use penstock_data::{Class, DType, Dim, Error, Result, Shape, Tensor};
 use penstock_ir::{Attr, Region, Type, Value};
 use penstock_ops::control::{COND, WHILE};
 use penstock_ops::list::LIST_NEW;
@@ -57,10 +57,14 @@ fn joined(a: &Item, b: &Item) -> Item {
 }
 
 /// A graph of the node in a region of its own.
-fn arm(cx: &mut Cx<'_, '_>, name: &str) -> Result<(Region, Vec<Item>)> {
+fn arm(cx: &mut Cx<'_, '_>, name: &str, fault: Option<&Error>) -> Result<(Region, Vec<Item>)> {
     let graph = cx.subgraph(name)?;
     let mut kinds = Vec::new();
     let region = cx.region(vec![], |cx, _| {
+        if let Some(fault) = fault {
+            let never = cx.constant(Tensor::from(false));
+            cx.ops("assert", &[never], &[("message", fault.message().into())])?;
+        }
         let items = cx.importer.subgraph(graph, vec![])?;
         let (values, items) = apart(items)?;
         kinds = items;
@@ -79,8 +83,20 @@ fn branch(cx: &mut Cx<'_, '_>) -> Outputs {
         let graph = cx.subgraph(name)?;
         return cx.importer.subgraph(graph, vec![]);
     }
-    let (then, kinds) = arm(cx, "then_branch")?;
-    let (otherwise, others) = arm(cx, "else_branch")?;
+    let (names, mut arms) = (["then_branch", "else_branch"], Vec::new());
+    for name in names {
+        arms.push(match arm(cx, name, None) {
+            Err(error) if !matches!(error.class(), Class::InvalidArgument | Class::DType) => return Err(error),
+            made => made,
+        });
+    }
+    // In the place of what cannot be stands the error, and what gives results of the same types.
+    if let Some(wrong) = arms.iter().position(Result::is_err).filter(|&i| arms[1 - i].is_ok()) {
+        let fault = arms[wrong].as_ref().err().cloned();
+        arms[wrong] = arm(cx, names[1 - wrong], fault.as_ref());
+    }
+    let [then, otherwise] = <[_; 2]>::try_from(arms).map_err(|_| Error::internal("a condition has two branches"))?;
+    let ((then, kinds), (otherwise, others)) = (then?, otherwise?);
     let kinds: Vec<Item> = kinds.iter().zip(&others).map(|(a, b)| joined(a, b)).collect();
     let results = cx.inst(&COND, &[condition], &[], &[then, otherwise])?;
     Ok(together(&kinds, &results))
