@@ -80,6 +80,16 @@ impl Tracer {
         var
     }
 
+    /// Puts the instructions from this one on into a scope of names, where they are in none.
+    fn name_from(&mut self, first: usize, scope: &str) {
+        let graph = self.builder.graph();
+        let made = (first..graph.insts.len()).filter_map(|i| graph.insts[Inst::new(i)].results.first().copied());
+        let nameless: Vec<Value> = made.filter(|v| !graph.names.contains_key(v)).collect();
+        for value in nameless {
+            self.builder.name(value, scope);
+        }
+    }
+
     /// A handle of a value: the program's own, where it has one.
     pub(crate) fn handle(&self, value: Value) -> Var {
         let made = || Var::symbolic(Symbolic::new(&self.home, self.builder.graph(), value));
@@ -994,7 +1004,9 @@ pub(crate) fn differentiate(
         let tracer = state.top()?;
         let request =
             Request { targets: &targets, target_grads: &target_grads, sources: &sources, stops: &stops, recorded };
+        let made = tracer.builder.graph().insts.len();
         let found = gradients_in(&mut tracer.builder, &request)?;
+        tracer.name_from(made, "gradient_tape/");
         Ok(found.into_iter().map(|v| v.map(|v| tracer.var(v))).collect())
     })
 }

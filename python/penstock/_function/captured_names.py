@@ -13,13 +13,16 @@ __all__ = ["captured_names"]
 
 # At most so many functions are looked into.
 _MOST_FUNCTIONS = 100
+# Of containers with so many elements.
+_MOST_ELEMENTS = 100
 
 
 def captured_names(function: Any, instance: Any) -> list[tuple[_core._Operand, str]]:
     """The tensors and variables that a function may read, with the names that it has for them.
 
     These are global names and those of enclosing functions, in the function itself and in functions of the
-    program that it calls by such a name, and attributes of the object of a method.
+    program that it calls by such a name, attributes of the object of a method, and elements of lists, tuples
+    and dicts under these: `weights_0`.
 
     Args:
         function: the function that is traced.
@@ -27,10 +30,14 @@ def captured_names(function: Any, instance: Any) -> list[tuple[_core._Operand, s
     """
     found: dict[int, tuple[_core._Operand, str]] = {}
 
-    def add(value: Any, name: str) -> None:
+    def add(value: Any, name: str, levels: int = 2) -> None:
         # An object's own idea of its class is code of the program.
         if issubclass(type(value), _core._Operand):
             found.setdefault(id(value), (value, name))
+        elif type(value) in (list, tuple, dict) and levels and len(value) <= _MOST_ELEMENTS:
+            for key, element in value.items() if type(value) is dict else enumerate(value):
+                if type(key) in (int, str):
+                    add(element, f"{name}_{key}", levels - 1)
 
     seen: set[int] = set()
     waiting = [function]

@@ -54,6 +54,17 @@ def test_methods_and_functions_that_are_called_are_looked_into():
     assert [name for _, name in captured_names(f, None)] == ["TABLE", "WEIGHTS"]
 
 
+def test_elements_of_containers_have_their_key_in_the_name():
+    nested = {"layers": [tf.constant(1.0), tf.constant(2.0)], "rate": tf.Variable(0.1)}
+    nested["itself"] = nested
+
+    def f():
+        return nested["layers"][0] * nested["rate"]
+
+    names = [name for _, name in captured_names(f, None)]
+    assert names == ["nested_layers_0", "nested_layers_1", "nested_rate"]
+
+
 def test_a_value_with_two_names_has_the_first():
     first = second = tf.constant([7.0, 8.0])
 
@@ -128,6 +139,22 @@ def test_gradients_are_in_the_scope_of_what_they_are_the_gradient_of():
     assert own <= names
     assert any(name.startswith("gradient_tape/loss/") for name in names)
     assert all(name.startswith("gradient_tape/") for name in names - own)
+
+
+def test_gradients_of_loops_are_in_a_scope_too():
+    @tf.function
+    def slope(x, n):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = x
+            for _ in tf.range(n):
+                y = tf.tanh(y) * x
+        return tape.gradient(y, x)
+
+    graph = slope.get_concrete_function(tf.TensorSpec([2]), tf.TensorSpec([], tf.int32)).graph
+    loops = [node.name for node in graph.as_graph_def().node if node.op == "While"]
+    assert len(loops) == 2
+    assert sum(name.startswith("gradient_tape/") for name in loops) == 1
 
 
 def test_what_a_loop_of_a_scope_does_is_in_the_scope():
