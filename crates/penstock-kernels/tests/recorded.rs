@@ -1,4 +1,5 @@
-//! The bits that kernels give are those in `recorded.txt`, on every machine and with every instruction set.
+//! The bits that kernels give are those in `recorded.txt`, on every machine and with every instruction set; but for functions of
+//! complex numbers that call the C library.
 //!
 //! `BLESS=1` writes the file anew.
 
@@ -15,6 +16,12 @@ use penstock_kernels::{
 
 /// Elements of an array: whole vectors of any machine, and some more.
 const LEN: usize = 1003;
+
+/// Whether a function of complex numbers calls `hypot` of the C library, whose last bit is a matter of the machine.
+fn is_of_c_library(name: &str, dtype: DType) -> bool {
+    const NAMES: [&str; 10] = ["Sqrt", "Rsqrt", "Log", "Log1p", "Asin", "Acos", "Asinh", "Acosh", "Pow", "Xlogy"];
+    dtype.is_complex() && NAMES.contains(&name)
+}
 
 /// Values at which arithmetic changes its ways.
 const EDGES: [f64; 20] = [
@@ -141,13 +148,13 @@ fn run(f: LoopFn, ins: &[Array], to: DType) -> String {
 
 fn elementwise(text: &mut String) {
     for &op in Unary::ALL {
-        for d in unary_dtypes(op).iter() {
+        for d in unary_dtypes(op).iter().filter(|&d| !is_of_c_library(&format!("{op:?}"), d)) {
             let f = unary(op, d).expect("a kernel");
             _ = writeln!(text, "{op:?} {d} {}", run(f, &[Array::any(d, 1)], unary_output(op, d)));
         }
     }
     for &op in Binary::ALL {
-        for d in binary_dtypes(op).iter() {
+        for d in binary_dtypes(op).iter().filter(|&d| !is_of_c_library(&format!("{op:?}"), d)) {
             let f = binary(op, d).expect("a kernel");
             let ins = [Array::any(d, 2), Array::any(d, 3)];
             _ = writeln!(text, "{op:?} {d} {}", run(f, &ins, binary_output(op, d)));

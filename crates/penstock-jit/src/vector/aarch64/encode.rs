@@ -166,7 +166,7 @@ impl Assembler {
 
     /// Moves 2, 4, 8 or 16 bytes between a register and memory so many bytes from an address; 0 follows what is loaded.
     pub(super) fn memory(&mut self, bytes: usize, stores: bool, register: Vector, base: General, offset: usize) {
-        self.overflowed |= offset % bytes != 0;
+        self.overflowed |= !offset.is_multiple_of(bytes);
         let field = self.field(offset / bytes, 12);
         let code = match bytes {
             2 => 0x7d00_0000,
@@ -212,7 +212,7 @@ impl Assembler {
 
     /// A number below 4096, or a multiple of 4096.
     fn with_number(&mut self, code: u32, result: General, base: General, number: usize) {
-        let (number, shifted) = if number % 4096 == 0 { (number / 4096, number > 0) } else { (number, false) };
+        let (number, shifted) = if number.is_multiple_of(4096) { (number / 4096, number > 0) } else { (number, false) };
         let field = self.field(number, 12);
         self.word(code | u32::from(shifted) << 22 | field << 10 | u32::from(base) << 5 | u32::from(result));
     }
