@@ -405,7 +405,7 @@ impl Allocator<'_, Aarch64> {
             asm.subtract(SP, SP, PAGE);
             asm.store(ZERO, SP, 0);
         }
-        if frame % PAGE > 0 {
+        if !frame.is_multiple_of(PAGE) {
             asm.subtract(SP, SP, frame % PAGE);
         }
         asm.subtract(LAST, LAST, stride);
