@@ -10,7 +10,7 @@ use penstock_ir::Attr;
 
 use super::graph::{Cx, Edge, Item, Items};
 use super::message::Value;
-use super::{lists, networks, tables};
+use super::{lists, networks};
 use crate::saved_model::table::{self, Entry, From};
 
 pub(super) fn one(edge: Edge) -> Items {
@@ -58,6 +58,11 @@ fn handler(name: &str) -> Option<Handler> {
             let (x, shape) = (cx.x(0)?, cx.data.attrs.shape(0).clone());
             one(cx.node("PlaceholderWithDefault", &[x], vec![("shape", Value::Shape(shape))])?)
         },
+        "table_find" => |cx| same(cx, "LookupTableFindV2", &[]),
+        "table_size" => |cx| same(cx, "LookupTableSizeV2", &[]),
+        "table_export" => table_export,
+        "table_insert" => |cx| assign(cx, "LookupTableInsertV2"),
+        "table_remove" => |cx| assign(cx, "LookupTableRemoveV2"),
         "logical_xor" | "string_not_equal" => |cx| same(cx, "NotEqual", &[]),
         "string_equal" => |cx| same(cx, "Equal", &[]),
         "string_add" => |cx| same(cx, "Add", &[]),
@@ -165,7 +170,7 @@ fn handler(name: &str) -> Option<Handler> {
         "print" => print,
         "assert" => assert,
         "timestamp" => |cx| same(cx, "Timestamp", &[]),
-        _ => return lists::handler(name).or_else(|| tables::handler(name)).or_else(|| networks::handler(name)),
+        _ => return lists::handler(name).or_else(|| networks::handler(name)),
     };
     Some(known)
 }
@@ -292,7 +297,8 @@ pub(super) fn axes(cx: &mut Cx<'_, '_, '_>, attr: usize) -> Result<Edge> {
 fn read_variable(cx: &mut Cx<'_, '_, '_>) -> Items {
     match cx.operands[0].clone() {
         Item::Path(edge) => one(edge),
-        table @ Item::Variable(_, D::Resource) => tables::read(&table),
+        // What holds a table is the table itself: nothing changes it before what is read is looked up.
+        table @ Item::Variable(_, D::Resource) => Ok(vec![table]),
         Item::Variable(edge, dtype) => one(cx.node("ReadVariableOp", &[edge], vec![("dtype", dtype.into())])?),
         _ => Err(Error::internal("what is read is no variable")),
     }
@@ -302,6 +308,15 @@ fn assign(cx: &mut Cx<'_, '_, '_>, op: &str) -> Items {
     let inputs = cx.all()?;
     cx.many(op, &inputs, vec![])?;
     Ok(vec![])
+}
+
+fn table_export(cx: &mut Cx<'_, '_, '_>) -> Items {
+    if cx.data.attrs.shape(2).rank() != Some(0) {
+        return refused("TensorFlow gives the unused keys, too, of a table whose keys are rows");
+    }
+    let (table, attrs) = (cx.x(0)?, &cx.data.attrs);
+    let attrs = vec![("Tkeys", attrs.dtype(0).into()), ("Tvalues", attrs.dtype(1).into())];
+    several(cx.many("LookupTableExportV2", &[table], attrs)?)
 }
 
 fn scatter_variable(cx: &mut Cx<'_, '_, '_>) -> Items {

@@ -3,9 +3,7 @@
 use penstock_data::{DType, Error, Result, Shape, Tensor};
 use penstock_format::Program;
 
-use super::graph::{Cx, Item, Items};
 use super::message::{Def, Node, Value};
-use super::ops::{one, several};
 use super::{constant, node};
 
 /// A table of the program.
@@ -138,41 +136,4 @@ fn row(tensor: &Tensor, index: usize) -> Result<Tensor> {
     let size = out.byte_len();
     out.bytes_mut().copy_from_slice(tensor.bytes().get(index * size..(index + 1) * size).ok_or_else(missing)?);
     Ok(out)
-}
-
-pub(super) fn handler(name: &str) -> Option<fn(&mut Cx<'_, '_, '_>) -> Items> {
-    Some(match name {
-        "table_find" => |cx| {
-            let inputs = cx.all()?;
-            one(cx.node("LookupTableFindV2", &inputs, vec![])?)
-        },
-        "table_size" => |cx| {
-            let inputs = cx.all()?;
-            one(cx.node("LookupTableSizeV2", &inputs, vec![])?)
-        },
-        "table_export" => export,
-        "table_insert" => |cx| change(cx, "LookupTableInsertV2"),
-        "table_remove" => |cx| change(cx, "LookupTableRemoveV2"),
-        _ => return None,
-    })
-}
-
-/// What is read of a variable that holds a table is the table itself: nothing changes it before it is looked up.
-pub(super) fn read(table: &Item) -> Items {
-    Ok(vec![table.clone()])
-}
-
-fn export(cx: &mut Cx<'_, '_, '_>) -> Items {
-    if cx.data.attrs.shape(2).rank() != Some(0) {
-        return Err(Error::unimplemented("TensorFlow gives the unused keys, too, of a table whose keys are rows"));
-    }
-    let (table, attrs) = (cx.x(0)?, &cx.data.attrs);
-    let attrs = vec![("Tkeys", attrs.dtype(0).into()), ("Tvalues", attrs.dtype(1).into())];
-    several(cx.many("LookupTableExportV2", &[table], attrs)?)
-}
-
-fn change(cx: &mut Cx<'_, '_, '_>, op: &str) -> Items {
-    let inputs = cx.all()?;
-    cx.many(op, &inputs, vec![])?;
-    Ok(vec![])
 }
