@@ -38,7 +38,12 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check gpu-programs gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-python test-recipe test-rust test-sanitizers test-tensorflow test-wheel types wheel test-onnx-models check-packages
+.PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers \
+	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
+	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
+	gpu-programs gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes \
+	test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-onnx-models \
+	test-python test-recipe test-rust test-sanitizers test-tensorflow test-wheel types wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
