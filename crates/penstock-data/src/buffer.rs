@@ -126,6 +126,8 @@ fn give_back(block: Block) {
     if !SANITIZED
         && RETAINED.load(Ordering::Relaxed).saturating_add(size) <= RETAINED_LIMIT
         && let Ok(mut free) = FREE[block.class].try_lock()
+        // Where there is no memory for a place in the list, the block is what helps.
+        && free.try_reserve(1).is_ok()
     {
         RETAINED.fetch_add(size, Ordering::Relaxed);
         free.push(block);

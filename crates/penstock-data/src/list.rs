@@ -152,8 +152,13 @@ impl List {
         }
     }
 
-    /// Moves the elements that are set.
+    /// Moves the elements that are set; where there is no memory for that, they are dropped here, one level deeper on the stack.
     fn empty_into(&mut self, out: &mut Vec<Tensor>) {
+        if out.try_reserve(self.head.len() + self.rest.len()).is_err() {
+            self.head.clear();
+            self.rest.clear();
+            return;
+        }
         out.extend(self.head.drain(..).flatten());
         out.extend(self.rest.drain().map(|(_, tensor)| tensor));
     }
