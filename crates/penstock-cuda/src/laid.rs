@@ -39,7 +39,7 @@ impl Laid {
         self.dims[..] == *dims && self.operands.len() == operands.len() && self.operands.iter().zip(operands).all(same)
     }
 
-    /// The words of the arguments of a launch, of which so many are addresses and values.
+    /// The number of words of a launch's arguments, of which the first `addresses` are addresses and values.
     pub(crate) fn words(&self, addresses: usize) -> usize {
         let mut words = addresses;
         self.extents.iter().for_each(|arg| arg.words(|_| words += 1));

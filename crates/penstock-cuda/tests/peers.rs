@@ -1,4 +1,4 @@
-//! Two devices: what lies on one is copied to the other without the host.
+//! Two devices: a tensor of one is copied to the other without the host.
 
 mod common;
 
@@ -63,7 +63,7 @@ fn an_operand_of_another_device_is_copied_from_there() {
             (there.clone(), other.clone())
         };
         let attrs = op(name).attributes(&[]).expect("attributes");
-        // Computed on the first device, then moved by being an operand on the second, together with what lies there.
+        // A result of the first device is an operand on the second one, which copies it.
         let made = within(Some(&first), || eager(op(name), &[&a, &a], &attrs, &StdEnv::default())).expect("a result");
         let before = [count("cuMemcpyPeerAsync"), count("cuMemcpyDtoHAsync_v2")];
         let got =

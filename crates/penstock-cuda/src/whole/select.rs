@@ -22,7 +22,7 @@ use crate::program::storage_type;
 const SHORT: usize = 2048;
 /// Elements of which a warp finds the first, as there.
 const STRETCH: usize = 4096;
-/// Elements of a part of a long row, of elements of so many bytes, as there.
+/// The elements of a tile, a part of a long row, where an element has `size` bytes; as in the kernels' text.
 fn tile(size: usize) -> usize {
     BLOCK as usize * if size == 8 { 8 } else { 16 }
 }
