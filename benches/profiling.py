@@ -83,7 +83,7 @@ def programs() -> dict[str, Callable[[], Any]]:
 
 
 def timed(call: Callable[[], Any], count: int) -> float:
-    """The seconds that one of so many calls takes."""
+    """The mean seconds of a call, of `count` calls."""
     started = time.perf_counter()
     for _ in range(count):
         call()

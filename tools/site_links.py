@@ -81,7 +81,7 @@ def broken(folder: Path, pages: dict[str, Page]) -> list[str]:
 
 
 def unanswered(pages: dict[str, Page], answers: dict[str, str], clicks: int = CLICKS) -> list[str]:
-    """The questions to whose answers so many clicks from the first page do not lead."""
+    """The questions whose answers `clicks` clicks from the first page do not reach."""
     reached = last = {("index.html", "")}
     for _ in range(clicks):
         last = {

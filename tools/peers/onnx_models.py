@@ -5,7 +5,7 @@
 
 `write` unpacks the models and writes what they take and give; `check` fails where a result is more than 1e-4
 off, of the largest.
-Both print the least time of a run on so many threads as `PENSTOCK_THREADS` says, 1 without it.
+Both print the least time of a run. `PENSTOCK_THREADS` is the number of threads, 1 by default.
 """
 
 from __future__ import annotations

@@ -70,7 +70,7 @@ impl Block {
         // SAFETY: the layout has a non-zero size.
         let base = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         if SANITIZED {
-            // SAFETY: the block has so many bytes, and no owner yet.
+            // SAFETY: the block has `size` bytes, and no owner yet.
             unsafe { base.write_bytes(UNWRITTEN, size) }
         }
         Some(Block { base, class, size })
@@ -229,7 +229,7 @@ impl Buffer {
         unsafe { std::slice::from_raw_parts_mut(self.ptr.as_ptr(), self.capacity) }
     }
 
-    /// Whether a tensor of so many bytes may take it over from one that had another size.
+    /// Whether a tensor of `bytes` bytes may reuse the buffer, which was made for another size.
     #[inline]
     pub(crate) fn suits(&self, bytes: usize) -> bool {
         self.capacity == bytes || (self.capacity > bytes && !SANITIZED)

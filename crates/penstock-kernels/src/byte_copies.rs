@@ -82,7 +82,7 @@ pub fn repeated(dims: &[usize], out_dims: &[usize], size: usize) -> Option<Runs>
     }
     let numbers: Vec<i64> = (0..n as i64).collect();
     let mut out = vec![0i64; made];
-    // SAFETY: arrays of so many elements of 8 bytes, which do not overlap; the extents were compared above.
+    // SAFETY: the arrays have `n` and `made` elements of 8 bytes and do not overlap; the extents broadcast, as was checked above.
     unsafe { broadcast_to(8, numbers.as_ptr().cast(), dims, out_dims, out.as_mut_ptr().cast()) };
     runs_of(&out, &[(0, 0)], size)
 }

@@ -139,7 +139,7 @@ impl Array {
 fn run(f: LoopFn, ins: &[Array], to: DType) -> String {
     let lanes: Vec<Lane> = ins.iter().map(|a| Lane::new(a.ptr(), a.dtype.size())).collect();
     let mut out = Array::zeroed(to, LEN);
-    // SAFETY: lanes and output of so many elements, of the dtypes that the loop is for.
+    // SAFETY: lanes and output have `LEN` elements, of the dtypes that the loop is for.
     match unsafe { f(LEN, &lanes, out.words.as_mut_ptr().cast()) } {
         Ok(()) => format!("{:016x}", out.digest()),
         Err(fault) => format!("{fault:?}"),
@@ -208,7 +208,7 @@ fn random_numbers(text: &mut String) {
         for which in ["uniform", "normal", "truncated_normal"] {
             let mut out = Array::zeroed(d, LEN);
             let to = out.words.as_mut_ptr().cast();
-            // SAFETY: the array has so many elements.
+            // SAFETY: the array has `LEN` elements.
             unsafe {
                 match which {
                     "uniform" => stream.uniform(d, LEN, to),
@@ -221,7 +221,7 @@ fn random_numbers(text: &mut String) {
     }
     for d in [DType::I32, DType::I64] {
         let mut out = Array::zeroed(d, LEN);
-        // SAFETY: the array has so many elements.
+        // SAFETY: the array has `LEN` elements.
         unsafe { stream.uniform_int(d, -1000, 12345, LEN, out.words.as_mut_ptr().cast()) };
         _ = writeln!(text, "uniform_int {d} {:016x}", out.digest());
     }

@@ -205,7 +205,8 @@ fn worked(began: Instant) {
 
 impl Drop for Recorder {
     fn drop(&mut self) {
-        // As above; whoever is told next has the pool tell it.
+        // The lock is held while another recorder is made the listener, and for ever in a child that was forked then. The next
+        // recorder turns the reports of the pool on again.
         if let Ok(mut watching) = WATCHING.try_write()
             && std::ptr::eq(watching.as_ptr(), self)
         {

@@ -11,9 +11,9 @@ from penstock.autograph._convert import is_library
 
 __all__ = ["captured_names"]
 
-# At most so many functions are looked into.
+# The most functions that are looked into.
 _MOST_FUNCTIONS = 100
-# Of containers with so many elements.
+# The most elements of a container that are looked at.
 _MOST_ELEMENTS = 100
 
 

@@ -72,7 +72,7 @@ pub(super) fn import<'a>(
 /// A file: the name of the node that holds its path, its path below the directory, and its bytes.
 type Asset<'a> = (&'a str, String, Arc<[u8]>);
 
-/// A graph makes at most so many tables: each is looked for in all of it.
+/// The most tables of a graph: each is looked for in the whole graph.
 const MOST_TABLES: usize = 1000;
 
 /// The files of a model, by the names of the nodes that hold their paths, with the paths below the directory.

@@ -118,13 +118,13 @@ impl Assembler {
         self.words.push(word);
     }
 
-    /// A number in a field of so many bits.
+    /// The number as a field of `bits` bits.
     fn field(&mut self, number: usize, bits: u32) -> u32 {
         self.overflowed |= number >> bits != 0;
         number as u32 & ((1 << bits) - 1)
     }
 
-    /// A distance in words, with its sign, in a field of so many bits.
+    /// The signed distance between two words, as a field of `bits` bits.
     fn distance(&mut self, from: usize, to: usize, bits: u32) -> u32 {
         let distance = to as i64 - from as i64;
         self.overflowed |= distance >> (bits - 1) != distance >> 63;
@@ -164,7 +164,7 @@ impl Assembler {
         self.word(0x2f00_a400 | (8 << size) << 16 | u32::from(a) << 5 | u32::from(result));
     }
 
-    /// Moves 2, 4, 8 or 16 bytes between a register and memory so many bytes from an address; 0 follows what is loaded.
+    /// Moves 2, 4, 8 or 16 bytes between a register and the memory `offset` bytes behind `base`. A load clears the rest of the register.
     pub(super) fn memory(&mut self, bytes: usize, stores: bool, register: Vector, base: General, offset: usize) {
         self.overflowed |= !offset.is_multiple_of(bytes);
         let field = self.field(offset / bytes, 12);
@@ -183,7 +183,7 @@ impl Assembler {
         self.word(0x4d40_c000 | size << 10 | u32::from(base) << 5 | u32::from(register));
     }
 
-    /// Loads a general register from so many bytes from an address.
+    /// Loads a general register from the memory `offset` bytes behind `base`.
     pub(super) fn load(&mut self, register: General, base: General, offset: usize) {
         let field = self.field(offset / 8, 12);
         self.word(0xf940_0000 | field << 10 | u32::from(base) << 5 | u32::from(register));
@@ -250,7 +250,7 @@ impl Assembler {
         self.word(0x6cc1_03e0 | u32::from(b) << 10 | u32::from(a));
     }
 
-    /// The address so many bytes before the first word.
+    /// Gives a register the address `before` bytes in front of the first word.
     pub(super) fn address_before(&mut self, result: General, before: usize) {
         let distance = self.distance(4 * self.words.len() + before, 0, 21);
         self.word(0x1000_0000 | (distance & 3) << 29 | (distance >> 2) << 5 | u32::from(result));

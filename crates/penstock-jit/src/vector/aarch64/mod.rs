@@ -65,7 +65,7 @@ impl Aarch64 {
         })
     }
 
-    /// Moves a vector of so many bytes between a register and a place at the present index.
+    /// Moves a vector of `bytes` bytes between a register and the present index of an array.
     fn moving(&mut self, spot: Spot, bytes: usize, register: Vector, stores: bool) {
         if self.present != Some((spot.number, spot.pitch)) {
             let base = self.address_of(spot.number);

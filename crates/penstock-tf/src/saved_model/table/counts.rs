@@ -63,8 +63,8 @@ fn ragged(cx: &mut Cx<'_, '_, '_, '_>, _: &Entry) -> Result<Vec<Val>> {
     counted(cx, values, Some((rows, height)), 2)
 }
 
-/// How often each number below a size occurs, or the sum of the weights of where it does: in all, or in each of so many
-/// rows. `sizes` is the input that is the size, which the weights follow.
+/// How often each number below a size occurs, or the sum of its weights: in all elements, or in each row where there are `rows`.
+/// `sizes` is the number of the input that is the size; the weights are the next input.
 fn counted(cx: &mut Cx<'_, '_, '_, '_>, values: Value, rows: Option<(Value, Value)>, sizes: usize) -> Result<Vec<Val>> {
     let (width, weights) = (cx.tensor(sizes)?, cx.tensor(sizes + 1)?);
     let (dtype, binary) = (cx.dtype_of(weights), cx.flag("binary_output", false)?);
@@ -163,5 +163,5 @@ fn runs(cx: &mut Cx<'_, '_, '_, '_>, _: &Entry) -> Result<Vec<Val>> {
     tensors(vec![made, bounds])
 }
 
-/// A run has at most so many texts.
+/// The most texts of a run.
 const MOST_JOINED: i64 = 64;
