@@ -1,6 +1,6 @@
 //! Forward mode over what is computed while it is computed.
 
-use penstock_data::{Error, Result};
+use penstock_data::{Error, Result, memory};
 use rustc_hash::FxHashMap;
 
 use crate::tape::Handle;
@@ -18,8 +18,13 @@ impl<H: Handle> Default for Accumulator<H> {
 
 impl<H: Handle> Accumulator<H> {
     /// Gives a value a tangent, of its dtype and shape.
-    pub fn watch(&mut self, value: &H, tangent: H) {
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where there is no memory for it.
+    pub fn watch(&mut self, value: &H, tangent: H) -> Result<()> {
+        memory::reserve(&mut self.tangents, 1)?;
         self.tangents.insert(value.id(), Ok(tangent));
+        Ok(())
     }
 
     /// Whether any of the values has a tangent.
@@ -45,7 +50,11 @@ impl<H: Handle> Accumulator<H> {
 
     /// Notes the tangents of what was computed, or why it has none: not being differentiable is no
     /// fault until somebody asks.
-    pub fn note(&mut self, outputs: &[H], tangents: Result<Vec<Option<H>>, Error>) {
+    ///
+    /// # Errors
+    /// As [`Accumulator::watch`].
+    pub fn note(&mut self, outputs: &[H], tangents: Result<Vec<Option<H>>, Error>) -> Result<()> {
+        memory::reserve(&mut self.tangents, outputs.len())?;
         match tangents {
             Ok(found) => {
                 for (output, tangent) in outputs.iter().zip(found) {
@@ -59,5 +68,6 @@ impl<H: Handle> Accumulator<H> {
                 self.tangents.extend(carrying.map(|o| (o.id(), Err(error.clone()))));
             }
         }
+        Ok(())
     }
 }

@@ -54,7 +54,7 @@ pub fn gradients_in(builder: &mut Builder, request: &Request<'_>) -> Result<Vec<
     let insts = builder.open_regions().iter().flat_map(|&r| &graph.regions[r].insts).copied();
     let seeds: Vec<(Value, Option<Value>)> =
         targets.iter().enumerate().map(|(i, &t)| (t, target_grads.get(i).copied().flatten())).collect();
-    let path = path(graph, insts.filter(|&i| recorded.is_none_or(|f| f(i))), targets, sources, stops);
+    let path = path(graph, insts.filter(|&i| recorded.is_none_or(|f| f(i))), targets, sources, stops)?;
     let loc = builder.loc();
     let grads = GraphPass::new(builder, 0).run(path, &seeds);
     builder.set_loc(loc);
@@ -96,7 +96,7 @@ pub(crate) fn path(
     targets: &[Value],
     sources: &[Value],
     stops: &[Value],
-) -> Path<InstStep> {
+) -> Result<Path<InstStep>> {
     let key = |&v: &Value| rules::carries(graph.ty(v)).then_some(v);
     let steps = insts.filter(|&i| rules::takes_part(graph.insts[i].op.0)).map(|inst| {
         let mut step = InstStep::of(graph, inst);
@@ -220,7 +220,7 @@ impl<'b> GraphPass<'b> {
         stack::check(0)?;
         let graph = self.graph();
         let targets: Vec<Value> = seeds.iter().map(|s| s.0).collect();
-        let path = path(graph, graph.regions[region].insts.iter().copied(), &targets, sources, &[]);
+        let path = path(graph, graph.regions[region].insts.iter().copied(), &targets, sources, &[])?;
         self.run(path, seeds)
     }
 

@@ -157,7 +157,7 @@ impl Forward<'_> {
             cotangents.iter().zip(self.tangents).filter_map(|(c, t)| Some(((*c)?, (*t)?))).collect();
         let targets: Vec<Value> = pairs.iter().map(|p| p.0).collect();
         let sources: Vec<Value> = seeds.iter().flatten().copied().collect();
-        let path = Path::new(steps.into_iter(), &targets, &sources);
+        let path = Path::new(steps.into_iter(), &targets, &sources)?;
         let pairs = pairs.into_iter().filter(|(target, _)| path.reaches(*target)).collect::<Vec<_>>();
         let mut found = path.run(&mut Transposer(self.emit), pairs)?.into_iter();
         Ok(seeds.iter().map(|seed| seed.and_then(|_| found.next().flatten())).collect())

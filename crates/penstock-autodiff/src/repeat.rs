@@ -63,7 +63,7 @@ pub(crate) struct Flow {
 impl GraphPass<'_> {
     /// The derivative of `while`.
     pub(crate) fn repeat(&mut self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Grads<Value>> {
-        let flow = self.flow(step, grads, needed);
+        let flow = self.flow(step, grads, needed)?;
         if !flow.variables.iter().any(|&k| needed[k]) && flow.captures.is_empty() {
             return Ok(Grads::from_elem(None, needed.len()));
         }
@@ -192,13 +192,13 @@ impl GraphPass<'_> {
         Ok((variables, captured))
     }
 
-    fn body_path(&self, body: Region, targets: &[Value], sources: &[Value]) -> Path<InstStep> {
+    fn body_path(&self, body: Region, targets: &[Value], sources: &[Value]) -> Result<Path<InstStep>> {
         let graph = self.graph();
         path(graph, graph.regions[body].insts.iter().copied(), targets, sources, &[])
     }
 
     /// A variable has a cotangent of use where its value in some iteration depends on a source and a target on it.
-    fn flow(&self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Flow {
+    fn flow(&self, step: &InstStep, grads: &[Option<Value>], needed: &[bool]) -> Result<Flow> {
         let graph = self.graph();
         let body = graph.insts[step.inst].regions[1];
         let (params, ends) = (&graph.regions[body].params, &graph.regions[body].results);
@@ -212,7 +212,7 @@ impl GraphPass<'_> {
         let mut changed = true;
         while changed {
             let sources: Vec<Value> = with(&live, params).into_iter().chain(captures.iter().copied()).collect();
-            let path = self.body_path(body, ends, &sources);
+            let path = self.body_path(body, ends, &sources)?;
             changed = false;
             for k in (0..count).filter(|&k| rules::carries(graph.ty(params[k]))) {
                 if !live[k] && path.reaches(ends[k]) {
@@ -224,11 +224,11 @@ impl GraphPass<'_> {
         let sources: Vec<Value> = with(&live, params).into_iter().chain(captures.iter().copied()).collect();
         let mut reached: Vec<bool> = (0..count).map(|k| live[k] && grads[k].is_some()).collect();
         loop {
-            let path = self.body_path(body, &with(&reached, ends), &sources);
+            let path = self.body_path(body, &with(&reached, ends), &sources)?;
             let more: Vec<usize> = (0..count).filter(|&k| live[k] && !reached[k] && path.wants(params[k])).collect();
             if more.is_empty() {
                 let variables = (0..count).filter(|&k| reached[k]).collect();
-                return Flow { variables, captures: captures.into_iter().filter(|&v| path.wants(v)).collect() };
+                return Ok(Flow { variables, captures: captures.into_iter().filter(|&v| path.wants(v)).collect() });
             }
             more.into_iter().for_each(|k| reached[k] = true);
         }

@@ -6,7 +6,7 @@
 use std::collections::hash_map::Entry;
 use std::hash::Hash;
 
-use penstock_data::{Error, Result};
+use penstock_data::{Error, Result, memory};
 use rustc_hash::{FxBuildHasher, FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -39,30 +39,38 @@ pub(crate) struct Path<S: Step> {
 
 impl<S: Step> Path<S> {
     /// Picks from `steps`, in program order, those that carry a cotangent from a target to a source.
-    pub(crate) fn new(steps: impl Iterator<Item = S>, targets: &[S::Key], sources: &[S::Key]) -> Path<S> {
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where there is no memory for them.
+    pub(crate) fn new(steps: impl Iterator<Item = S>, targets: &[S::Key], sources: &[S::Key]) -> Result<Path<S>> {
         let count = steps.size_hint().1.unwrap_or(0).min(MOST_RESERVED);
-        let mut live: FxHashSet<S::Key> = FxHashSet::with_capacity_and_hasher(sources.len() + count, FxBuildHasher);
+        let mut live: FxHashSet<S::Key> = FxHashSet::default();
+        memory::reserve(&mut live, sources.len() + count)?;
         live.extend(sources);
-        let mut picked: Vec<(S, SmallVec<[bool; 4]>)> = Vec::with_capacity(count);
+        let mut picked: Vec<(S, SmallVec<[bool; 4]>)> = memory::with_room(count)?;
         for step in steps {
             let needed: SmallVec<[bool; 4]> = step.inputs().map(|key| key.is_some_and(|k| live.contains(&k))).collect();
             if needed.contains(&true) {
-                live.extend(step.outputs().flatten());
-                picked.push((step, needed));
+                for key in step.outputs().flatten() {
+                    insert(&mut live, key)?;
+                }
+                memory::push(&mut picked, (step, needed))?;
             }
         }
-        let mut wanted: FxHashSet<S::Key> =
-            FxHashSet::with_capacity_and_hasher(targets.len() + picked.len(), FxBuildHasher);
+        let mut wanted: FxHashSet<S::Key> = FxHashSet::default();
+        memory::reserve(&mut wanted, targets.len() + picked.len())?;
         wanted.extend(targets);
-        let mut kept: Vec<_> = Vec::with_capacity(picked.len());
+        let mut kept: Vec<_> = memory::with_room(picked.len())?;
         while let Some((step, needed)) = picked.pop() {
             if step.outputs().flatten().any(|k| wanted.contains(&k)) {
-                wanted.extend(step.inputs().zip(&needed).filter(|(_, n)| **n).filter_map(|(k, _)| k));
+                for (key, _) in step.inputs().zip(&needed).filter(|(_, n)| **n) {
+                    key.map_or(Ok(()), |key| insert(&mut wanted, key))?;
+                }
                 kept.push((step, needed));
             }
         }
         kept.reverse();
-        Path { steps: kept, sources: sources.to_vec(), live, wanted }
+        Ok(Path { steps: kept, sources: sources.to_vec(), live, wanted })
     }
 
     /// Whether a value depends on a source: only then is its cotangent of use.
@@ -113,6 +121,12 @@ impl<S: Step> Path<S> {
         }
         Ok(self.sources.iter().map(|key| cotangents.get(key).cloned()).collect())
     }
+}
+
+fn insert<K: Eq + Hash>(set: &mut FxHashSet<K>, key: K) -> Result<()> {
+    memory::reserve(set, 1)?;
+    set.insert(key);
+    Ok(())
 }
 
 fn accumulate<S: Step, P: Pass<S>>(

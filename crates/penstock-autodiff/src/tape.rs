@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, Loc, Result, Tensor};
+use penstock_data::{DType, Error, Loc, Result, Tensor, memory};
 use penstock_ir::{Attrs, Emitter, Entity, OpDef, Type, Value};
 use penstock_ops::{array, gather, state};
 use rustc_hash::FxHashSet;
@@ -141,12 +141,18 @@ impl<H: Handle + 'static> Tape<H> {
     }
 
     /// Records what is computed from this value from now on. Nothing where its dtype carries no cotangent.
-    pub fn watch(&mut self, value: &H) {
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where there is no memory to note it.
+    pub fn watch(&mut self, value: &H) -> Result<()> {
+        memory::reserve(&mut self.watched, 1)?;
+        memory::reserve(&mut self.roots, 1)?;
         if let Some(id) = key(value)
             && self.watched.insert(id)
         {
             self.roots.push(value.clone());
         }
+        Ok(())
     }
 
     /// The values that were asked to be watched, in order.
@@ -168,35 +174,46 @@ impl<H: Handle + 'static> Tape<H> {
     ///
     /// `read_variable` takes the variable's own handle as input. An instruction with regions or a
     /// callee is recorded by [`Tape::record_custom`].
-    pub fn record(&mut self, op: &'static OpDef, attrs: &Attrs, inputs: &[H], outputs: &[H], loc: Loc) {
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where there is no memory for the record.
+    pub fn record(&mut self, op: &'static OpDef, attrs: &Attrs, inputs: &[H], outputs: &[H], loc: Loc) -> Result<()> {
         if rules::takes_part(op) && self.records(inputs) {
             let action = Action::Rule { op, attrs: attrs.clone(), inputs: inputs.into(), outputs: outputs.into(), loc };
-            self.push(inputs, outputs, action);
+            self.push(inputs, outputs, action)?;
         }
+        Ok(())
     }
 
     /// Records an operation with a derivative of its own, unless no input is watched: a custom
     /// gradient, host code, the call of a traced function.
-    pub fn record_custom(&mut self, inputs: &[H], outputs: &[H], vjp: CustomVjp<H>) {
+    ///
+    /// # Errors
+    /// As [`Tape::record`].
+    pub fn record_custom(&mut self, inputs: &[H], outputs: &[H], vjp: CustomVjp<H>) -> Result<()> {
         let dense = move |dispatcher: &mut dyn Dispatcher<H>, grads: &[Option<H>], needed: &[bool]| {
             Ok(vjp(dispatcher, grads, needed)?.into_iter().map(|grad| grad.map(Grad::Dense)).collect())
         };
-        self.record_rows(inputs, outputs, Box::new(dense));
+        self.record_rows(inputs, outputs, Box::new(dense))
     }
 
     /// As [`Tape::record_custom`], with cotangents that may be rows.
-    pub fn record_rows(&mut self, inputs: &[H], outputs: &[H], vjp: RowsVjp<H>) {
-        if self.records(inputs) {
-            self.push(inputs, outputs, Action::Custom(vjp));
-        }
+    ///
+    /// # Errors
+    /// As [`Tape::record`].
+    pub fn record_rows(&mut self, inputs: &[H], outputs: &[H], vjp: RowsVjp<H>) -> Result<()> {
+        if self.records(inputs) { self.push(inputs, outputs, Action::Custom(vjp)) } else { Ok(()) }
     }
 
-    fn push(&mut self, inputs: &[H], outputs: &[H], action: Action<H>) {
+    fn push(&mut self, inputs: &[H], outputs: &[H], action: Action<H>) -> Result<()> {
         let outputs: Keys<1> = outputs.iter().map(key).collect();
         if outputs.iter().any(Option::is_some) {
+            memory::reserve(&mut self.watched, outputs.len())?;
+            memory::reserve(&mut self.entries, 1)?;
             self.watched.extend(outputs.iter().copied().flatten());
             self.entries.push(Arc::new(Entry { inputs: inputs.iter().map(key).collect(), outputs, action }));
         }
+        Ok(())
     }
 
     /// Forgets all records and watches.
@@ -210,7 +227,8 @@ impl<H: Handle + 'static> Tape<H> {
     /// not persistent is empty afterwards.
     ///
     /// # Errors
-    /// `FailedPrecondition` for the second time on a tape that is not persistent.
+    /// `FailedPrecondition` for the second time on a tape that is not persistent; `ResourceExhausted` where there is no memory
+    /// for the path between them.
     pub fn backward(&mut self, targets: &[H], sources: &[H]) -> Result<Backward<H>> {
         if self.used {
             return Err(Error::precondition(
@@ -222,11 +240,11 @@ impl<H: Handle + 'static> Tape<H> {
         let distinct: Vec<u64> = places.iter().flatten().copied().filter(|&id| self.is_watched(id)).collect();
         let keys: Vec<u64> = targets.iter().filter_map(key).collect();
         let path = if self.persistent {
-            Path::new(self.entries.iter().cloned(), &keys, &distinct)
+            Path::new(self.entries.iter().cloned(), &keys, &distinct)?
         } else {
             self.used = true;
             self.watched.clear();
-            Path::new(std::mem::take(&mut self.entries).into_iter(), &keys, &distinct)
+            Path::new(std::mem::take(&mut self.entries).into_iter(), &keys, &distinct)?
         };
         Ok(Backward { path, targets: targets.to_vec(), places, sources: distinct })
     }

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use std::slice::from_ref;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use penstock_autodiff::{Dispatcher, Handle, Tape};
+use penstock_autodiff::{CustomVjp, Dispatcher, Handle, Tape};
 use penstock_data::{Class, DType, Loc, Result, Tensor};
 use penstock_exec::{StdEnv, eager};
 use penstock_ir::{Attr, Attrs, OpDef, OpSet, Type};
@@ -68,7 +68,7 @@ impl Dispatcher<Eager> for Runner {
         let outputs: SmallVec<[Eager; 1]> =
             eager(op, &tensors, &attrs, &StdEnv::new(0))?.into_iter().map(value).collect();
         for tape in &self.tapes {
-            tape.borrow_mut().record(op, &attrs, inputs, &outputs, Loc::UNKNOWN);
+            tape.borrow_mut().record(op, &attrs, inputs, &outputs, Loc::UNKNOWN).unwrap();
         }
         Ok(outputs)
     }
@@ -105,7 +105,7 @@ fn gradient(r: &mut Runner, tape: &Shared, target: &Eager, source: &Eager) -> Op
 fn the_gradient_of_a_cube() {
     let (mut r, x) = (Runner::default(), number(3.0));
     let tape = r.start(false);
-    tape.borrow_mut().watch(&x);
+    tape.borrow_mut().watch(&x).unwrap();
     let xx = r.op("mul", &[&x, &x]);
     let y = r.op("mul", &[&xx, &x]);
     close(item(&gradient(&mut r, &tape, &y, &x)), 27.0);
@@ -118,7 +118,7 @@ fn derivatives_of_every_order_by_tapes_inside_tapes() {
     let (mut r, x) = (Runner::default(), number(0.7));
     let tapes: Vec<Shared> = (0..4).map(|_| r.start(false)).collect();
     for tape in &tapes {
-        tape.borrow_mut().watch(&x);
+        tape.borrow_mut().watch(&x).unwrap();
     }
     let mut y = r.op("sin", &[&x]);
     for (tape, due) in tapes.iter().rev().zip([0.7f64.cos(), -(0.7f64.sin()), -(0.7f64.cos()), 0.7f64.sin()]) {
@@ -131,8 +131,8 @@ fn derivatives_of_every_order_by_tapes_inside_tapes() {
 fn only_watched_values_are_recorded_and_only_float_ones_watched() {
     let (mut r, x, c, n) = (Runner::default(), number(0.5), number(2.0), value(Tensor::scalar(3i32)));
     let tape = r.start(true);
-    tape.borrow_mut().watch(&x);
-    tape.borrow_mut().watch(&n);
+    tape.borrow_mut().watch(&x).unwrap();
+    tape.borrow_mut().watch(&n).unwrap();
     let constant = r.op("mul", &[&c, &c]);
     let y = r.op("mul", &[&x, &constant]);
     let i = r.with("cast", &[&y], &[("dtype", DType::I32.into())]);
@@ -150,7 +150,7 @@ fn only_watched_values_are_recorded_and_only_float_ones_watched() {
 fn persistent_tapes_repeated_targets_and_given_cotangents() {
     let (mut r, x) = (Runner::default(), number(1.5));
     let tape = r.start(true);
-    tape.borrow_mut().watch(&x);
+    tape.borrow_mut().watch(&x).unwrap();
     let y = r.op("mul", &[&x, &x]);
     let z = r.op("mul", &[&y, &x]);
     r.tapes.clear();
@@ -170,24 +170,21 @@ fn persistent_tapes_repeated_targets_and_given_cotangents() {
 fn a_custom_derivative_replaces_the_rule_and_can_be_differentiated() {
     let (mut r, x) = (Runner::default(), number(2.0));
     let (outer, inner) = (r.start(false), r.start(false));
-    outer.borrow_mut().watch(&x);
-    inner.borrow_mut().watch(&x);
+    outer.borrow_mut().watch(&x).unwrap();
+    inner.borrow_mut().watch(&x).unwrap();
     let active = std::mem::take(&mut r.tapes);
     let y = r.op("mul", &[&x, &x]);
     r.tapes = active;
     let mul = Ops.find("mul").unwrap();
     for tape in &r.tapes {
         let kept = x.clone();
-        tape.borrow_mut().record_custom(
-            from_ref(&x),
-            from_ref(&y),
-            Box::new(move |d, grads, needed| {
-                assert_eq!((grads.len(), needed), (1, &[true][..]));
-                let square = d.execute(mul, &[kept.clone(), kept.clone()], Attrs::EMPTY)?[0].clone();
-                let grad = grads[0].clone().unwrap();
-                Ok(vec![Some(d.execute(mul, &[square, grad], Attrs::EMPTY)?[0].clone())])
-            }),
-        );
+        let vjp: CustomVjp<Eager> = Box::new(move |d, grads, needed| {
+            assert_eq!((grads.len(), needed), (1, &[true][..]));
+            let square = d.execute(mul, &[kept.clone(), kept.clone()], Attrs::EMPTY)?[0].clone();
+            let grad = grads[0].clone().unwrap();
+            Ok(vec![Some(d.execute(mul, &[square, grad], Attrs::EMPTY)?[0].clone())])
+        });
+        tape.borrow_mut().record_custom(from_ref(&x), from_ref(&y), vjp).unwrap();
     }
     let first = gradient(&mut r, &inner, &y, &x).unwrap();
     close(first.tensor.item::<f64>().unwrap(), 4.0);
@@ -205,9 +202,9 @@ fn a_value_without_gradient_is_an_error_only_where_a_cotangent_is_due() {
     };
     let (mut r, x) = (Runner::default(), number(1.0));
     let tape = r.start(true);
-    tape.borrow_mut().watch(&x);
+    tape.borrow_mut().watch(&x).unwrap();
     let y = number(1.0);
-    tape.borrow_mut().record(op, &Attrs::EMPTY, from_ref(&x), from_ref(&y), Loc::UNKNOWN);
+    tape.borrow_mut().record(op, &Attrs::EMPTY, from_ref(&x), from_ref(&y), Loc::UNKNOWN).unwrap();
     let z = r.op("mul", &[&x, &x]);
     r.tapes.clear();
     assert!(tape.borrow_mut().gradient(&[z], &[], from_ref(&x), &mut r).unwrap()[0].is_some());
@@ -219,7 +216,7 @@ fn a_value_without_gradient_is_an_error_only_where_a_cotangent_is_due() {
 fn a_long_chain_is_walked_without_recursion() {
     let (mut r, x) = (Runner::default(), number(1.0));
     let tape = r.start(false);
-    tape.borrow_mut().watch(&x);
+    tape.borrow_mut().watch(&x).unwrap();
     let one = number(1.0);
     let mut y = x.clone();
     for _ in 0..100_000 {

@@ -1,11 +1,64 @@
 //! Vectors whose length a program's numbers decide: one that cannot be had is an error, where `Vec` ends the process.
 
+use std::collections::{HashMap, HashSet};
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use smallvec::{Array, SmallVec};
 
 use crate::error::{Error, Result};
 use crate::reserve::Reserve;
+
+/// A collection that grows by elements of one size.
+pub trait Grow {
+    /// What one element takes.
+    type Element;
+
+    /// How many elements there are.
+    fn count(&self) -> usize;
+
+    /// Makes room for `more` elements. False where there is no memory for them; the collection is as it was then.
+    fn grow(&mut self, more: usize) -> bool;
+}
+
+impl<T> Grow for Vec<T> {
+    type Element = T;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<K: Eq + Hash, S: BuildHasher> Grow for HashSet<K, S> {
+    type Element = K;
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
+
+impl<K: Eq + Hash, V, S: BuildHasher> Grow for HashMap<K, V, S> {
+    type Element = (K, V);
+
+    fn count(&self) -> usize {
+        self.len()
+    }
+
+    #[inline]
+    fn grow(&mut self, more: usize) -> bool {
+        self.try_reserve(more).is_ok()
+    }
+}
 
 #[cold]
 fn exhausted<T>(count: usize) -> Error {
@@ -73,13 +126,13 @@ pub fn push<T>(out: &mut Vec<T>, item: T) -> Result<()> {
     Ok(())
 }
 
-/// Reserves memory for `more` elements, and at least doubles the capacity.
+/// Reserves memory for `more` elements, and at least doubles the capacity where there was no room.
 ///
 /// # Errors
 /// As [`with_room`].
 #[inline]
-pub fn reserve<T>(out: &mut Vec<T>, more: usize) -> Result<()> {
-    out.try_reserve(more).map_err(|_| exhausted::<T>(out.len().saturating_add(more)))
+pub fn reserve<G: Grow>(out: &mut G, more: usize) -> Result<()> {
+    if out.grow(more) { Ok(()) } else { Err(exhausted::<G::Element>(out.count().saturating_add(more))) }
 }
 
 /// The size, in bytes, from which memory is tried before a copy that cannot fail.

@@ -299,7 +299,7 @@ impl Code {
         };
         let sources = picked(args, needed);
         let mut tape = Tape::new(false, false);
-        sources.iter().for_each(|source| tape.watch(source));
+        sources.iter().try_for_each(|source| tape.watch(source)).or_py(py)?;
         let tape = Arc::new(Mutex::new(tape));
         let recording = trace::record_with(Recorder::Tape(tape.clone()));
         let outputs = self.run(py, below, args);

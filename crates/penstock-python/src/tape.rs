@@ -122,10 +122,10 @@ impl PyTape {
     }
 
     /// Watches a tensor or a variable; gives whether it is one that can have a gradient.
-    fn _watch(&self, value: &Bound<'_, PyAny>) -> bool {
-        let Ok(value) = handle(value) else { return false };
-        self.lock().watch(&value);
-        value.dtype().carries_cotangents()
+    fn _watch(&self, py: Python<'_>, value: &Bound<'_, PyAny>) -> PyResult<bool> {
+        let Ok(value) = handle(value) else { return Ok(false) };
+        self.lock().watch(&value).or_py(py)?;
+        Ok(value.dtype().carries_cotangents())
     }
 
     fn is_watched(&self, value: &Bound<'_, PyAny>) -> PyResult<bool> {
@@ -306,11 +306,10 @@ impl PyAccumulator {
         trace::pop_recorder(&Recorder::Forward(self.0.clone()));
     }
 
-    fn watch(&self, primal: &Bound<'_, PyAny>, tangent: &Bound<'_, PyAny>) -> PyResult<()> {
+    fn watch(&self, py: Python<'_>, primal: &Bound<'_, PyAny>, tangent: &Bound<'_, PyAny>) -> PyResult<()> {
         let primal = handle(primal)?;
         let tangent = to_var(tangent, None, Some(primal.dtype()))?;
-        self.lock().watch(&primal, tangent);
-        Ok(())
+        self.lock().watch(&primal, tangent).or_py(py)
     }
 
     /// The tangent of a value, or `None`.
@@ -337,8 +336,7 @@ pub(crate) fn _record_custom(
     note_accessed(py, &inputs)?;
     let (inputs, outputs) = (handles(&inputs)?, handles(&outputs)?);
     let py_free = &vjp;
-    trace::record_custom(&inputs, &outputs, || Python::attach(|py| python_vjp(py_free.clone_ref(py))));
-    Ok(())
+    trace::record_custom(&inputs, &outputs, || Python::attach(|py| python_vjp(py_free.clone_ref(py)))).or_py(py)
 }
 
 /// While entered, no tape records.
@@ -381,7 +379,7 @@ pub(crate) fn _with_gradient<'py>(
         })
     });
     let outs = trace::with_gradient(&outputs, &inputs, make).or_py(py)?;
-    trace::record_custom(&inputs, &outs, || Python::attach(|py| python_vjp(backward.clone_ref(py))));
+    trace::record_custom(&inputs, &outs, || Python::attach(|py| python_vjp(backward.clone_ref(py)))).or_py(py)?;
     outs.into_iter().map(|v| wrap(py, v)).collect()
 }
 

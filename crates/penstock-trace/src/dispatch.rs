@@ -69,11 +69,13 @@ pub fn dispatch(op: &'static OpDef, inputs: &[Var], attrs: Attrs) -> Result<Outs
     }
     for recorder in recorders_here() {
         match &recorder {
-            Recorder::Tape(tape) => lock(tape).record(op, &attrs, inputs, &outs, current_loc()),
+            Recorder::Tape(tape) => lock(tape)
+                .record(op, &attrs, inputs, &outs, current_loc())
+                .map_err(|e| e.in_op(op.name).at(host().loc()))?,
             Recorder::Forward(_) if !recorder.concerns(inputs) => {}
             Recorder::Forward(acc) => carry(acc, inputs, &outs, |tangents| {
                 tangents_of(&mut Live::default(), op, &attrs, inputs, &outs, tangents)
-            }),
+            })?,
         }
     }
     Ok(outs)
@@ -85,11 +87,11 @@ fn carry(
     inputs: &[Var],
     outputs: &[Var],
     rule: impl FnOnce(&[Option<Var>]) -> Result<Vec<Option<Var>>>,
-) {
+) -> Result<()> {
     let _outer = pause_from(&Recorder::Forward(acc.clone()));
     let tangents = lock_forward(acc).tangents(inputs);
     let found = tangents.and_then(|tangents| rule(&tangents));
-    lock_forward(acc).note(outputs, found);
+    lock_forward(acc).note(outputs, found)
 }
 
 fn lock_forward(acc: &SharedAccumulator) -> MutexGuard<'_, Accumulator<Var>> {
@@ -136,14 +138,19 @@ pub fn apply_regions(op: &'static OpDef, inputs: &[Var], attrs: Attrs, regions: 
             return call_under(&function, &operands, &recorders);
         }
         let here = inst.index();
-        record_segment(std::iter::once(here..here + 1).collect(), seen, outs.to_vec(), &recorders);
+        record_segment(std::iter::once(here..here + 1).collect(), seen, outs.to_vec(), &recorders)?;
     }
     Ok(outs)
 }
 
 /// Records a part of the innermost trace as one operation. Its gradient goes through the
 /// instructions of `part`, and is recorded in the same way, so that outer tapes differentiate it.
-fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Var>, recorders: &[Recorder]) {
+fn record_segment(
+    part: Vec<Range<usize>>,
+    mut inputs: Vec<Var>,
+    outputs: Vec<Var>,
+    recorders: &[Recorder],
+) -> Result<()> {
     // The gradient is by value, however often the part takes it: as an operand and from inside a region, say.
     let mut met: SmallVec<[u64; 8]> = SmallVec::new();
     inputs.retain(|v| {
@@ -168,7 +175,7 @@ fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Va
             let mut part = part.clone();
             part.push(start..context::inst_count()?);
             let seen = inputs.iter().cloned().chain(cotangents.into_iter().flatten()).collect();
-            record_segment(part, seen, found.iter().flatten().cloned().collect(), &recorders_here());
+            record_segment(part, seen, found.iter().flatten().cloned().collect(), &recorders_here())?;
             let mut all = vec![None; inputs.len()];
             for (i, grad) in wanted.into_iter().zip(found) {
                 all[i] = grad;
@@ -176,7 +183,7 @@ fn record_segment(part: Vec<Range<usize>>, mut inputs: Vec<Var>, outputs: Vec<Va
             Ok(all)
         })
     };
-    record_custom_on(recorders, &inputs, &outputs, make);
+    record_custom_on(recorders, &inputs, &outputs, make)
 }
 
 /// Runs one operator on tensors now.
@@ -248,7 +255,7 @@ pub fn constant(value: Tensor) -> Result<Var> {
 /// `FailedPrecondition` where it is not initialised.
 pub fn read_variable(variable: &Var, trainable: bool) -> Result<Var> {
     if trainable {
-        watch_accessed(&tapes_of_trace(), variable);
+        watch_accessed(&tapes_of_trace(), variable)?;
         note_trainable(variable)?;
     }
     let mut outs = dispatch(&state::READ_VARIABLE, std::slice::from_ref(variable), Attrs::EMPTY)?;
@@ -262,18 +269,19 @@ pub fn read_variable(variable: &Var, trainable: bool) -> Result<Var> {
 pub fn note_accessed(variables: &[Var]) -> Result<()> {
     let tapes = tapes_of_trace();
     variables.iter().try_for_each(|variable| {
-        watch_accessed(&tapes, variable);
+        watch_accessed(&tapes, variable)?;
         note_trainable(variable)
     })
 }
 
-fn watch_accessed(tapes: &[SharedTape], variable: &Var) {
+fn watch_accessed(tapes: &[SharedTape], variable: &Var) -> Result<()> {
     for tape in tapes {
         let mut tape = lock(tape);
         if tape.watches_accessed_variables() {
-            tape.watch(variable);
+            tape.watch(variable)?;
         }
     }
+    Ok(())
 }
 
 /// A traced function with what it takes from outside.
@@ -362,7 +370,7 @@ impl Concrete {
         if !self.trainable.is_empty() {
             let tapes = tapes_of_trace();
             for &i in &self.trainable {
-                watch_accessed(&tapes, &operands[i]);
+                watch_accessed(&tapes, &operands[i])?;
                 note_trainable(&operands[i])?;
             }
         }
@@ -452,7 +460,7 @@ fn call_forward(
         // Not being differentiable is no fault until somebody asks for the tangent.
         Err(error) => {
             let outs = call_under(function, operands, outer)?;
-            lock_forward(acc).note(&outs, Err(error));
+            lock_forward(acc).note(&outs, Err(error))?;
             return Ok(outs);
         }
     };
@@ -461,7 +469,7 @@ fn call_forward(
     let results = call_under(&forward.function, &all, outer)?;
     let outs: Outs = results[..count].into();
     let tangents = forward.tangents.iter().map(|t| t.map(|i| results[i].clone())).collect();
-    lock_forward(acc).note(&outs, Ok(tangents));
+    lock_forward(acc).note(&outs, Ok(tangents))?;
     Ok(outs)
 }
 
@@ -543,7 +551,7 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
         // Not being differentiable is no fault until somebody asks for the gradient.
         Err(error) => {
             let outs = call_under(function, operands, outer)?;
-            lock(tape).record_custom(operands, &outs, Box::new(move |_, _, _| Err(error.clone())));
+            lock(tape).record_custom(operands, &outs, Box::new(move |_, _, _| Err(error.clone())))?;
             return Ok(outs);
         }
     };
@@ -592,7 +600,7 @@ fn call_taped(function: &Arc<Function>, operands: &[Var], tape: &SharedTape, out
         let results = call(next.forward(), &kept)?;
         next.run(next.residuals(&kept, &results), grads.iter().flatten().cloned().collect(), &likes)
     });
-    lock(tape).record_rows(operands, &recorded, vjp);
+    lock(tape).record_rows(operands, &recorded, vjp)?;
     Ok(outs)
 }
 
@@ -611,7 +619,7 @@ fn as_it_is(operand: &Var) -> Result<Var> {
 fn call_in_trace(function: &Arc<Function>, operands: &[Var], recorders: &[Recorder]) -> Result<Outs> {
     let (inst, outs) = join_call(function, operands)?;
     let here = inst.index();
-    record_segment(std::iter::once(here..here + 1).collect(), operands.to_vec(), outs.to_vec(), recorders);
+    record_segment(std::iter::once(here..here + 1).collect(), operands.to_vec(), outs.to_vec(), recorders)?;
     Ok(outs)
 }
 
@@ -671,11 +679,19 @@ fn shapes_of_call(function: &Function, operands: &[Var]) -> Option<Vec<Shape>> {
 
 /// Records an operation with a gradient of its own wherever an input is of interest; `make` gives each
 /// tape its own copy of the gradient.
-pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
-    record_custom_on(&recorders_here(), inputs, outputs, make);
+///
+/// # Errors
+/// `ResourceExhausted` where there is no memory for the record.
+pub fn record_custom(inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) -> Result<()> {
+    record_custom_on(&recorders_here(), inputs, outputs, make)
 }
 
-fn record_custom_on(recorders: &[Recorder], inputs: &[Var], outputs: &[Var], make: impl Fn() -> CustomVjp<Var>) {
+fn record_custom_on(
+    recorders: &[Recorder],
+    inputs: &[Var],
+    outputs: &[Var],
+    make: impl Fn() -> CustomVjp<Var>,
+) -> Result<()> {
     for recorder in recorders {
         if !recorder.concerns(inputs) {
             continue;
@@ -683,11 +699,12 @@ fn record_custom_on(recorders: &[Recorder], inputs: &[Var], outputs: &[Var], mak
         match recorder {
             Recorder::Tape(tape) => {
                 let vjp = make();
-                lock(tape).record_custom(inputs, outputs, vjp);
+                lock(tape).record_custom(inputs, outputs, vjp)?;
             }
-            Recorder::Forward(acc) => carry(acc, inputs, outputs, |tangents| transposed(&make(), outputs, tangents)),
+            Recorder::Forward(acc) => carry(acc, inputs, outputs, |tangents| transposed(&make(), outputs, tangents))?,
         }
     }
+    Ok(())
 }
 
 /// The tangents of outputs from a gradient: it is linear in the cotangents of the outputs, whatever
@@ -698,7 +715,7 @@ fn transposed(vjp: &CustomVjp<Var>, outputs: &[Var], tangents: &[Option<Var>]) -
     for output in outputs {
         let seed = if output.dtype().is_differentiable() { Some(zeros_like(output)?) } else { None };
         if let Some(seed) = &seed {
-            lock(&tape).watch(seed);
+            lock(&tape).watch(seed)?;
         }
         seeds.push(seed);
     }
@@ -747,7 +764,7 @@ pub(crate) fn record_program(seen: &[Var], outputs: &[Var], recorders: &[Recorde
             Recorder::Forward(_) => seen.to_vec(),
         };
         let all = 0..context::inst_count()?;
-        record_segment(vec![all], inputs, outputs.to_vec(), std::slice::from_ref(recorder));
+        record_segment(vec![all], inputs, outputs.to_vec(), std::slice::from_ref(recorder))?;
     }
     Ok(())
 }

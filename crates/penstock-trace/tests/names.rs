@@ -76,7 +76,7 @@ fn gradients_are_in_the_scopes_of_what_they_are_the_gradients_of() {
     let open = trace::begin_trace("f");
     let x = input();
     let recorder = Arc::new(Mutex::new(penstock_autodiff::Tape::new(false, false)));
-    recorder.lock().unwrap().watch(&x);
+    recorder.lock().unwrap().watch(&x).unwrap();
     trace::push_recorder(Recorder::Tape(recorder.clone()));
     trace::set_scope("loss/");
     let y = apply("tanh", &[&x]);

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from types import CodeType, FunctionType, MethodType
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 from penstock import _core
@@ -11,6 +11,8 @@ from penstock.autograph._convert import is_library
 
 __all__ = ["captured_names"]
 
+# What names mostly stand for, and neither is nor holds a tensor or a function of the program.
+_OTHERS = frozenset({ModuleType, BuiltinFunctionType, type, str, int, float, bool, type(None)})
 # The most functions that are looked into.
 _MOST_FUNCTIONS = 100
 # The most elements of a container that are looked at.
@@ -47,10 +49,12 @@ def captured_names(function: Any, instance: Any) -> list[tuple[_core._Operand, s
             continue
         seen.add(id(read))
         for name, value in _read(read):
-            add(value, name)
-            waiting.append(value)
-    for name, value in _attributes(instance).items():
-        add(value, name.lstrip("_"))
+            if type(value) not in _OTHERS:
+                add(value, name)
+                waiting.append(value)
+    if instance is not None:
+        for name, value in _attributes(instance).items():
+            add(value, name.lstrip("_"))
     return list(found.values())
 
 
@@ -84,14 +88,11 @@ def _read(function: FunctionType) -> Iterator[tuple[str, Any]]:
             yield name, cell.cell_contents
         except ValueError:  # it has no value yet
             continue
-    for name in _names(function.__code__):
-        if name in function.__globals__:
-            yield name, function.__globals__[name]
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """The names of globals and attributes in a piece of code, and in the code within it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            yield from _names(constant)
+    of_module = function.__globals__
+    waiting = [function.__code__]
+    for code in waiting:
+        # Those of globals and of attributes.
+        for name in code.co_names:
+            if name in of_module:
+                yield name, of_module[name]
+        waiting += [constant for constant in code.co_consts if type(constant) is CodeType]

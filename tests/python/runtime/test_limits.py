@@ -355,15 +355,33 @@ LIMITED = {
             while True:
                 y = y + x
     """,
+    "the gradient of a long tape": """
+        x = tf.Variable(1.0)
+        with tf.GradientTape() as tape:
+            y = x
+            for _ in range(5_000_000):
+                y = y + x
+        tape.gradient(y, x)
+    """,
+    "tangents without end": """
+        x = tf.constant(1.0)
+        kept = []
+        with tf.autodiff.ForwardAccumulator(x, tf.constant(1.0)):
+            y = x
+            while True:
+                y = y + x
+                kept.append(y)
+    """,
 }
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="limits the memory of a process")
 @pytest.mark.parametrize("name", LIMITED)
-def test_memory_that_cannot_be_had_is_an_error(name: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("megabytes", [650, 1500])
+def test_memory_that_cannot_be_had_is_an_error(name: str, megabytes: int, tmp_path: Path) -> None:
     program = f"""
         import resource
-        resource.setrlimit(resource.RLIMIT_AS, (1_500_000_000, 1_500_000_000))
+        resource.setrlimit(resource.RLIMIT_AS, ({megabytes} << 20, {megabytes} << 20))
         import penstock as tf
         try:
         {textwrap.indent(textwrap.dedent(LIMITED[name]), "            ")}
