@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+
+import numpy as np
 
 from penstock import _core, raw_ops
 from penstock._types.specs import TensorSpec
 from penstock._values.ragged import stacked
 from penstock.data._arguments import integer
-from penstock.data._functions import Traced
+from penstock.data._functions import EachRow, Traced
 from penstock.data._handles import ByHandle
 from penstock.data._nested import Nested
 from penstock.data._rows import Pull, Reader, Rows, joined, one
@@ -310,50 +312,80 @@ def windows(source: Source, size: Any, shift: Any, stride: Any, drop_remainder: 
     size, shift = integer(size, "size", 1), integer(shift, "shift", 1)
     stride = integer(stride, "stride", 1)
     reach = (size - 1) * stride + 1
-    buffer: list[list[Any]] = []
+    # What was read, where in it the next window begins, and how many elements there are from there on.
+    held: list[Rows] = []
+    start = count = 0
+    # How many elements in front of the next window were not read yet.
     skipped, ended = 0, False
 
     def run(limit: int) -> Rows | None:
-        nonlocal buffer, skipped, ended
-        while not ended and (skipped or len(buffer) < reach):
-            leaves = read()
-            if leaves is None:
+        nonlocal start, count, skipped, ended
+        while not ended and count < reach:
+            rows = read.block()
+            if rows is None:
                 ended = True
-            elif skipped:
-                skipped -= 1
+            elif skipped >= rows.count:
+                skipped -= rows.count
             else:
-                buffer.append(leaves)
-        if not buffer or (drop and len(buffer) < reach):
+                held.append(rows)
+                start, count, skipped = start + skipped, count + rows.count - skipped, 0
+        if not count or (drop and count < reach):
             return None
-        found = buffer[:reach:stride]
-        skipped = max(0, shift - len(buffer))
-        buffer = buffer[shift:]
+        found = _every(held, start, min(count, reach), stride)
+        past = min(shift, count)
+        start, count, skipped = start + past, count - past, shift - past
+        while held and start >= held[0].count:
+            start -= held.pop(0).count
         return one(wrap(found))
 
     return run
 
 
+def _every(parts: Sequence[Rows], start: int, count: int, step: int) -> list[Rows]:
+    """Of `count` elements from one on the first, and each that is `step` behind one of these."""
+    found, end = [], start + count
+    for rows in parts:
+        here = range(start, min(rows.count, end), step)
+        if here:
+            found.append(rows.part(start, here.stop) if step == 1 else rows.taken(np.array(here)))
+            start = here[-1] + step
+        start, end = start - rows.count, end - rows.count
+        if end <= 0:
+            break
+    return found
+
+
 def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fixed: Any, wrap: Any) -> Pull:
     """The elements of what a function makes of groups of elements that have one key."""
-    read = Reader(source._open())
-    groups: dict[int, list[list[Any]]] = {}
+    read, keys = Reader(source._open()), EachRow(key)
+    groups = _Groups()
+    most = None if size is not None else integer(fixed, "window_size", 1)
     sizes: dict[int, int] = {}
     pull: Pull | None = None
 
-    def reduced(number: int) -> Pull:
-        found = groups.pop(number)
-        return reduce([_core._to_tensor(number, _core.int64), wrap(found)])[0]._open()  # type: ignore[no-any-return]
-
     def due(number: int) -> int:
-        if size is None:
-            return integer(fixed, "window_size", 1)  # type: ignore[no-any-return]
+        if most is not None:
+            return most  # type: ignore[no-any-return]
         if number not in sizes:
-            sizes[number] = int(size([_core._to_tensor(number, _core.int64)])[0])
+            sizes[number] = int(size([_core._to_tensor(number, _core.int64)])[0])  # type: ignore[misc]
             if sizes[number] < 1:
                 raise InvalidArgumentError(
                     f"group_by_window: the window of key {number} has size {sizes[number]}"
                 )
         return sizes[number]
+
+    def whole() -> int | None:
+        """The key of the next group that is large enough, or that is left at the end."""
+        while True:
+            number = groups.grow(due)
+            if number is not None:
+                return number
+            found = keys(lambda _: read.block(), 1)
+            if found is None:
+                return groups.first()
+            rows, numbers = found
+            column = numbers.columns[0]
+            groups.put(rows, column.numpy().tolist() if numbers.stacked else [int(column)])
 
     def run(limit: int) -> Rows | None:
         nonlocal pull
@@ -363,16 +395,56 @@ def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fi
                 if rows is not None:
                     return rows
                 pull = None
-            leaves = read()
-            if leaves is None:
-                if not groups:
-                    return None
-                pull = reduced(min(groups))
-                continue
-            number = int(key(leaves)[0])
-            group = groups.setdefault(number, [])
-            group.append(leaves)
-            if len(group) >= due(number):
-                pull = reduced(number)
+            number = whole()
+            if number is None:
+                return None
+            window = wrap(groups.take(number))
+            pull = reduce([_core._to_tensor(number, _core.int64), window])[0]._open()
 
     return run
+
+
+class _Groups:
+    """Elements by their keys."""
+
+    def __init__(self) -> None:
+        # The elements of each key, and how many there are.
+        self._parts: dict[int, list[Rows]] = {}
+        self._counts: dict[int, int] = {}
+        # The rows that came last; by key, which of them are in no part yet; and the keys of the rest of them.
+        self._rows = one([])
+        self._fresh: dict[int, list[int]] = {}
+        self._waiting: Iterator[tuple[int, int]] = iter(())
+
+    def put(self, rows: Rows, numbers: Sequence[int]) -> None:
+        """Takes rows, and their keys."""
+        self._rows, self._waiting = rows, enumerate(numbers)
+
+    def grow(self, due: Callable[[int], int]) -> int | None:
+        """Has the groups grow until one is as large as is `due`; its key, or None where no rows are left."""
+        for i, number in self._waiting:
+            self._fresh.setdefault(number, []).append(i)
+            count = self._counts[number] = self._counts.get(number, 0) + 1
+            if count >= due(number):
+                return number
+        # The rows themselves are let go of: a few of them may wait for long.
+        for number in list(self._fresh):
+            self._settle(number)
+        return None
+
+    def first(self) -> int | None:
+        """The least key of those that there are."""
+        return min(self._counts, default=None)
+
+    def take(self, number: int) -> list[Rows]:
+        """Gives the elements of a key away."""
+        self._settle(number)
+        del self._counts[number]
+        return self._parts.pop(number)
+
+    def _settle(self, number: int) -> None:
+        indices = self._fresh.pop(number, None)
+        if indices is not None:
+            rows = self._rows
+            part = rows if len(indices) == rows.count else rows.taken(np.array(indices))
+            self._parts.setdefault(number, []).append(part)

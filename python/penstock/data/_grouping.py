@@ -13,7 +13,8 @@ from penstock.data import _batching
 from penstock.data._arguments import flag, integer
 from penstock.data._functions import traced, unpacked
 from penstock.data._node import INFINITE, UNKNOWN, Kind, Node, Stage
-from penstock.data._sources import elements
+from penstock.data._rows import Rows
+from penstock.data._sources import at_hand
 from penstock.data._specs import DatasetSpec
 from penstock.data._structure import NoneTensorSpec, Structure, batched_spec, row_spec
 from penstock.errors import InvalidArgumentError
@@ -54,7 +55,7 @@ UNBATCH = Kind("Unbatch", _batching.unbatched, _some)
 REBATCH = Kind("Rebatch", _batching.rebatched, _some)
 WINDOW = Kind("Window", _batching.windows, _windows)
 GROUPED = Kind("GroupByWindow", _batching.grouped, _some)
-ELEMENTS = Kind("Elements", lambda rows: elements(rows), len)
+ELEMENTS = Kind("Elements", lambda parts: at_hand(parts), lambda parts: sum(rows.count for rows in parts))
 
 
 def batch(source: Node, batch_size: Any, drop_remainder: Any) -> Stage:
@@ -142,10 +143,13 @@ def window(source: Node, size: Any, shift: Any, stride: Any, drop_remainder: Any
     by = n if shift is None else integer(shift, "shift", 1)
     step = integer(stride, "stride", 1)
     drop = flag(drop_remainder, "drop_remainder")
-    make, specs = source._make, source._structure.leaves
+    make, structures = source._make, [Structure(spec) for spec in source._structure.leaves]
 
-    def wrap(found: Sequence[list[Any]]) -> list[Any]:
-        return [make(ELEMENTS, [], [[[row[i]] for row in found]], spec) for i, spec in enumerate(specs)]
+    def wrap(found: Sequence[Rows]) -> list[Any]:
+        def leaf(i: int) -> list[Rows]:
+            return [Rows(rows.count, [rows.columns[i]], rows.stacked) for rows in found]
+
+        return [make(ELEMENTS, [], [leaf(i)], structure) for i, structure in enumerate(structures)]
 
     return Stage(WINDOW, [source], [n, by, step, drop, wrap], source._structure.mapped(DatasetSpec))
 
@@ -167,7 +171,7 @@ def group_by_window(
     fixed = None if window_size is None else integer(window_size, "window_size", 1)
     make, structure = source._make, source._structure
 
-    def wrap(found: Sequence[list[Any]]) -> Any:
+    def wrap(found: Sequence[Rows]) -> Any:
         return make(ELEMENTS, [], [found], structure)
 
     return Stage(GROUPED, [source], [key, reduce, by, fixed, wrap], reduce.gives.spec.element_spec)

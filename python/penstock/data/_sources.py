@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random as _random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from penstock.data._rows import CHUNK_BYTES, Pull, Rows, one
 from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
 
-__all__ = ["MOST", "Seeds", "elements", "generated", "numbers", "random", "slices"]
+__all__ = ["MOST", "Seeds", "at_hand", "elements", "generated", "numbers", "random", "slices"]
 
 
 # How many numbers a source gives at once.
@@ -79,6 +79,23 @@ def elements(rows: Sequence[list[Any]]) -> Pull:
     def pull(limit: int) -> Rows | None:
         leaves = next(source, None)
         return None if leaves is None else one(leaves)
+
+    return pull
+
+
+def at_hand(parts: Iterable[Rows]) -> Pull:
+    """Elements at hand, as rows."""
+    waiting = iter(parts)
+    left: Rows | None = None
+
+    def pull(limit: int) -> Rows | None:
+        nonlocal left
+        rows = next(waiting, None) if left is None else left
+        if rows is None:
+            return None
+        count = min(limit, rows.count)
+        left = None if count == rows.count else rows.part(count, rows.count)
+        return rows.part(0, count)
 
     return pull
 
