@@ -286,7 +286,7 @@ impl PyFunction {
             let overlap: Vec<u64> =
                 body.variables.iter().filter(given_too).map(|g| g.argument.get().variable.root_id()).collect();
             if !made && (overlap.is_empty() || again) {
-                if trace::has_captures() {
+                if trace::has_nameless_captures() {
                     name_captures(py, function, instance)?;
                 }
                 let traced = opened.end(&body.outs).or_py(py)?;

@@ -277,9 +277,14 @@ pub fn name_capture(var: &Var, name: &str) {
     });
 }
 
-/// Whether the innermost trace has taken something from outside.
-pub fn has_captures() -> bool {
-    with_state(|state| state.tracers.last().is_some_and(|tracer| !tracer.captures.is_empty()))
+/// Whether the innermost trace has taken something from outside that has no name.
+pub fn has_nameless_captures() -> bool {
+    with_state(|state| {
+        state.tracers.last().is_some_and(|tracer| {
+            let names = &tracer.builder.graph().names;
+            tracer.captures.iter().any(|var| tracer.by_id.get(&var.id()).is_some_and(|v| !names.contains_key(v)))
+        })
+    })
 }
 
 /// The error of a symbolic value that is used where its trace is not open.
