@@ -41,7 +41,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
-	gpu-programs gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes \
+	gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes \
 	test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-onnx-models \
 	test-python test-recipe test-rust test-sanitizers test-tensorflow test-wheel types wheel
 
@@ -248,6 +248,17 @@ gpu-races: ## run the tests of the CUDA device on the emulated one, with all ker
 	PENSTOCK_MOCK_RACES=1 PENSTOCK_MOCK_FINDINGS=$(CURDIR)/target/races.txt \
 		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test graphs --test placement --test steps
 	@test ! -s target/races.txt || { sort target/races.txt | uniq -c; exit 1; }
+
+# The folders that are about tensors, functions and what is computed.
+GPU_PYTHON_TESTS ?= $(addprefix tests/python/,values function control autodiff optimizers data ops)
+gpu-python: $(EXT_STAMP) ## the Python tests with the emulated GPU as the device of everything, its queues late and at once
+	$(CARGO) build $(CARGO_FLAGS) --release -p penstock-mockcuda
+	rm -f target/findings.txt
+	for eager in 0 1; do env PENSTOCK_MOCK_EAGER=$$eager PENSTOCK_MOCK_CACHE=$(CURDIR)/target/kernels \
+		PENSTOCK_MOCK_FINDINGS=$(CURDIR)/target/findings.txt \
+		$(patsubst %,%=$(CURDIR)/target/release/libpenstock_mockcuda.so,PENSTOCK_CUDA_DRIVER PENSTOCK_NVRTC PENSTOCK_CUDNN) \
+		$(PY) -m pytest -n $(PYTEST_PROCESSES) --dist worksteal --default-device GPU:0 $(GPU_PYTHON_TESTS) || exit 1; done
+	@test ! -s target/findings.txt || { sort target/findings.txt | uniq -c; exit 1; }
 
 gpu-check: ## check and measure the CUDA device, on a machine with a GPU (GPU_STAGES="machine kernels")
 	python3 tools/gpu_check.py $(GPU_STAGES)

@@ -540,7 +540,10 @@ pub static SUM_TO_SHAPE: OpDef = OpDef {
 };
 
 /// The dimensions of extents `from` along which a tensor of extents `to` is repeated when it is broadcast to them.
-fn summed(from: &[usize], to: &[usize]) -> SmallVec<[bool; 4]> {
+///
+/// # Panics
+/// If `to` has more dimensions.
+pub fn summed(from: &[usize], to: &[usize]) -> SmallVec<[bool; 4]> {
     let lead = from.len() - to.len();
     (0..from.len()).map(|i| i < lead || (to[i - lead] == 1 && from[i] != 1)).collect()
 }

@@ -8,7 +8,7 @@ use penstock_ops::array::{FILL, IDENTITY, RANK, SHAPE, SIZE};
 use penstock_ops::binary::{ADD, ADD_N, DIV, MUL, SUB};
 use penstock_ops::cast::CAST;
 use penstock_ops::control::CONST;
-use penstock_ops::reduce::SUM_TO_SHAPE;
+use penstock_ops::reduce::{REDUCE_SUM, SUM_TO_SHAPE, summed};
 use penstock_ops::shape_ops::{BROADCAST_TO, RESHAPE, TRANSPOSE, permutation};
 use penstock_ops::slicing::{SLICE, STRIDED_SLICE};
 use penstock_ops::unary::{CONJ, INVERT, LOGICAL_NOT, NEG};
@@ -29,9 +29,11 @@ enum Rewrite {
     Operands(SmallVec<[Value; 3]>),
     /// The result has the elements of the first operand, in their order.
     Reshape,
+    /// The result is what another operator makes of the first operand.
+    Of(&'static OpDef, Attrs),
 }
 
-use Rewrite::{Constant, Operands, Reshape};
+use Rewrite::{Constant, Of, Operands, Reshape};
 
 type Rule = fn(&Graph, &InstData) -> Option<Rewrite>;
 
@@ -55,6 +57,7 @@ static RULES: &[(&OpDef, Rule, &str)] = &[
     (&RESHAPE, through, "reshape of a reshape"),
     (&BROADCAST_TO, |g, i| exactly_same(g, i), "broadcast to the shape it has"),
     (&SUM_TO_SHAPE, |g, i| exactly_same(g, i), "the sum to the shape it has"),
+    (&SUM_TO_SHAPE, sum_over_axes, "the sum to a known shape"),
     (&TRANSPOSE, transposed_back, "transpose of a transpose"),
     (&STRIDED_SLICE, whole, "a slice of everything, with other dimensions of size 1"),
     (&SLICE, whole, "a slice of everything"),
@@ -93,6 +96,11 @@ pub(crate) fn run(graph: &mut Graph, cx: &Cx) -> Result<()> {
                     Operands(operands) => graph.insts[inst].operands = operands,
                     Reshape => {
                         made.insert(i, make_reshape(graph, region, inst));
+                    }
+                    Of(op, attrs) => {
+                        let data = &mut graph.insts[inst];
+                        data.operands.truncate(1);
+                        (data.op, data.attrs) = (OpRef(op), attrs);
                     }
                 }
             }
@@ -224,6 +232,19 @@ fn through(graph: &Graph, data: &InstData) -> Option<Rewrite> {
 
 fn known_sizes(graph: &Graph, data: &InstData) -> Option<Rewrite> {
     sizes(data.op.0, &data.attrs, graph.ty(data.operands[0])).map(Constant)
+}
+
+/// A sum over dimensions that stay, with size 1, or over leading ones that go.
+fn sum_over_axes(graph: &Graph, data: &InstData) -> Option<Rewrite> {
+    graph.constant(data.operands[1])?;
+    let (from, to) = (graph.ty(data.operands[0]).shape().extents()?, graph.ty(data.results[0]).shape().extents()?);
+    let (marked, lead) = (summed(&from, &to), from.len() - to.len());
+    if lead > 0 && marked[lead..].contains(&true) {
+        return None;
+    }
+    let axes: SmallVec<[i64; 4]> = (0..from.len()).filter(|&i| marked[i]).map(|i| i as i64).collect();
+    let attrs = REDUCE_SUM.attributes(&[("axes", axes[..].into()), ("keepdims", (lead == 0).into())]).ok()?;
+    Some(Of(&REDUCE_SUM, attrs))
 }
 
 /// A slice by constants that takes all elements in their order: of dimensions, at most some of size 1 come and go.

@@ -251,6 +251,7 @@ print(int(next(iter(ds))), int(next(iterator := iter(ds))))
 """
 
 
+@pytest.mark.of_host
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="there are no forks")
 def test_a_forked_process_makes_its_own_iterators():
     done = subprocess.run([sys.executable, "-c", FORKING], capture_output=True, text=True, timeout=PATIENCE)

@@ -375,6 +375,7 @@ def test_variables_made_elsewhere_meanwhile_are_not_the_function_s():
     f(tf.constant(1))
 
 
+@pytest.mark.of_host
 def test_a_forked_child_can_trace_what_its_parent_was_tracing():
     code = """
 import os, threading, penstock as tf

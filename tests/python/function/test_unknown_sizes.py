@@ -300,6 +300,7 @@ def test_threads_call_with_sizes_of_their_own() -> None:
     assert not wrong
 
 
+@pytest.mark.of_host
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore::DeprecationWarning")
 def test_a_forked_child_brings_new_sizes() -> None:

@@ -174,6 +174,7 @@ def test_an_array_of_bfloat16_has_its_values_not_its_bits(shape):
         memoryview(tensor)
 
 
+@pytest.mark.of_host
 def test_dlpack_shares_memory_both_ways():
     array = np.arange(1024.0)
     tensor = tf.experimental.dlpack.from_dlpack(array)
