@@ -39,7 +39,8 @@ def _value(tensor: Any) -> Any:
     if not isinstance(tensor, _core.Tensor):
         tensor = _core._to_tensor(tensor)
     known = _core._known_value(tensor)
-    return None if known is None else known.numpy().item()
+    value = None if known is None else known.numpy()
+    return value if value is None or isinstance(value, bytes) else value.item()
 
 
 class _Branch(NamedTuple):

@@ -285,6 +285,7 @@ def accumulate_n(
     return total
 
 
+@dispatched
 def scalar_mul(
     scalar: TensorLike, x: TensorLike | IndexedSlices, name: str | None = None
 ) -> _core.Tensor | IndexedSlices:

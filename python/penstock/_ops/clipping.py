@@ -94,6 +94,7 @@ def clip_by_norm(
     return _like(t, raw_ops.div(x * limit, raw_ops.maximum(length, limit), name=name))
 
 
+@dispatched
 def global_norm(t_list: _Tensors, name: str | None = None) -> _core.Tensor:
     """Compute the Euclidean norm of all elements of the tensors of a list.
 
@@ -118,6 +119,7 @@ def global_norm(t_list: _Tensors, name: str | None = None) -> _core.Tensor:
     return raw_ops.sqrt(raw_ops.add_n([raw_ops.reduce_sum(raw_ops.square(t)) for t in tensors]), name=name)
 
 
+@dispatched
 def clip_by_global_norm(
     t_list: _Tensors,
     clip_norm: TensorLike,

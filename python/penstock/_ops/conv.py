@@ -324,6 +324,7 @@ def _transposed(
     return raw_ops.conv_input_grad(shape, f, y, name=name, **attributes)
 
 
+@dispatched
 def conv1d_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -360,6 +361,7 @@ def conv1d_transpose(
     return _transposed(1, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def conv2d_transpose(
     input: TensorLike,
     filters: TensorLike,
@@ -398,6 +400,7 @@ def conv2d_transpose(
     return _transposed(2, input, filters, output_shape, strides, padding, data_format, dilations, name)
 
 
+@dispatched
 def conv3d_transpose(
     input: TensorLike,
     filters: TensorLike,

@@ -15,6 +15,7 @@ from penstock._ops.conv_arguments import (
 )
 from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import extents, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ __all__ = [
 ]
 
 
+@dispatched
 def atrous_conv2d(
     value: TensorLike, filters: TensorLike, rate: IntLike, padding: PaddingLike, name: str | None = None
 ) -> _core.Tensor:
@@ -54,6 +56,7 @@ def atrous_conv2d(
     return conv2d(value, filters, 1, padding, dilations=rate, name=name)
 
 
+@dispatched
 def atrous_conv2d_transpose(
     value: TensorLike,
     filters: TensorLike,

@@ -203,6 +203,7 @@ def eye(
 _RANGE_DTYPES = (_core.int32, _core.int64, _core.float16, _core.bfloat16, _core.float32, _core.float64)
 
 
+@dispatched
 def range(
     start: TensorLike,
     limit: TensorLike | None = None,

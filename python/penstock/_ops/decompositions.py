@@ -89,6 +89,7 @@ def cholesky(input: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.cholesky(input, name=name)
 
 
+@dispatched
 def cholesky_solve(chol: TensorLike, rhs: TensorLike, name: str | None = None) -> _core.Tensor:
     """Solve `a x = rhs` by the Cholesky factor of `a`.
 

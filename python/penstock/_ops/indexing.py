@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 _ASSERT = getattr(raw_ops, "assert")
 
 
+@dispatched
 def slice(input_: TensorLike, begin: SizesLike, size: SizesLike, name: str | None = None) -> _core.Tensor:
     """Cut a block out of a tensor.
 
@@ -38,6 +39,7 @@ def slice(input_: TensorLike, begin: SizesLike, size: SizesLike, name: str | Non
     return raw_ops.slice(input_, extents(begin, "begin"), extents(size, "size"), name=name)
 
 
+@dispatched
 def strided_slice(
     input_: TensorLike,
     begin: SizesLike,
@@ -227,6 +229,7 @@ def _scattered(
     return kept(rows), kept(what)
 
 
+@dispatched
 def scatter_nd(
     indices: TensorLike,
     updates: TensorLike,
@@ -535,6 +538,7 @@ def dynamic_partition(
     ]
 
 
+@dispatched
 def dynamic_stitch(
     indices: Sequence[TensorLike], data: Sequence[TensorLike], name: str | None = None
 ) -> _core.Tensor:

@@ -12,6 +12,7 @@ from penstock._ops.reductions import cumprod
 from penstock._ops.shapes import concat, identity, pad, reshape, stack, transpose
 from penstock._ops.sorting import approx_max_k, approx_min_k
 from penstock._runtime.arguments import axis_of, integer, items, known_rank, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
@@ -234,6 +235,7 @@ def guarantee_const(input: TensorLike, name: str | None = None) -> _core.Tensor:
     return identity(input, name)
 
 
+@dispatched
 def approx_top_k(
     input: TensorLike,
     k: IntLike,

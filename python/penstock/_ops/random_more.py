@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._ops.random_generator import state_of_seed
 from penstock._runtime.arguments import extents, integer
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError
 
@@ -186,6 +187,7 @@ def _check_algorithm(alg: Any) -> None:
         raise ValueError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
 
 
+@dispatched
 def create_rng_state(seed: IntLike | SizesLike, alg: str | int) -> _core.Tensor:
     """Make the state of a generator of a seed.
 

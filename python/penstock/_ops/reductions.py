@@ -278,6 +278,7 @@ def reduce_std(
     return raw_ops.sqrt(reduce_variance(input_tensor, axis, keepdims), name=name)
 
 
+@dispatched
 def reduce_euclidean_norm(
     input_tensor: TensorLike, axis: AxisLike = None, keepdims: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -344,6 +345,7 @@ def count_nonzero(
     return raw_ops.cast(counts, dtype=_core.DType(dtype), name=name)
 
 
+@dispatched
 def zero_fraction(value: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the fraction of elements that are zero.
 

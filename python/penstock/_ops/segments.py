@@ -311,6 +311,7 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
     return raw_ops.segment_prod(data, segment_ids, name=name)
 
 
+@dispatched
 def bincount(
     arr: TensorLike,
     weights: TensorLike | None = None,
@@ -409,6 +410,7 @@ def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by
     return raw_ops.reshape(sums, shape) if by_row else sums
 
 
+@dispatched
 def confusion_matrix(
     labels: TensorLike,
     predictions: TensorLike,
@@ -454,6 +456,7 @@ def confusion_matrix(
     return raw_ops.scatter_nd(index, what, raw_ops.stack([count, count]), name=name)
 
 
+@dispatched
 def invert_permutation(x: TensorLike, name: str | None = None) -> _core.Tensor:
     """Compute the permutation that undoes one: `y[x[i]] == i`.
 

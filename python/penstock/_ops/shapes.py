@@ -51,6 +51,7 @@ def shape(input: TensorLike, out_type: DTypeLike | None = None, name: str | None
     return raw_ops.shape(input, dtype=_core.int32 if out_type is None else _core.DType(out_type), name=name)
 
 
+@dispatched
 def shape_n(
     input: Sequence[TensorLike], out_type: DTypeLike = _core.int32, name: str | None = None
 ) -> list[_core.Tensor]:
@@ -289,6 +290,7 @@ def broadcast_dynamic_shape(shape_x: SizesLike, shape_y: SizesLike) -> _core.Ten
     return raw_ops.select(raw_ops.equal(x, one), y, x)
 
 
+@dispatched
 def required_space_to_batch_paddings(
     input_shape: SizesLike,
     block_shape: SizesLike,
@@ -364,6 +366,7 @@ def identity_n(input: Sequence[TensorLike], name: str | None = None) -> list[_co
     return [raw_ops.identity(x, name=name) for x in items(input, "input")]
 
 
+@dispatched
 def tuple(
     tensors: Sequence[TensorLike | None], control_inputs: Sequence[Any] | None = None, name: str | None = None
 ) -> list[_core.Tensor | None]:

@@ -333,6 +333,7 @@ def is_non_decreasing(x: TensorLike, name: str | None = None) -> _core.Tensor:
     return reduce_all(flat[:-1] <= flat[1:], name=name)
 
 
+@dispatched
 def in_top_k(
     targets: TensorLike, predictions: TensorLike, k: IntLike, name: str | None = None
 ) -> _core.Tensor:

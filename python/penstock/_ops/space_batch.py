@@ -28,6 +28,8 @@ def _block(block_shape: Any) -> list[int]:
     known = _core._known_value(_core._to_tensor(block_shape))
     if known is None:
         raise TypeError("argument 'block_shape' must be constant while a function is traced")
+    if not known.dtype.is_integer:
+        raise TypeError(f"argument 'block_shape' must hold integers, got dtype {known.dtype.name}")
     extents = known.numpy()
     if extents.ndim != 1 or (extents < 1).any():
         raise ValueError(

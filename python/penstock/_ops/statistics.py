@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._ops.reductions import reduce_sum
 from penstock._ops.shapes import pad
 from penstock._runtime.arguments import axes as axis_list, integer, known_rank, product, sizes
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError
 
@@ -281,6 +282,7 @@ def batch_norm_with_global_normalization(
     return x * scale + (shift - m * scale)
 
 
+@dispatched
 def compute_average_loss(
     per_example_loss: TensorLike,
     sample_weight: TensorLike | None = None,
@@ -313,6 +315,7 @@ def compute_average_loss(
     return reduce_sum(losses) / raw_ops.cast(_core._to_tensor(batch), dtype=losses.dtype)
 
 
+@dispatched
 def scale_regularization_loss(regularization_loss: TensorLike) -> _core.Tensor:
     """Divide a sum of regularisation losses by the number of replicas, which is 1.
 

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar, cast
 
 from penstock._runtime.arguments import UnknownRankError
+from penstock._types.argument_names import name_culprit
 
 if TYPE_CHECKING:
     import inspect  # start-up does without it
@@ -90,19 +91,30 @@ def dispatched(function: _F) -> _F:
 def redirected(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What a failing call gives where composite arguments take it over, or it is made for each rank.
 
-    NotImplemented where neither helps.
+    NotImplemented where neither helps: the error then names the argument at fault, where one stands out.
     """
-    if isinstance(sys.exception(), UnknownRankError):
+    error = sys.exception()
+    if isinstance(error, UnknownRankError):
         from penstock._control.ranks import for_each_rank  # control flow builds on this
 
         return for_each_rank(function, args, kwargs)
-    if not any(map(_holds_composite, (*args, *kwargs.values()))):
-        return NotImplemented
-    _load()
     try:
         given = _bound(function, args, kwargs)
     except TypeError:
         return NotImplemented
+    made = _taken_over(function, args, kwargs, given)
+    if made is NotImplemented and error is not None:
+        name_culprit(error, function, given)
+    return made
+
+
+def _taken_over(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], given: dict[str, Any]
+) -> Any:
+    """What a failing call gives where composite arguments take it over; NotImplemented where none does."""
+    if not any(map(_holds_composite, given.values())):
+        return NotImplemented
+    _load()
     for target in _TARGETS.get(function, ()):
         if _suits(target.types, given):
             made = target.function(*args, **kwargs)

@@ -2,9 +2,21 @@
 
 from __future__ import annotations
 
+import re
 import sys
+from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
-from typing import Any
+from typing import Any, Final
+
+# Annotations of parameters that take numbers, and what numbers come as.
+_NUMBERS: Final = {
+    *("AxisLike", "BoolLike", "IntLike", "ShapeLike", "SizesLike", "TensorLike", "WindowLike"),
+    *("IndexedSlices", "RaggedTensor", "SparseTensor", "Tensor", "_core"),
+    *("Iterable", "None", "Sequence", "bool", "complex", "float", "int", "list", "tuple"),
+}
+_CONVERT: Final = ("__array__", "__tf_tensor__", "__dlpack__", "__index__", "__float__", "_type_spec")
+# What errors say of texts.
+_OF_TEXT: Final = re.compile(r"\b(str|string|bytes|0 dimension)\b|shape \(\)")
 
 
 def place_in_program() -> str:
@@ -52,6 +64,51 @@ def expect(value: Any, kind: type | tuple[type, ...], argument: str, what: str) 
     if not isinstance(value, kind):
         raise TypeError(f"argument '{argument}' must be {what}, got {shown(value)}")
     return value
+
+
+def name_culprit(error: BaseException, function: Callable[..., Any], given: Mapping[str, Any]) -> None:
+    """Let the error of a call of a public function name the argument at fault, where one stands out.
+
+    One does that takes numbers, by its annotation, and is no number; an error that names an argument stays.
+
+    Args:
+        error: the error, whose message is changed.
+        function: the public function.
+        given: the arguments by their names.
+    """
+    if not isinstance(error, TypeError | ValueError) or not error.args or not isinstance(error.args[0], str):
+        return
+    blamed, message = getattr(error, "_penstock_blames", (None, error.args[0]))
+    # The argument that another operator names is its own.
+    others = re.match(r"(?!argument)(\w+): argument '\w+'", error.args[0])
+    own = others is None or others[1] == function.__name__
+    if own and any(f"'{name}'" in error.args[0] for name in given):
+        return
+    annotations = function.__annotations__
+    found = [name for name, value in given.items() if _is_no_number(value, annotations.get(name), message)]
+    if len(found) != 1 or (blamed is not None and blamed is not given[found[0]]):
+        return
+    text = f"argument '{found[0]}' cannot be {shown(given[found[0]])}: {message}"
+    error.args = (text, *error.args[1:])
+    if hasattr(error, "message"):
+        error.message = text
+    error._penstock_blames = given[found[0]], message  # type: ignore[union-attr]
+
+
+def _is_no_number(value: Any, annotation: Any, message: str) -> bool:
+    """Whether a value is none that a parameter takes, which takes numbers and nothing else."""
+    words = set(re.findall(r"\w+", annotation)) if isinstance(annotation, str) else {"Any"}
+    if not words <= _NUMBERS:
+        return False
+    if value is None:
+        return "None" not in words
+    if isinstance(value, str | bytes):
+        return "TensorLike" not in words or _OF_TEXT.search(message) is not None
+    if isinstance(value, int | float | complex | list | tuple):
+        return False
+    if isinstance(value, Mapping):
+        return True
+    return not any(hasattr(value, name) for name in _CONVERT) and not isinstance(value, Iterable)
 
 
 def shown(value: Any) -> str:

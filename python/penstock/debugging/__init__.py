@@ -396,6 +396,7 @@ def _assert_rank(
     _check(holds, ["rank:", rank], f"{_prefix(message)}Tensor must have rank {what}.", None)
 
 
+@dispatched
 def assert_rank(x: TensorLike, rank: IntLike, message: str | None = None, name: str | None = None) -> None:
     """Check that a tensor has a number of dimensions.
 
@@ -419,6 +420,7 @@ def _is(a: Any, b: int) -> Any:
     return raw_ops.equal(a, b) if isinstance(a, _core.Tensor) else a == b
 
 
+@dispatched
 def assert_rank_at_least(
     x: TensorLike, rank: IntLike, message: str | None = None, name: str | None = None
 ) -> None:
@@ -440,6 +442,7 @@ def assert_rank_at_least(
     _assert_rank(x, [rank], message, f"at least {rank}", lambda a, b: a >= b)
 
 
+@dispatched
 def assert_rank_in(
     x: TensorLike, ranks: Iterable[IntLike], message: str | None = None, name: str | None = None
 ) -> None:
@@ -606,6 +609,7 @@ def assert_integer(x: TensorLike, message: str | None = None, name: str | None =
         raise TypeError(f"{_prefix(message)}argument 'x' must hold integers, got {x.dtype.name}")
 
 
+@dispatched
 def assert_same_float_dtype(
     tensors: Iterable[TensorLike | None] | None = None, dtype: DTypeLike | None = None
 ) -> _core.DType:
@@ -681,6 +685,7 @@ def check_numerics(tensor: TensorLike, message: str, name: str | None = None) ->
     return raw_ops.check_numerics(tensor, message=message, name=name)
 
 
+@dispatched
 def assert_all_finite(x: TensorLike, message: str, name: str | None = None) -> _core.Tensor:
     """Check that no element is infinite or NaN, as `check_numerics` does.
 

@@ -266,6 +266,7 @@ def hsv_to_rgb(images: TensorLike, name: str | None = None) -> _core.Tensor:
     return raw_ops.stack(mixed, axis=len(known_rank(x)) - 1, name=name)
 
 
+@dispatched
 def adjust_brightness(image: TensorLike, delta: TensorLike) -> _core.Tensor:
     """Add a number to all values of images.
 
@@ -315,6 +316,7 @@ def adjust_contrast(images: TensorLike, contrast_factor: TensorLike) -> _core.Te
     return like(raw_ops.cast((wide - mean) * _of(contrast_factor, wide) + mean, dtype=real.dtype), x)
 
 
+@dispatched
 def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1) -> _core.Tensor:
     """Give `gain * image ** gamma`.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
 from penstock._runtime.arguments import known_rank
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.image._images import convert_image_dtype
 
@@ -63,6 +64,7 @@ def _check(least: Any, most: Any) -> None:
         raise ValueError(f"argument 'max_jpeg_quality' must be above {least}, got {most}")
 
 
+@dispatched
 def random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: int | None = None
 ) -> _core.Tensor:
@@ -89,6 +91,7 @@ def random_jpeg_quality(
     return adjust_jpeg_quality(image, quality)
 
 
+@dispatched
 def stateless_random_jpeg_quality(
     image: TensorLike, min_jpeg_quality: int, max_jpeg_quality: int, seed: SizesLike
 ) -> _core.Tensor:

@@ -89,6 +89,7 @@ def _room(value: Any, size: Any) -> tuple[_core.Tensor, _core.Tensor, _core.Tens
     return x, part, room
 
 
+@dispatched
 def random_brightness(image: TensorLike, max_delta: float, seed: int | None = None) -> _core.Tensor:
     """Add one random number to all values of images.
 
@@ -111,6 +112,7 @@ def random_brightness(image: TensorLike, max_delta: float, seed: int | None = No
     return adjust_brightness(image, random.uniform([], -max_delta, max_delta, seed=seed))
 
 
+@dispatched
 def stateless_random_brightness(image: TensorLike, max_delta: float, seed: SizesLike) -> _core.Tensor:
     """Add one random number to all values of images, by a seed alone.
 
@@ -133,6 +135,7 @@ def stateless_random_brightness(image: TensorLike, max_delta: float, seed: Sizes
     return adjust_brightness(image, random.stateless_uniform([], seed, -max_delta, max_delta))
 
 
+@dispatched
 def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> _core.Tensor:
     """Turn the hues of images by a random angle.
 
@@ -155,6 +158,7 @@ def random_hue(image: TensorLike, max_delta: float, seed: int | None = None) -> 
     return adjust_hue(image, random.uniform([], -max_delta, max_delta, seed=seed))
 
 
+@dispatched
 def stateless_random_hue(image: TensorLike, max_delta: float, seed: SizesLike) -> _core.Tensor:
     """Turn the hues of images by a random angle, by a seed alone.
 
@@ -225,6 +229,7 @@ def stateless_random_contrast(image: TensorLike, lower: float, upper: float, see
     return adjust_contrast(image, random.stateless_uniform([], seed, lower, upper))
 
 
+@dispatched
 def random_saturation(image: TensorLike, lower: float, upper: float, seed: int | None = None) -> _core.Tensor:
     """Multiply the saturation of images by a random number.
 
@@ -248,6 +253,7 @@ def random_saturation(image: TensorLike, lower: float, upper: float, seed: int |
     return adjust_saturation(image, random.uniform([], lower, upper, seed=seed))
 
 
+@dispatched
 def stateless_random_saturation(
     image: TensorLike, lower: float, upper: float, seed: SizesLike | None = None
 ) -> _core.Tensor:

@@ -226,6 +226,7 @@ def matmul(
     )
 
 
+@dispatched
 def matvec(
     a: TensorLike,
     b: TensorLike,
@@ -313,6 +314,7 @@ def adjoint(matrix: TensorLike, name: str | None = None) -> _core.Tensor:
     return matrix_transpose(matrix, "adjoint" if name is None else name, conjugate=True)
 
 
+@dispatched
 def band_part(
     input: TensorLike, num_lower: IntLike, num_upper: IntLike, name: str | None = None
 ) -> _core.Tensor:
@@ -535,6 +537,7 @@ def _squared(x: _core.Tensor) -> _core.Tensor:
     return raw_ops.real(x * raw_ops.conj(x)) if x.dtype.is_complex else raw_ops.square(x)
 
 
+@dispatched
 def normalize(
     tensor: TensorLike, ord: str | float = "euclidean", axis: AxisLike = None, name: str | None = None
 ) -> tuple[_core.Tensor, _core.Tensor]:

@@ -271,6 +271,7 @@ def silu(features: TensorLike, beta: TensorLike = 1.0) -> _core.Tensor:
 swish = silu
 
 
+@dispatched
 def crelu(features: TensorLike, axis: IntLike = -1, name: str | None = None) -> _core.Tensor:
     """Join `relu(x)` and `relu(-x)` along a dimension.
 
@@ -560,6 +561,7 @@ def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Te
     return y, x
 
 
+@dispatched
 def softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, axis: IntLike = -1, name: str | None = None
 ) -> _core.Tensor:
@@ -595,6 +597,7 @@ def softmax_cross_entropy_with_logits(
     return raw_ops.softmax_cross_entropy(x, y, name=name)[0]
 
 
+@dispatched
 def sparse_softmax_cross_entropy_with_logits(
     labels: TensorLike, logits: TensorLike, name: str | None = None
 ) -> _core.Tensor:

@@ -28,6 +28,7 @@ from penstock._ops.random_more import (
     stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal,
 )
 from penstock._runtime.arguments import extents, integer, named
+from penstock._runtime.dispatch import dispatched
 from penstock._runtime.lazy_names import lazily as _lazily
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
@@ -166,6 +167,11 @@ def _bound(value: Any, dtype: _core.DType) -> _core.Tensor:
     return bound if bound.dtype == dtype else raw_ops.cast(bound, dtype=dtype)
 
 
+def _number(value: Any, dtype: _core.DType) -> _core.Tensor:
+    """A value that is used with numbers of a dtype: a tensor stays as it is."""
+    return value if isinstance(value, _core.Tensor) else _core._to_tensor(value, dtype)
+
+
 def _is_plain(value: Any, number: int) -> bool:
     """Whether a bound is this number, said in Python: a tensor may differ the next time."""
     return type(value) in (int, float) and value == number
@@ -174,8 +180,8 @@ def _is_plain(value: Any, number: int) -> bool:
 def _scaled(unit: _core.Tensor, minval: Any, maxval: Any) -> _core.Tensor:
     if _is_plain(minval, 0) and (maxval is None or _is_plain(maxval, 1)):
         return unit
-    low = _core._to_tensor_hinted(minval, unit.dtype)
-    high = _core._to_tensor_hinted(1 if maxval is None else maxval, unit.dtype)
+    low = _number(minval, unit.dtype)
+    high = _number(1 if maxval is None else maxval, unit.dtype)
     return unit * (high - low) + low
 
 
@@ -250,9 +256,7 @@ def truncated_normal(
 def _shifted(standard: _core.Tensor, mean: Any, stddev: Any) -> _core.Tensor:
     if _is_plain(mean, 0) and _is_plain(stddev, 1):
         return standard
-    return standard * _core._to_tensor_hinted(stddev, standard.dtype) + _core._to_tensor_hinted(
-        mean, standard.dtype
-    )
+    return standard * _number(stddev, standard.dtype) + _number(mean, standard.dtype)
 
 
 @scoped
@@ -428,6 +432,7 @@ def gamma(
     return raw_ops.stateless_random_gamma(dims, _new_seed(seed), both) / rate
 
 
+@dispatched
 def poisson(
     shape: SizesLike,
     lam: TensorLike,
@@ -506,6 +511,7 @@ def stateless_gamma(
     return numbers if beta is None else numbers / _core._to_tensor(beta, target)
 
 
+@dispatched
 def stateless_poisson(
     shape: SizesLike,
     seed: SizesLike,
@@ -652,6 +658,7 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
     return raw_ops.argmax(noisy, axis=2, dtype=_core.int64 if dtype is None else _core.DType(dtype))
 
 
+@dispatched
 def split(seed: SizesLike, num: IntLike = 2, alg: str = "auto_select") -> _core.Tensor:
     """Make seeds of one, as the rows of a matrix.
 
@@ -675,6 +682,7 @@ def split(seed: SizesLike, num: IntLike = 2, alg: str = "auto_select") -> _core.
     return stateless_uniform(raw_ops.stack([rows, 2]), seed, None, None, seed.dtype, alg=alg)
 
 
+@dispatched
 def fold_in(seed: SizesLike, data: TensorLike, alg: str = "auto_select") -> _core.Tensor:
     """Make a seed of another one and an integer.
 

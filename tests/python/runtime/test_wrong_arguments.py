@@ -12,6 +12,39 @@ def ragged_with_values(values):
 
 
 BAD = {
+    "a text for a bound": (lambda: tf.random.uniform([2], minval="a"), TypeError, "argument 'minval'"),
+    "a text for a mean": (lambda: tf.random.normal([2], mean="a"), TypeError, "argument 'mean'"),
+    "a text for a limit": (
+        lambda: tf.clip_by_value(tf.ones([2]), "a", 1.0),
+        TypeError,
+        "argument 'clip_value_min' cannot be 'a'",
+    ),
+    "a text for features": (lambda: tf.nn.relu("a"), TypeError, "argument 'features' cannot be 'a'"),
+    "a text for a factor": (
+        lambda: tf.nn.batch_normalization([1.0], 0.0, 1.0, None, "a", 1e-3),
+        TypeError,
+        "argument 'scale' cannot be 'a'",
+    ),
+    "a map for a list": (
+        lambda: tf.nn.batch_normalization([1.0], 0.0, 1.0, {}, None, 1e-3),
+        TypeError,
+        "argument 'offset' cannot be {}",
+    ),
+    "nothing for a difference": (
+        lambda: tf.image.random_hue(tf.ones([2, 2, 3]), None),
+        TypeError,
+        "argument 'max_delta' cannot be None",
+    ),
+    "an object for an operand of a function that others call": (
+        lambda: tf.image.random_brightness(tf.ones([2, 2, 3]), object()),
+        TypeError,
+        "argument 'max_delta' cannot be",
+    ),
+    "a text for a block": (
+        lambda: tf.batch_to_space(tf.ones([4, 1, 1, 1]), "a", [[0, 0], [0, 0]]),
+        TypeError,
+        "argument 'block_shape'",
+    ),
     "a node that is none": (lambda: tf.Operation.from_node_def(True, tf.Graph()), TypeError, "node_def"),
     "a graph that is none": (
         lambda: tf.Operation.from_node_def(tf.compat.v1.NodeDef("y", "Neg", ["x"]), [], inputs=[]),
