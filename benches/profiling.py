@@ -25,8 +25,8 @@ tf: Any = penstock
 PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "profiling.md"
 RANDOM: Final = np.random.default_rng(0)
 # How long a round is, and how many there are.
-SECONDS: Final = 0.004
-ROUNDS: Final = 200
+SECONDS: Final = 0.02
+ROUNDS: Final = 60
 
 
 def normal(*shape: int) -> Any:
@@ -68,8 +68,21 @@ def programs() -> dict[str, Callable[[], Any]]:
 
     sorting = tf.function(sorts)
 
+    def loop(x: Any) -> Any:
+        for _ in tf.range(1000):
+            x = tf.reverse(tf.sort(x), [0])
+        return x
+
+    looping, fewer = tf.function(loop), normal(50)
+
     def eager() -> Any:
         return tf.reduce_sum(tf.nn.softmax(square @ square))
+
+    def elements() -> Any:
+        for _ in data:
+            pass
+
+    data = tf.data.Dataset.range(1000).map(lambda i: i * 2).batch(10)
 
     return {
         "a step of training, 512 wide, batches of 256": training_step(512, 256),
@@ -78,6 +91,9 @@ def programs() -> dict[str, Callable[[], Any]]:
         "`tanh(x) * 2 + exp(-x)` of a million": lambda: chain(row),
         "three operators outside of functions, 256×256": eager,
         "20 sorts of 200 elements": lambda: sorting(few),
+        "a loop in a graph with 1000 sorts of 50 elements": lambda: looping(fewer),
+        "`tf.sort` outside of functions, 50 elements": lambda: tf.sort(fewer),
+        "100 batches of 10 elements of a data set": elements,
         "a function that adds two numbers": lambda: small(scalar),
     }
 

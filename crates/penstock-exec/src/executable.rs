@@ -2,11 +2,13 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, devices_in_use, memory};
 use penstock_ir::stack::{stack_left, with_room};
-use penstock_ir::{Activity, Counter, Derived, Env, Function, Graph, Inst, Type, Verified, told};
+use penstock_ir::{
+    Activity, Counter, Derived, Env, Function, Graph, Inst, Span, Type, Verified, quietly, told,
+};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 
@@ -180,14 +182,21 @@ impl Executable {
         if stack_left() < STACK_OF_A_RUN {
             return Err(Error::exhausted("host code and graphs call each other too deeply"));
         }
-        told(env.profiler(), Activity::Function, &self.name, || {
-            if self.inputs.is_static
-                && let Some(plan) = self.general.get()
-            {
-                return plan.run(args, env);
+        let plan = match self.general.get().filter(|_| self.inputs.is_static) {
+            Some(plan) => plan.clone(),
+            None => self.plan_for(args, env)?,
+        };
+        match env.profiler() {
+            None => plan.run(args, env, None),
+            Some(profiler) if !profiler.takes(plan.pace()) => quietly(|| plan.run(args, env, None)),
+            Some(profiler) => {
+                let began = Instant::now();
+                let result = plan.run(args, env, Some(profiler));
+                let span = Span::since(began, Activity::Function, &self.name).paced(plan.pace());
+                profiler.ended(&span.failed(result.is_err()));
+                result
             }
-            self.plan_for(args, env)?.run(args, env)
-        })
+        }
     }
 
     /// The plan that runs these arguments.
@@ -223,10 +232,12 @@ impl Executable {
         env: &dyn Env,
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Option<Result<()>> {
-        if self.calls_host || checks_numerics() || devices_in_use() || env.profiler().is_some() {
+        if self.calls_host || checks_numerics() || devices_in_use() {
             return None;
         }
-        let is_light = |plan: &&Arc<Plan>| plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns);
+        let is_light = |plan: &&Arc<Plan>| {
+            plan.cost().is_some_and(|ns| ns <= self.options.thresholds.light_ns) && !env.tells(plan.pace())
+        };
         if self.inputs.is_static {
             let plan = self.general.get().filter(is_light)?;
             return Some(self.inputs.check(args).and_then(|()| plan.run_taking(args, env, outputs)));

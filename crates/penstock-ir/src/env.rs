@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use penstock_data::{Error, Result};
 
 use crate::collective::{Alone, Group};
-use crate::profile::Profiler;
+use crate::profile::{Pace, Profiler};
 use crate::whole::DeviceKernels;
 
 /// What surrounds a run: the streams, the random state and the interrupt flag of its host. What a host does not say is as in
@@ -55,6 +55,11 @@ pub trait Env: Sync {
     /// Who is told what takes time, where somebody is. It is asked when a run starts, and when a call within it ends.
     fn profiler(&self) -> Option<&dyn Profiler> {
         None
+    }
+
+    /// Whether a profiler is to be told of a run that begins ([`Profiler::takes`]).
+    fn tells(&self, pace: &Pace) -> bool {
+        self.profiler().is_some_and(|profiler| profiler.takes(pace))
     }
 
     /// The device that does the work on whole tensors in the host's place. It is asked by the kernels of operators that say

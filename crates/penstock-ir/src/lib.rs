@@ -56,7 +56,7 @@ pub use portable::require_portable;
 pub use print::{
     ConstantSink, Locations, PrintOptions, print_attributes, print_function, print_functions, print_graph, print_tensor,
 };
-pub use profile::{Activity, Detail, Profiler, Span, told};
+pub use profile::{Activity, Detail, Pace, Profiler, Span, is_quiet, quietly, told};
 pub use promise::Promise;
 pub use types::Type;
 pub use verify::{check_results, checks_trusted, infer_types, infer_types_for, verify, verify_after};

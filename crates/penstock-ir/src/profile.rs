@@ -1,5 +1,8 @@
 //! What a profiler is told.
 
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use penstock_data::Loc;
@@ -9,6 +12,12 @@ pub trait Profiler: Sync {
     /// How much it wants to know. It is asked when a run starts.
     fn detail(&self) -> Detail {
         Detail::Steps
+    }
+
+    /// Whether it wants to be told of a run that begins, or of an iteration. One that it is not told of is counted in the pace.
+    fn takes(&self, pace: &Pace) -> bool {
+        let _ = pace;
+        true
     }
 
     /// Something has ended, with or without an error. The thread that did it calls this before it goes on, so that what
@@ -47,6 +56,8 @@ pub enum Activity {
     Mark,
     /// A thread of the pool does its part of a step that another thread runs.
     Part,
+    /// An iteration of a loop, of which not all are told.
+    Iteration,
 }
 
 impl Activity {
@@ -60,6 +71,7 @@ impl Activity {
             Activity::Input => "input",
             Activity::Mark => "mark",
             Activity::Part => "part",
+            Activity::Iteration => "iteration",
         }
     }
 }
@@ -86,6 +98,8 @@ pub struct Span<'a> {
     pub failed: bool,
     /// The number that the program gave to a mark, as that of a step of training.
     pub number: Option<i64>,
+    /// What counts the runs of the same that were not told.
+    pub pace: Option<&'a Arc<Pace>>,
 }
 
 impl<'a> Span<'a> {
@@ -97,7 +111,7 @@ impl<'a> Span<'a> {
     /// A span that began at `began` and ended at `ended`.
     pub fn between(began: Instant, ended: Instant, activity: Activity, name: &'a str) -> Span<'a> {
         let took = ended.saturating_duration_since(began);
-        Span { activity, name, loc: Loc::UNKNOWN, kind: "", count: 1, began, took, failed: false, number: None }
+        Span { activity, name, loc: Loc::UNKNOWN, kind: "", count: 1, began, took, failed: false, number: None, pace: None }
     }
 
     /// The same span, at a place of the source.
@@ -129,6 +143,74 @@ impl<'a> Span<'a> {
     pub fn number(self, number: Option<i64>) -> Span<'a> {
         Span { number, ..self }
     }
+
+    /// The same span, of one of the runs that a pace counts.
+    #[must_use]
+    pub fn paced(self, pace: &'a Arc<Pace>) -> Span<'a> {
+        Span { pace: Some(pace), ..self }
+    }
+}
+
+/// How often runs of the same thing are told: one, then some that are only counted. A recording sets it by what recording costs. It is
+/// a counter of the thread that runs: where several run the same at once, counts may get lost.
+#[derive(Debug, Default)]
+pub struct Pace {
+    /// The recording that it was set for, in the upper half, and how many runs are still to be counted alone.
+    state: AtomicU64,
+    /// How many there were to be.
+    gap: AtomicU32,
+}
+
+impl Pace {
+    /// Whether a run is told in a recording, which has a number other than 0; else it is counted.
+    #[inline]
+    pub fn is_due(&self, recording: u32) -> bool {
+        let state = self.state.load(Ordering::Relaxed);
+        if state as u32 == 0 || state >> 32 != u64::from(recording) {
+            return true;
+        }
+        self.state.store(state - 1, Ordering::Relaxed);
+        false
+    }
+
+    /// Has the next `gap` runs be counted alone. Gives how many were since the last call for this recording.
+    pub fn skip(&self, recording: u32, gap: u32) -> u32 {
+        let state = self.state.swap(u64::from(recording) << 32 | u64::from(gap), Ordering::Relaxed);
+        let before = self.gap.swap(gap, Ordering::Relaxed);
+        if state >> 32 == u64::from(recording) { before.saturating_sub(state as u32) } else { 0 }
+    }
+
+    /// Takes the runs that are still to be counted alone, for the caller to count: how many there are.
+    pub fn take_rest(&self) -> u32 {
+        self.state.fetch_and(!u64::from(u32::MAX), Ordering::Relaxed) as u32
+    }
+
+    /// Gives back runs that were taken or counted, and did not come.
+    pub fn give_back(&self, runs: u32) {
+        self.state.fetch_add(u64::from(runs), Ordering::Relaxed);
+    }
+}
+
+thread_local! {
+    static QUIET: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does `work` as part of a run that is not told: nothing within it is either, but for what the program marks.
+pub fn quietly<T>(work: impl FnOnce() -> T) -> T {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            QUIET.set(self.0);
+        }
+    }
+    let _restore = Restore(QUIET.replace(true));
+    work()
+}
+
+/// Whether this thread does what is not told.
+#[inline]
+pub fn is_quiet() -> bool {
+    QUIET.get()
 }
 
 /// Does `work`, and tells the profiler of it, where there is one.

@@ -12,8 +12,15 @@ const MOMENTS: usize = 2000;
 
 impl Recording {
     /// The events as JSON of the trace event format: one complete event for each, and a counter of the bytes that tensors held.
+    /// Runs that were only counted are not among them; `otherData` says so.
     pub fn chrome(&self) -> String {
-        let mut out = String::from("{\"displayTimeUnit\":\"ns\",\"traceEvents\":");
+        let mut out = String::from("{\"displayTimeUnit\":\"ns\",");
+        if let Some(note) = self.sampled_note() {
+            out.push_str("\"otherData\":{\"note\":");
+            put_text(&mut out, &note);
+            out.push_str("},");
+        }
+        out.push_str("\"traceEvents\":");
         let threads = self.lanes.iter().enumerate();
         let names = threads.clone().map(|(tid, lane)| Item::Thread(tid, &lane.name));
         let events = threads.flat_map(|(tid, lane)| lane.events.iter().map(move |event| Item::Event(tid, event)));

@@ -21,6 +21,7 @@ mod json;
 mod page;
 mod recorder;
 mod recording;
+mod sampled;
 mod sums;
 mod xspace;
 

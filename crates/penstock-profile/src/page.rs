@@ -22,6 +22,8 @@ impl Recording {
         put_text(&mut data, title);
         let _ = write!(data, ",\"took\":{},\"events\":{}", micros(self.took), self.len());
         let _ = write!(data, ",\"dropped\":{},\"input\":{:.4}", self.dropped, self.input_bound());
+        data.push_str(",\"note\":");
+        put_text(&mut data, &self.sampled_note().unwrap_or_default());
         data.push_str(",\"shares\":");
         put_shares(&mut data, &self.shares());
         for (name, by) in

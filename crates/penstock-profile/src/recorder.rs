@@ -2,11 +2,11 @@
 
 use std::cell::RefCell;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, RwLock, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use penstock_data::{Loc, used_bytes};
-use penstock_ir::{Activity, Detail, Profiler, Span};
+use penstock_ir::{Activity, Detail, Pace, Profiler, Span, is_quiet};
 use penstock_kernels::pool;
 use rustc_hash::FxHashMap;
 
@@ -15,10 +15,27 @@ use crate::recording::{Event, Lane, Recording};
 /// How many events are kept, unless another limit is given: some 100 MB.
 const EVENTS: usize = 1 << 20;
 
+/// Which part of the time of a program recording may take: where it would take more, not all runs of the same are recorded. It is
+/// less than what is promised, as runs that are only counted take time too.
+const BUDGET: f64 = 0.01;
+/// So many runs of the same are recorded before some are only counted, unless that takes longer than these nanoseconds.
+const FIRST: u32 = 16;
+const FIRST_COST: f64 = 50_000.0;
+/// What recording a run costs besides its spans, in spans.
+const RUN: f64 = 4.0;
+/// The most runs that are only counted between two that are recorded.
+const LONGEST_GAP: f64 = 50_000.0;
+/// How much the latest run counts for what runs of the same take and cost.
+const LATEST: f64 = 0.25;
+
 /// Keeps what it is told, from any number of threads: each writes to a list of its own.
+///
+/// Unless it is to record all ([`Detail::All`]), it keeps its cost to a small part of the time: of runs that take little time for what
+/// recording them costs, and of such iterations of loops, it records some and counts the others. What those took it estimates by the
+/// recorded ones.
 #[derive(Debug)]
 pub struct Recorder {
-    /// Its number among the recorders of the process.
+    /// Its number among the recorders of the process, from 1.
     id: u64,
     detail: Detail,
     limit: usize,
@@ -38,6 +55,40 @@ struct Thread {
     numbers: FxHashMap<Arc<str>, u32>,
     /// Lists of [`CHUNK`] spans each but the last, which are never moved.
     chunks: Vec<Vec<Kept>>,
+    /// Of what there may be runs that are only counted.
+    paced: Vec<Paced>,
+    /// Their numbers by the address of the pace.
+    places: FxHashMap<usize, u32>,
+    /// The state of a generator of random numbers.
+    random: u64,
+}
+
+/// What is known of runs of the same, in nanoseconds.
+#[derive(Debug)]
+struct Paced {
+    pace: Arc<Pace>,
+    recorded: u32,
+    took: f64,
+    cost: f64,
+}
+
+impl Paced {
+    /// How many runs are only counted after one that took `took`, and cost `cost`; `random` is between 0 and 1.
+    fn gap(&mut self, took: f64, cost: f64, random: f64) -> u32 {
+        // One that was interrupted says little about the others.
+        let took = if self.recorded == 0 { took } else { took.min(4.0 * self.took) };
+        let share = if self.recorded == 0 { 1.0 } else { LATEST };
+        self.took += share * (took - self.took);
+        self.cost += share * (cost - self.cost);
+        self.recorded = self.recorded.saturating_add(1);
+        let every = self.cost / (BUDGET * self.took.max(1.0));
+        let is_first = self.recorded < FIRST && f64::from(self.recorded) * self.cost < FIRST_COST;
+        if is_first || every <= 1.0 {
+            return 0;
+        }
+        // Not always the same number: the runs may take turns.
+        ((every - 1.0) * (0.5 + random)).min(LONGEST_GAP).round() as u32
+    }
 }
 
 /// Spans of a list.
@@ -56,6 +107,10 @@ struct Kept {
     name: u32,
     activity: Activity,
     failed: bool,
+    /// The number of its pace, from 1; 0 where it has none.
+    pace: u32,
+    /// How many runs were only counted before it.
+    passed: u32,
 }
 
 impl Thread {
@@ -70,7 +125,41 @@ impl Thread {
         number
     }
 
-    fn keep(&mut self, span: &Span<'_>, start: Instant) {
+    /// The number of a pace.
+    fn place(&mut self, pace: &Arc<Pace>) -> u32 {
+        let new = self.paced.len() as u32;
+        let place = *self.places.entry(Arc::as_ptr(pace).addr()).or_insert(new);
+        if place == new {
+            self.paced.push(Paced { pace: pace.clone(), recorded: 0, took: 0.0, cost: 0.0 });
+        }
+        place
+    }
+
+    /// A number from 0 to 1.
+    fn draw(&mut self) -> f64 {
+        // SplitMix64.
+        self.random = self.random.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.random ^ (self.random >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed >> 40) as f64 / (1u64 << 24) as f64
+    }
+
+    /// How many spans were kept that began at a moment or later: a run is told behind what lies within it.
+    fn count_since(&self, began: u64) -> usize {
+        self.chunks.iter().rev().flat_map(|chunk| chunk.iter().rev()).take_while(|kept| kept.began >= began).count()
+    }
+
+    /// Sets how many runs are only counted until the next is told. Gives how many were before this one, and whether all are told.
+    fn pace(&mut self, span: &Span<'_>, pace: &Arc<Pace>, recording: u32, start: Instant) -> (u32, u32, bool) {
+        let place = self.place(pace);
+        let within = self.count_since(nanos(span.began.saturating_duration_since(start)));
+        let (cost, random) = ((within as f64 + RUN) * cost_of_a_span(), self.draw());
+        let gap = self.paced[place as usize].gap(nanos(span.took) as f64, cost, random);
+        let passed = pace.skip(recording, gap);
+        (place + 1, passed, passed == 0 && gap == 0)
+    }
+
+    fn keep(&mut self, span: &Span<'_>, start: Instant, pace: u32, passed: u32) {
         let name = self.intern(span.name);
         let kept = Kept {
             began: nanos(span.began.saturating_duration_since(start)),
@@ -83,6 +172,8 @@ impl Thread {
             name,
             activity: span.activity,
             failed: span.failed,
+            pace,
+            passed,
         };
         match self.chunks.last_mut() {
             Some(chunk) if chunk.len() < CHUNK => chunk.push(kept),
@@ -94,8 +185,8 @@ impl Thread {
         }
     }
 
-    /// What was kept, which is taken away.
-    fn take(&mut self) -> Lane {
+    /// What was kept, which is taken away, and for each pace the runs that were only counted behind the last that was told.
+    fn take(&mut self, recording: u32) -> (Lane, Vec<u32>) {
         let event = |kept: Kept| Event {
             activity: kept.activity,
             name: self.names[kept.name as usize].clone(),
@@ -107,10 +198,30 @@ impl Thread {
             failed: kept.failed,
             number: kept.number,
             bytes: kept.bytes,
+            pace: kept.pace,
+            passed: kept.passed,
         };
         let events = std::mem::take(&mut self.chunks).into_iter().flatten().map(event).collect();
-        Lane { name: self.name.clone(), events }
+        let rest = self.paced.iter().map(|paced| paced.pace.skip(recording, 0)).collect();
+        (Lane { name: self.name.clone(), events, sampled: None }, rest)
     }
+}
+
+/// What it takes to record a span, in nanoseconds: measured once.
+fn cost_of_a_span() -> f64 {
+    static COST: OnceLock<f64> = OnceLock::new();
+    const SPANS: usize = 256;
+    *COST.get_or_init(|| {
+        let (mut thread, start) = (Thread::default(), Instant::now());
+        let mut batch = || {
+            let began = Instant::now();
+            for _ in 0..SPANS {
+                thread.keep(&Span::since(Instant::now(), Activity::Operator, "calibration"), start, 0, 0);
+            }
+            began.elapsed().as_nanos() as f64 / SPANS as f64
+        };
+        (0..4).map(|_| batch()).fold(f64::INFINITY, f64::min)
+    })
 }
 
 fn nanos(time: Duration) -> u64 {
@@ -136,8 +247,11 @@ impl Recorder {
     /// A recorder that keeps at most `limit` events; of those that come later only the number is known.
     pub fn new(detail: Detail, limit: usize) -> Recorder {
         static RECORDERS: AtomicU64 = AtomicU64::new(0);
+        if detail != Detail::All {
+            cost_of_a_span();
+        }
         Recorder {
-            id: RECORDERS.fetch_add(1, Ordering::Relaxed),
+            id: RECORDERS.fetch_add(1, Ordering::Relaxed) + 1,
             detail,
             limit,
             began: Instant::now(),
@@ -165,8 +279,13 @@ impl Recorder {
     pub fn finish(&self) -> Recording {
         let took = self.began.elapsed();
         let threads = lock(&self.threads).clone();
-        let lanes = threads.iter().map(|thread| lock(thread).take());
+        let lanes = threads.iter().map(|thread| lock(thread).take(self.number()));
         Recording::new(self.began_at, took, lanes.collect(), self.dropped.load(Ordering::Relaxed))
+    }
+
+    /// The number by which a [`Pace`] knows it; 0 where it is told of all runs.
+    pub fn number(&self) -> u32 {
+        if self.detail == Detail::All { 0 } else { (self.id % u64::from(u32::MAX)) as u32 + 1 }
     }
 
     /// Does `work` with the list of this thread; a thread that ends has none any more.
@@ -221,11 +340,26 @@ impl Profiler for Recorder {
         self.detail
     }
 
+    fn takes(&self, pace: &Pace) -> bool {
+        !is_quiet() && pace.is_due(self.number())
+    }
+
     fn ended(&self, span: &Span<'_>) {
-        if self.kept.fetch_add(1, Ordering::Relaxed) < self.limit {
-            self.with_mine(|thread| thread.keep(span, self.began));
-        } else {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+        if is_quiet() && span.activity != Activity::Mark {
+            return;
         }
+        let pace = span.pace.filter(|_| self.detail != Detail::All);
+        if self.kept.fetch_add(1, Ordering::Relaxed) >= self.limit {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        }
+        self.with_mine(|thread| {
+            let (pace, passed, all) =
+                pace.map_or((0, 0, true), |pace| thread.pace(span, pace, self.number(), self.began));
+            // While all iterations are told, the loop alone says as much.
+            if span.activity != Activity::Iteration || !all {
+                thread.keep(span, self.began, pace, passed);
+            }
+        });
     }
 }

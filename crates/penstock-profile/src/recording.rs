@@ -7,6 +7,8 @@ use std::time::Duration;
 use penstock_data::Loc;
 use penstock_ir::Activity;
 
+use crate::sampled::Sampled;
+
 /// Something that took time.
 #[derive(Clone, Debug)]
 pub struct Event {
@@ -30,6 +32,10 @@ pub struct Event {
     pub number: Option<i64>,
     /// The bytes that tensors held when it ended.
     pub bytes: usize,
+    /// The number on its thread of what it is a run of, from 1, where some runs were only counted; else 0.
+    pub(crate) pace: u32,
+    /// How many were only counted between the one before and it.
+    pub(crate) passed: u32,
 }
 
 impl Event {
@@ -56,6 +62,8 @@ pub struct Lane {
     pub name: String,
     /// Its events.
     pub events: Vec<Event>,
+    /// What the runs took that were only counted.
+    pub(crate) sampled: Option<Box<Sampled>>,
 }
 
 impl Lane {
@@ -131,12 +139,15 @@ pub struct Recording {
 }
 
 impl Recording {
-    pub(crate) fn new(began_at: Duration, took: Duration, mut lanes: Vec<Lane>, dropped: u64) -> Recording {
-        for lane in &mut lanes {
+    /// What was recorded on each thread, and there for each pace how many runs were only counted at the end.
+    pub(crate) fn new(began_at: Duration, took: Duration, told: Vec<(Lane, Vec<u32>)>, dropped: u64) -> Recording {
+        let mut lanes = Vec::new();
+        for (mut lane, rest) in told.into_iter().filter(|(lane, _)| !lane.events.is_empty()) {
             // Told at its end, an event comes after those within it.
             lane.events.sort_by_key(|e| (e.began, Reverse(e.took)));
+            lane.sampled = Sampled::of(&lane, &rest, took).map(Box::new);
+            lanes.push(lane);
         }
-        lanes.retain(|lane| !lane.events.is_empty());
         name_parts(&mut lanes);
         Recording { began_at, took, lanes, dropped }
     }
@@ -154,9 +165,9 @@ impl Recording {
     /// How long each thread was at work: with all but marks, and waiting for data sets.
     pub fn threads(&self) -> Vec<(&str, Duration)> {
         let busy = |lane: &Lane| {
-            let own = lane.own_times(&lane.parents());
             let works = |event: &Event| !matches!(event.activity, Activity::Mark | Activity::Input);
-            lane.events.iter().zip(own).filter(|(event, _)| works(event)).map(|(_, own)| own).sum()
+            let times = lane.times();
+            lane.events.iter().zip(&times.own).filter(|(event, _)| works(event)).map(|(_, own)| *own).sum()
         };
         self.lanes.iter().map(|lane| (&*lane.name, busy(lane))).collect()
     }
@@ -164,6 +175,19 @@ impl Recording {
     /// How many events came after the limit, and were not kept.
     pub fn dropped(&self) -> u64 {
         self.dropped
+    }
+
+    /// How many runs of functions and operators and iterations of loops there were, of the kinds of which not all were recorded, and how
+    /// many of them were; the rows have estimates of the times of the others. `None` where all were recorded.
+    pub fn sampled(&self) -> Option<(u64, u64)> {
+        let counts = self.lanes.iter().filter_map(|lane| lane.sampled.as_ref()).map(|sampled| sampled.runs);
+        counts.reduce(|a, b| (a.0 + b.0, a.1 + b.1))
+    }
+
+    /// The same for people.
+    pub(crate) fn sampled_note(&self) -> Option<String> {
+        let (recorded, all) = self.sampled()?;
+        Some(format!("{recorded} of {all} short runs and iterations were recorded; the times of the others are estimates"))
     }
 
     /// The number of events.

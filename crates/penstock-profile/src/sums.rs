@@ -6,6 +6,7 @@ use penstock_ir::Activity;
 use rustc_hash::FxHashMap;
 
 use crate::recording::{Event, Lane, Recording};
+use crate::sampled::Times;
 
 /// What times are summed up by.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -70,11 +71,11 @@ impl Part {
         }
     }
 
-    fn of(event: &Event) -> Part {
+    pub(crate) fn of(event: &Event) -> Part {
         match event.activity {
             Activity::Operator if event.is_callback() => Part::Callbacks,
             Activity::Operator | Activity::Part => Part::Operators,
-            Activity::Function => Part::Runs,
+            Activity::Function | Activity::Iteration => Part::Runs,
             Activity::Tracing => Part::Tracing,
             Activity::Planning => Part::Planning,
             Activity::Input => Part::Input,
@@ -107,19 +108,12 @@ pub struct Step {
     pub shares: Vec<Share>,
 }
 
-/// Adds up the own times of the events of a lane that lie in a stretch of time, by what they do; the rest is the program's.
-fn shares(lane: &Lane, own: &[Duration], from: Duration, to: Duration) -> Vec<Share> {
-    let mut sums: FxHashMap<Part, Duration> = FxHashMap::default();
-    let first = lane.events.partition_point(|e| e.began < from);
-    for (event, own) in lane.events[first..].iter().zip(&own[first..]) {
-        if event.began >= to {
-            break;
-        }
-        *sums.entry(Part::of(event)).or_default() += *own;
-    }
-    let others: Duration = sums.iter().filter(|(part, _)| **part != Part::Program).map(|(_, took)| *took).sum();
-    sums.insert(Part::Program, (to - from).saturating_sub(others));
-    Part::ALL.into_iter().filter_map(|part| sums.get(&part).map(|&took| Share { part, took })).collect()
+/// Adds up the times of a lane in a stretch of time, by what they are for; the rest is the program's.
+fn shares(lane: &Lane, times: &Times, from: Duration, to: Duration) -> Vec<Share> {
+    let mut sums = times.parts(lane, from, to);
+    sums[Part::Program as usize] = (to - from).saturating_sub(sums.iter().sum());
+    let shown = |part: &Part| *part == Part::Program || !sums[*part as usize].is_zero();
+    Part::ALL.into_iter().filter(shown).map(|part| Share { part, took: sums[part as usize] }).collect()
 }
 
 impl Recording {
@@ -127,19 +121,18 @@ impl Recording {
     pub fn rows(&self, by: By) -> Vec<Row> {
         let mut rows: FxHashMap<String, Row> = FxHashMap::default();
         for lane in &self.lanes {
-            let parents = lane.parents();
-            let own = lane.own_times(&parents);
-            for (i, event) in lane.events.iter().enumerate() {
-                let Some(key) = key_of(lane, &parents, i, by) else { continue };
+            let times = lane.times();
+            for i in 0..lane.events.len() {
+                let Some(key) = key_of(lane, &times.parents, i, by) else { continue };
                 let row = rows.entry(key).or_insert_with_key(|key| Row {
                     key: key.clone(),
                     count: 0,
                     own: Duration::ZERO,
                     total: Duration::ZERO,
                 });
-                row.count += event.count;
-                row.own += own[i];
-                row.total += event.took;
+                row.count += times.count[i];
+                row.own += times.own[i];
+                row.total += times.total[i];
             }
         }
         let mut rows: Vec<Row> = rows.into_values().collect();
@@ -150,7 +143,7 @@ impl Recording {
     /// Where the time of the busiest thread went. The parts add up to the time of the recording.
     pub fn shares(&self) -> Vec<Share> {
         match self.main() {
-            Some(lane) => shares(lane, &lane.own_times(&lane.parents()), Duration::ZERO, self.took),
+            Some(lane) => shares(lane, &lane.times(), Duration::ZERO, self.took),
             None => vec![Share { part: Part::Program, took: self.took }],
         }
     }
@@ -158,7 +151,7 @@ impl Recording {
     /// The thread with the most time that was told of.
     fn main(&self) -> Option<&Lane> {
         let own = |lane: &Lane| {
-            let times = lane.own_times(&lane.parents()).into_iter().zip(&lane.events);
+            let times = lane.times().own.into_iter().zip(&lane.events);
             times.filter(|(_, event)| event.activity != Activity::Part).map(|(own, _)| own).sum::<Duration>()
         };
         self.lanes.iter().max_by_key(|lane| own(lane))
@@ -168,10 +161,10 @@ impl Recording {
     pub fn steps(&self) -> Vec<Step> {
         let mut steps = Vec::new();
         for lane in &self.lanes {
-            let own = lane.own_times(&lane.parents());
+            let times = lane.times();
             for event in lane.events.iter().filter(|e| e.activity == Activity::Mark) {
                 let Some(number) = event.number else { continue };
-                let shares = shares(lane, &own, event.began, event.ended());
+                let shares = shares(lane, &times, event.began, event.ended());
                 let name = event.name.to_string();
                 steps.push(Step { name, number, began: event.began, took: event.took, shares });
             }
@@ -189,7 +182,7 @@ impl Recording {
             let (Some(from), Some(to)) = (steps().map(|e| e.began).min(), steps().map(Event::ended).max()) else {
                 continue;
             };
-            input += input_of(&shares(lane, &lane.own_times(&lane.parents()), from, to));
+            input += input_of(&shares(lane, &lane.times(), from, to));
             all += to - from;
         }
         if all.is_zero() {
@@ -221,7 +214,7 @@ fn key_of(lane: &Lane, parents: &[Option<usize>], i: usize, by: By) -> Option<St
             if matches!(event.activity, Activity::Mark | Activity::Input) {
                 return None;
             }
-            if event.activity != Activity::Operator {
+            if !matches!(event.activity, Activity::Operator | Activity::Iteration) {
                 return Some(event.name.to_string());
             }
             let written = event.loc.frame().map(|f| f.function.to_string()).filter(|f| !f.is_empty());

@@ -36,10 +36,13 @@ impl Table {
 }
 
 impl Recording {
-    /// The message. `host` is the name of the machine.
+    /// The message. `host` is the name of the machine. Runs that were only counted are not in it; a warning says so.
     pub fn xspace(&self, host: &str) -> Vec<u8> {
         let mut space = Vec::new();
         put_message(&mut space, 1, |plane| self.put_plane(plane));
+        if let Some(note) = self.sampled_note() {
+            put_text(&mut space, 3, &note);
+        }
         put_text(&mut space, 4, host);
         space
     }

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{Frame, Loc, Result};
-use penstock_ir::{Env, Group, Profiler};
+use penstock_ir::{Env, Group, Pace, Profiler};
 use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -114,6 +114,10 @@ impl Env for Interpreter {
 
     fn profiler(&self) -> Option<&dyn Profiler> {
         profile::profiler()
+    }
+
+    fn tells(&self, pace: &Pace) -> bool {
+        profile::tells(pace)
     }
 
     fn group(&self, name: &str) -> Result<Arc<dyn Group>> {

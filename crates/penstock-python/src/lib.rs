@@ -247,6 +247,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<open::PyValues>()?;
     m.add_class::<variable::PyVariableSlice>()?;
     m.add_class::<profile::PySpan>()?;
+    m.add_class::<profile::PyWaits>()?;
     m.add_class::<profile::PyRecording>()?;
     for function in [
         wrap_pyfunction!(_to_tensor, m)?,
@@ -287,7 +288,6 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(_taken_bytes, m)?,
         wrap_pyfunction!(_simd_level, m)?,
         wrap_pyfunction!(profile::_profiling, m)?,
-        wrap_pyfunction!(profile::_told_input, m)?,
         wrap_pyfunction!(profile::_start_profile, m)?,
         wrap_pyfunction!(profile::_stop_profile, m)?,
         wrap_pyfunction!(_crc32c, m)?,

@@ -1,10 +1,11 @@
 //! The profiler of the interpreter: one recorder at a time, for all that this process runs.
 
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
-use std::sync::{Arc, PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
-use penstock_ir::{Activity, Detail, Profiler, Span};
+use penstock_ir::{Activity, Detail, Pace, Profiler, Span, is_quiet, quietly};
 use penstock_profile::{By, Recorder, Recording};
 use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
@@ -14,16 +15,27 @@ use pyo3::types::{PyBytes, PyTuple};
 struct Current {
     on: AtomicBool,
     detail: AtomicU8,
+    /// That by which a [`Pace`] knows the recorder.
+    number: AtomicU32,
     recorder: RwLock<Option<Arc<Recorder>>>,
 }
 
-static CURRENT: Current = Current { on: AtomicBool::new(false), detail: AtomicU8::new(0), recorder: RwLock::new(None) };
+static CURRENT: Current = Current {
+    on: AtomicBool::new(false),
+    detail: AtomicU8::new(0),
+    number: AtomicU32::new(0),
+    recorder: RwLock::new(None),
+};
 
 const DETAILS: [Detail; 3] = [Detail::Functions, Detail::Steps, Detail::All];
 
 impl Profiler for Current {
     fn detail(&self) -> Detail {
         DETAILS.get(usize::from(self.detail.load(Ordering::Relaxed))).copied().unwrap_or_default()
+    }
+
+    fn takes(&self, pace: &Pace) -> bool {
+        pace.is_due(self.number.load(Ordering::Relaxed))
     }
 
     fn ended(&self, span: &Span<'_>) {
@@ -36,10 +48,16 @@ impl Profiler for Current {
     }
 }
 
-/// Who is told what takes time.
+/// Who is told what takes time: nobody of what lies within a run that is only counted.
 #[inline]
 pub(crate) fn profiler() -> Option<&'static dyn Profiler> {
-    CURRENT.on.load(Ordering::Relaxed).then_some(&CURRENT)
+    (CURRENT.on.load(Ordering::Relaxed) && !is_quiet()).then_some(&CURRENT)
+}
+
+/// Whether a profiler is to be told of a run that begins.
+#[inline]
+pub(crate) fn tells(pace: &Pace) -> bool {
+    CURRENT.on.load(Ordering::Relaxed) && !is_quiet() && CURRENT.takes(pace)
 }
 
 /// Does `work`, and tells the profiler of it.
@@ -68,11 +86,13 @@ pub(crate) fn _start_profile(detail: u8, limit: usize) -> bool {
     }
     let chosen = DETAILS.get(usize::from(detail)).copied().unwrap_or_default();
     let new = Arc::new(Recorder::new(chosen, limit));
+    let number = new.number();
     if chosen != Detail::Functions {
         new.watch_workers();
     }
     *recorder = Some(new);
     CURRENT.detail.store(detail, Ordering::Relaxed);
+    CURRENT.number.store(number, Ordering::Relaxed);
     CURRENT.on.store(true, Ordering::Relaxed);
     true
 }
@@ -113,18 +133,42 @@ impl PySpan {
 
     #[pyo3(signature = (*_exc))]
     fn __exit__(&mut self, _exc: &Bound<'_, PyTuple>) {
-        if let (Some(profiler), Some(began)) = (profiler(), self.began.take()) {
+        if let (true, Some(began)) = (_profiling(), self.began.take()) {
             let span = Span::since(began, Activity::Mark, &self.name).number(self.number);
             let failed = _exc.get_item(0).is_ok_and(|class| !class.is_none());
-            profiler.ended(&span.failed(failed));
+            CURRENT.ended(&span.failed(failed));
         }
     }
 }
 
-/// What `read` gives for a data set of this name; the profiler is told how long that took.
-#[pyfunction]
-pub(crate) fn _told_input<'py>(name: &str, read: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
-    told(Activity::Input, name, || read.call0())
+/// What is waited for under a name: elements of data sets of a kind.
+#[pyclass(frozen, name = "_Waits", module = "penstock._core")]
+pub(crate) struct PyWaits {
+    name: String,
+    pace: Arc<Pace>,
+}
+
+#[pymethods]
+impl PyWaits {
+    #[new]
+    fn new(name: String) -> PyWaits {
+        static PACES: Mutex<BTreeMap<String, Arc<Pace>>> = Mutex::new(BTreeMap::new());
+        let pace = PACES.lock().unwrap_or_else(PoisonError::into_inner).entry(name.clone()).or_default().clone();
+        PyWaits { name, pace }
+    }
+
+    /// What `read` gives; the profiler is told how long that took.
+    fn read<'py>(&self, read: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let Some(profiler) = profiler() else { return read.call0() };
+        if !profiler.takes(&self.pace) {
+            return quietly(|| read.call0());
+        }
+        let began = Instant::now();
+        let result = read.call0();
+        let span = Span::since(began, Activity::Input, &self.name).paced(&self.pace);
+        profiler.ended(&span.failed(result.is_err()));
+        result
+    }
 }
 
 /// A row of a summary: what it is of, how many, nanoseconds without and with what is within.
@@ -162,6 +206,12 @@ impl PyRecording {
     #[getter]
     fn input_bound(&self) -> f64 {
         self.0.input_bound()
+    }
+
+    /// Of the kinds of runs of which not all were recorded: how many were, and how many there were.
+    #[getter]
+    fn sampled(&self) -> Option<(u64, u64)> {
+        self.0.sampled()
     }
 
     fn __len__(&self) -> usize {

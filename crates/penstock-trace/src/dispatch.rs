@@ -3,7 +3,6 @@
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
-use std::time::Instant;
 
 use penstock_autodiff::{
     Accumulator, CustomVjp, Dispatcher, Given, Grad, Residual, Rows, RowsVjp, Tape, VjpPair, by_rows, jvp_function,
@@ -12,7 +11,7 @@ use penstock_autodiff::{
 use penstock_data::{DType, Error, Reserve, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, Outputs, Variable, is_large};
 use penstock_ir::{
-    Activity, Attr, Attrs, Builder, Detail, Entity, FuncRef, Function, Inst, OpDef, Region, Span, Type, Value, acts,
+    Attr, Attrs, Builder, Entity, FuncRef, Function, Inst, OpDef, Region, Type, Value, acts,
 };
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
@@ -22,6 +21,7 @@ use crate::context::{
     note_trainable, pause_from, recorders_here, tapes_of_trace,
 };
 use crate::scopes::{open_scope, set_scope};
+use crate::telling::told_of;
 use crate::var::{Kind, Var};
 
 /// The results of an operation.
@@ -193,23 +193,6 @@ fn record_segment(
 #[inline]
 pub fn run_now(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Outputs> {
     told_of(op, || penstock_exec::eager(op, inputs, attrs, host()))
-}
-
-/// Tells the host's profiler, where it has one, of an operator that runs by itself.
-#[inline]
-fn told_of<T>(op: &'static OpDef, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    match host().profiler() {
-        None => run(),
-        Some(profiler) if profiler.detail() == Detail::Functions => run(),
-        Some(profiler) => {
-            let loc = host().loc();
-            let began = Instant::now();
-            let result = run();
-            let span = Span::since(began, Activity::Operator, op.name).at(loc).by("eager");
-            profiler.ended(&span.failed(result.is_err()));
-            result
-        }
-    }
 }
 
 fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {

@@ -12,6 +12,7 @@ mod names;
 mod open;
 mod rows;
 mod scopes;
+mod telling;
 mod trace_lock;
 mod var;
 

@@ -31,7 +31,6 @@ __all__ = ["Blocks", "GraphIterator", "Iterator", "NumpyIterator", "OwnedIterato
 _FLAG = TensorSpec([], _core.bool)
 
 _T = TypeVar("_T", covariant=True)
-_R = TypeVar("_R")
 
 
 class Iterator(ByHandle, abc.ABC, Generic[_T]):
@@ -189,7 +188,7 @@ class OwnedIterator(Iterator[Any]):
         dataset: the data set.
     """
 
-    __slots__ = ("_count", "_dataset", "_lock", "_read", "_seeds")
+    __slots__ = ("_count", "_dataset", "_lock", "_read", "_seeds", "_waits")
 
     # What a checkpoint calls its place. TensorFlow's is a tensor that only TensorFlow can read.
     _checkpoint_part = ("PENSTOCK_ITERATOR", ("",))
@@ -198,6 +197,8 @@ class OwnedIterator(Iterator[Any]):
         super().__init__(expect(dataset, Node, "dataset", "a tf.data.Dataset")._structure)
         self._dataset: Any = dataset
         self._lock = threading.RLock()
+        # Where a profile is recorded, it is told how long elements take.
+        self._waits = _core._Waits(self._dataset._kind.name)
         self._begin([seeds.state for seeds in _seeds(dataset)], 0)
 
     def _begin(self, seeds: list[Any], count: int) -> None:
@@ -232,7 +233,7 @@ class OwnedIterator(Iterator[Any]):
     def _leaves(self) -> list[Any] | None:
         """The leaves of the next element; None at the end."""
         with self._lock:
-            found = self._read() if not _core._profiling() else self._told(self._read)
+            found = self._read() if not _core._profiling() else self._waits.read(self._read)
             self._count += found is not None
             return found
 
@@ -244,13 +245,9 @@ class OwnedIterator(Iterator[Any]):
     def _block(self) -> Rows | None:
         """The next elements, as many as nobody can see being read; None at the end."""
         with self._lock:
-            found = self._read.block() if not _core._profiling() else self._told(self._read.block)
+            found = self._read.block() if not _core._profiling() else self._waits.read(self._read.block)
             self._count += 0 if found is None else found.count
             return found
-
-    def _told(self, read: Callable[[], _R]) -> _R:
-        """What `read` gives; the profile is told how long that took."""
-        return _core._told_input(self._dataset._kind.name, read)
 
     def _next(self) -> Any:
         leaves = self._leaves()

@@ -178,6 +178,16 @@ class Recording:
         return self._done().dropped
 
     @property
+    def sampled(self) -> tuple[int, int] | None:
+        """How many short runs were recorded, and how many there were; None where all were recorded.
+
+        A recording takes some percent of the time of a program at most. Where runs take so little that
+        recording each would cost more, some are recorded and all are counted. Counts are exact then, and
+        times are estimates by those that were recorded. `detail="all"` records all.
+        """
+        return self._done().sampled
+
+    @property
     def input_bound(self) -> float:
         """Which part of the time waits for data sets: from 0 to 1.
 
@@ -273,6 +283,12 @@ class Recording:
             lines.append(f"and {len(rows) - _SHOWN} more")
         if self.dropped:
             lines.append(f"{self.dropped} later events were not kept")
+        if self.sampled is not None:
+            recorded, runs = self.sampled
+            lines.append(
+                f"{recorded} of {runs} short runs and iterations were recorded; "
+                "the times of the others are estimates"
+            )
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:
@@ -307,8 +323,8 @@ class record:
 
     Args:
         detail: `"functions"` for runs of functions, tracing and planning; `"steps"` for operators too, where
-            those that take nanoseconds are told together; `"all"` for each of these by itself, which slows
-            down a program of many small operators.
+            those that take nanoseconds are told together, and where of short runs, which recording would slow
+            down, some stand for all; `"all"` for every run and every operator by itself.
         limit: how many events are kept at most, a million by default, which take some 100 MB.
 
     Raises:

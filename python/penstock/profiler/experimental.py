@@ -20,8 +20,9 @@ class ProfilerOptions(NamedTuple):
     """Say how much a profile tells.
 
     Attributes:
-        host_tracer_level: 1 for runs of functions and what the program marks; 2 for operators too; 3 also for
-            each of those that take nanoseconds.
+        host_tracer_level: 1 for runs of functions and what the program marks; 2 for operators too; 3 for
+            every run and every operator by itself. At 1 and 2 some runs stand for all where they take so
+            little that recording would slow them down.
         python_tracer_level: of no effect: Python functions are not recorded.
         device_tracer_level: of no effect: work on a GPU counts for the step that queues it.
         delay_ms: how many milliseconds pass before the recording starts, none by default.

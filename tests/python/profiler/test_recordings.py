@@ -248,6 +248,85 @@ def test_files_lie_where_tensorboard_looks_for_them(tmp_path):
         assert "sort" in page.read_text(encoding="utf-8")
 
 
+def test_short_runs_are_counted_all_and_some_stand_for_them():
+    f = tf.function(lambda x: x + 1.0)
+    x = tf.constant(1.0)
+    f(x)
+    runs = 5000
+    with tf.profiler.record() as recording:
+        for _ in range(runs):
+            f(x)
+    recorded, counted = recording.sampled
+    assert counted == runs
+    assert 16 <= recorded < runs
+    name = next(row.key for row in recording.rows() if row.key.startswith("function"))
+    assert _row(recording, name).count == runs
+    assert _row(recording, "add").count == runs
+    assert f"{recorded} of {runs} short runs" in str(recording)
+    assert f"{recorded} of {runs} short runs" in json.loads(recording.chrome())["otherData"]["note"]
+    assert sum(recording.shares().values()) == pytest.approx(recording.took)
+    total = sum(row.own for row in recording.rows()) + recording.shares()["program"]
+    assert total == pytest.approx(recording.took, rel=0.02)
+
+
+@pytest.mark.parametrize("options", [{"detail": "all"}, {"detail": "functions"}])
+def test_all_runs_are_recorded_where_all_is_asked_for(options):
+    f = tf.function(lambda x: x + 1.0)
+    x = tf.constant(1.0)
+    f(x)
+    with tf.profiler.record(**options) as recording:
+        for _ in range(500):
+            f(x)
+    if options["detail"] == "all":
+        assert recording.sampled is None
+        events = json.loads(recording.chrome())["traceEvents"]
+        assert sum(event.get("cat") == "function" for event in events) == 500
+    name = next(row.key for row in recording.rows() if row.key.startswith("function"))
+    assert _row(recording, name).count == 500
+
+
+def test_operators_outside_of_functions_are_counted_all():
+    x = tf.constant([1.0, 2.0])
+    with tf.profiler.record() as recording:
+        for _ in range(3000):
+            tf.sort(x)
+    assert _row(recording, "sort").count == 3000
+
+
+def test_iterations_of_loops_in_graphs_are_counted_all():
+    @tf.function
+    def sorts(x, n):
+        for _ in tf.range(n):
+            x = tf.reverse(tf.sort(x), [0])
+        return x
+
+    x = tf.random.normal([50])
+    sorts(x, 3)
+    with tf.profiler.record() as recording:
+        sorts(x, tf.constant(20000))
+    assert 16 <= recording.sampled[0] < recording.sampled[1]
+    assert _row(recording, "sort").count == 20000
+    total = sum(row.own for row in recording.rows()) + recording.shares()["program"]
+    assert total == pytest.approx(recording.took, rel=0.02)
+
+
+def test_marks_within_runs_that_are_only_counted_are_recorded():
+    def marked(x):
+        with tf.profiler.experimental.Trace("inner"):
+            return x
+
+    @tf.function
+    def f(x):
+        return tf.py_function(marked, [x], tf.float32)
+
+    x = tf.constant(1.0)
+    f(x)
+    with tf.profiler.record() as recording:
+        for _ in range(500):
+            f(x)
+    assert _row(recording, "mark inner").count == 500
+
+
 def test_options_that_are_not_there_are_named(tmp_path):
     with pytest.raises(tf.errors.InvalidArgumentError, match="colour"):
         tf.profiler.experimental.start(tmp_path, options={"colour": 1})

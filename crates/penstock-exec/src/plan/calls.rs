@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Error, Result, Tensor};
-use penstock_ir::{Activity, Env, Span};
+use penstock_ir::{Activity, Env, Profiler, Span};
 use penstock_passes::evaluate::check_promise;
 use smallvec::SmallVec;
 
@@ -37,15 +37,21 @@ pub(super) fn run(
     args: &[Arg],
     at: usize,
     env: &dyn Env,
+    profiler: Option<&dyn Profiler>,
     outputs: &mut SmallVec<[Tensor; 2]>,
 ) -> Result<()> {
     let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at, began: None }];
-    go_on(&mut open, env, outputs)
+    go_on(&mut open, env, profiler, outputs)
         .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.iterations)))
 }
 
 /// Runs until the first of the open runs has ended. On an error each stands where it came to.
-fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>) -> Result<()> {
+fn go_on(
+    open: &mut Vec<Run>,
+    env: &dyn Env,
+    profiler: Option<&dyn Profiler>,
+    outputs: &mut SmallVec<[Tensor; 2]>,
+) -> Result<()> {
     let mut calls = 0u32;
     loop {
         let depth = open.len();
@@ -73,8 +79,8 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             .collect();
         let plan = executable(&step.function.get()?, env)?.plan(&args, env)?;
         let frame = plan.enter(&args)?;
-        open.push(Run { plan, frame, args, at: 0, began: env.profiler().map(|_| Instant::now()) });
-        while !walked(last(open)?, env)? {
+        open.push(Run { plan, frame, args, at: 0, began: profiler.map(|_| Instant::now()) });
+        while !walked(last(open)?, env, profiler)? {
             let Some(ended) = open.pop() else { break };
             if open.is_empty() {
                 ended.plan.leave(ended.frame, outputs);
@@ -84,7 +90,7 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
             ended.plan.leave(ended.frame, &mut results);
             let Run { plan, frame, at, .. } = last(open)?;
             let step = call_at(plan, *at)?;
-            if let (Some(began), Some(profiler)) = (ended.began, env.profiler()) {
+            if let (Some(began), Some(profiler)) = (ended.began, profiler) {
                 profiler.ended(&Span::since(began, Activity::Function, step.function.get()?.name()));
             }
             for (i, (result, (&out, ty))) in results.into_iter().zip(step.outs.iter().zip(&step.types)).enumerate() {
@@ -97,10 +103,10 @@ fn go_on(open: &mut Vec<Run>, env: &dyn Env, outputs: &mut SmallVec<[Tensor; 2]>
 }
 
 /// Walks on; whether the run has come to a call, rather than to its end.
-fn walked(run: &mut Run, env: &dyn Env) -> Result<bool> {
+fn walked(run: &mut Run, env: &dyn Env, profiler: Option<&dyn Profiler>) -> Result<bool> {
     let Run { plan, frame, args, at, .. } = run;
     // A frame that a panic or an error leaves behind is dropped, never used again.
-    catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, at)))
+    catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, profiler, at)))
         .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
 }
 

@@ -18,11 +18,12 @@ mod registers;
 mod run;
 mod small_broadcast;
 mod step;
+mod telling;
 
 use std::sync::{Arc, OnceLock};
 
 use penstock_data::{DType, Dims, Loc, Result, Tensor};
-use penstock_ir::{Counter, Inst, Verified};
+use penstock_ir::{Counter, Inst, Pace, Verified};
 use penstock_passes::{Options, Thresholds};
 
 use crate::device::{Device, Recorder};
@@ -31,6 +32,7 @@ use frame_pool::FramePool;
 use step::Change;
 pub use step::STEP_KINDS;
 pub(crate) use step::Step;
+use telling::Tellings;
 
 /// What a register holds.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -81,19 +83,10 @@ pub(crate) struct Plan {
     /// Who is told of its runs, where it is a device's.
     recorder: Option<Arc<dyn Recorder>>,
     frames: FramePool<Frame>,
-    /// How a profiler is told of each step; made for the first that asks.
-    telling: OnceLock<Box<[Telling]>>,
-}
-
-/// How a profiler is told of a step.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Telling {
-    /// Not at all: it only moves control and registers.
-    Never,
-    /// With the brief steps before and behind it.
-    Together,
-    /// By itself.
-    Alone,
+    /// How a profiler is told of its steps and loops; made for the first that asks.
+    tellings: OnceLock<Tellings>,
+    /// How often its runs are told.
+    pace: Arc<Pace>,
 }
 
 /// One output of a plan.
@@ -141,6 +134,11 @@ impl Plan {
     /// Estimated nanoseconds of a run; `None` where it has loops or calls.
     pub(crate) fn cost(&self) -> Option<u64> {
         self.cost
+    }
+
+    /// How often its runs are told to a profiler.
+    pub(crate) fn pace(&self) -> &Arc<Pace> {
+        &self.pace
     }
 
     /// Bytes of the registers of known size that a run leaves for the next.

@@ -348,7 +348,8 @@ fn finish(
     Ok(Plan {
         steps: out_steps,
         origins: out_origins,
-        telling: std::sync::OnceLock::default(),
+        tellings: std::sync::OnceLock::default(),
+        pace: std::sync::Arc::default(),
         constants: code.constants.iter().map(|(v, t)| (registers.of[*v as usize], t.clone())).collect(),
         arguments: code
             .arguments

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Bool8, Error, Reserve, Result, Tensor};
-use penstock_ir::{Activity, Detail, Env, Profiler, Span};
+use penstock_ir::{Detail, Env, Profiler};
 use penstock_kernels::{Lane, broadcast_dims, elementwise_flat};
 use penstock_passes::evaluate::{broadcast_loop, check_promise, fault};
 use smallvec::SmallVec;
@@ -16,7 +16,8 @@ use super::frame::{Reg, Regs, scalar_mut};
 use super::kernel::{infer_kernel, is_heavy_kernel, run_kernel, with_outs};
 use super::pipeline::Pipeline;
 use super::step::{AssignStep, BroadcastStep, Change, FusedStep, LoopStep, Step};
-use super::{Frame, Kind, Plan, Telling, calls};
+use super::telling::{Clock, Note};
+use super::{Frame, Kind, Plan, calls};
 use crate::device::Recorder;
 use crate::variable::{Arg, variable};
 use crate::work::{Weight, is_heavy};
@@ -30,10 +31,15 @@ const BRIEF_NS: i64 = 1_000;
 const DEVICE_NS: i64 = 10_000;
 
 impl Plan {
-    /// Runs the plan on arguments that were checked against its input types.
-    pub(crate) fn run(self: &Arc<Self>, args: &[Arg], env: &dyn Env) -> Result<SmallVec<[Tensor; 2]>> {
+    /// Runs the plan on arguments that were checked against its input types, and tells the profiler of its steps, where there is one.
+    pub(crate) fn run(
+        self: &Arc<Self>,
+        args: &[Arg],
+        env: &dyn Env,
+        profiler: Option<&dyn Profiler>,
+    ) -> Result<SmallVec<[Tensor; 2]>> {
         let mut outputs = SmallVec::new();
-        self.run_frame(self.enter(args)?, args, env, &mut outputs)?;
+        self.run_frame(self.enter(args)?, args, env, profiler, &mut outputs)?;
         Ok(outputs)
     }
 
@@ -48,7 +54,7 @@ impl Plan {
         Ok(frame)
     }
 
-    /// As [`Plan::run`], but takes the tensors that it reads out of `args`, and adds the results to `outputs`.
+    /// As [`Plan::run`], but tells nobody, takes the tensors that it reads out of `args`, and adds the results to `outputs`.
     #[inline]
     pub(crate) fn run_taking(
         self: &Arc<Self>,
@@ -62,7 +68,7 @@ impl Plan {
                 std::mem::swap(&mut frame.regs[reg as usize], tensor);
             }
         }
-        self.run_frame(frame, args, env, outputs)
+        self.run_frame(frame, args, env, None, outputs)
     }
 
     /// Runs the plan on a frame that holds the arguments.
@@ -71,17 +77,18 @@ impl Plan {
         mut frame: Box<Frame>,
         args: &[Arg],
         env: &dyn Env,
+        profiler: Option<&dyn Profiler>,
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Result<()> {
         let recorded = Recorded::new(self.recorder.as_deref());
         let mut at = 0;
         // A frame that a panic or an error leaves behind is dropped, never used again.
-        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, &mut at)));
+        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, profiler, &mut at)));
         let called = walked
             .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
             .map_err(|e| self.locate(e, at, &frame.iterations))?;
         if called {
-            calls::run(self, frame, args, at, env, outputs)?;
+            calls::run(self, frame, args, at, env, profiler, outputs)?;
         } else {
             self.leave(frame, outputs);
         }
@@ -182,18 +189,6 @@ impl Plan {
         self.frames.put(frame);
     }
 
-    /// How a profiler is told of each step.
-    fn telling(&self) -> &[Telling] {
-        self.telling.get_or_init(|| {
-            let of = |step: &Step| match step.kind() {
-                None => Telling::Never,
-                Some(_) if step.is_brief() => Telling::Together,
-                Some(_) => Telling::Alone,
-            };
-            self.steps.iter().map(of).collect()
-        })
-    }
-
     /// Runs the steps from number `at` on; `at` is the number of the one that runs. True where that is a call, which the
     /// caller of this makes before it goes on behind it; false at the end.
     pub(super) fn walk(
@@ -201,11 +196,12 @@ impl Plan {
         frame: &mut Frame,
         args: &[Arg],
         env: &dyn Env,
+        profiler: Option<&dyn Profiler>,
         at: &mut usize,
     ) -> Result<bool> {
-        match env.profiler() {
+        match profiler {
             Some(profiler) if profiler.detail() != Detail::Functions => {
-                let mut clock = Clock::new(profiler, self.telling());
+                let mut clock = Clock::new(profiler, self);
                 let walked = self.walk_noting(frame, args, env, at, &mut clock);
                 clock.stop(self, *at, walked.is_err());
                 walked
@@ -377,6 +373,7 @@ impl Plan {
                 Step::Jump(target) => pc = *target as usize,
                 Step::Back { target, cost, inner, number } => {
                     pc = *target as usize;
+                    note.repeats(self, *at, pc, *number as usize);
                     iterations[*inner as usize..*number as usize].fill(0);
                     iterations[*number as usize] += 1;
                     self.pass(pc)?;
@@ -453,86 +450,6 @@ impl Drop for Recorded<'_> {
         if let Some(recorder) = self.0.take() {
             // The error that ends the run comes first.
             let _ = recorder.end();
-        }
-    }
-}
-
-/// Who is told of steps.
-trait Note {
-    fn begins(&mut self, plan: &Plan, at: usize);
-    fn ended(&mut self, plan: &Plan, at: usize);
-}
-
-/// Nobody.
-impl Note for () {
-    #[inline(always)]
-    fn begins(&mut self, _: &Plan, _: usize) {}
-    #[inline(always)]
-    fn ended(&mut self, _: &Plan, _: usize) {}
-}
-
-/// Tells a profiler of the steps of a walk. The clock is read once for each, where one follows the other; what only moves control
-/// and registers counts for the step that follows.
-struct Clock<'a> {
-    profiler: &'a dyn Profiler,
-    telling: &'a [Telling],
-    /// Whether brief steps are told one by one.
-    all: bool,
-    /// When the present step began, or the first of the brief ones that are told together.
-    began: Instant,
-    /// The first of those, and how many there are.
-    brief: Option<(usize, u64)>,
-}
-
-impl<'a> Clock<'a> {
-    fn new(profiler: &'a dyn Profiler, telling: &'a [Telling]) -> Clock<'a> {
-        Clock { profiler, telling, all: profiler.detail() == Detail::All, began: Instant::now(), brief: None }
-    }
-
-    /// Tells of `count` steps, of which `at` is the first.
-    fn tell(&mut self, plan: &Plan, at: usize, count: u64, failed: bool) {
-        let ((op, loc), ended) = (plan.origins[at], Instant::now());
-        if let Some(kind) = plan.steps[at].kind() {
-            let span = Span::between(self.began, ended, Activity::Operator, op).at(loc).by(kind);
-            self.profiler.ended(&span.of(count).failed(failed));
-        }
-        self.began = ended;
-    }
-
-    fn tell_brief(&mut self, plan: &Plan) {
-        if let Some((first, count)) = self.brief.take() {
-            self.tell(plan, first, count, false);
-        }
-    }
-
-    /// The walk ends, with an error of step `at` where it `failed`.
-    fn stop(&mut self, plan: &Plan, at: usize, failed: bool) {
-        self.tell_brief(plan);
-        if failed && at < plan.steps.len() {
-            self.tell(plan, at, 1, true);
-        }
-    }
-
-    fn telling(&self, at: usize) -> Telling {
-        match self.telling[at] {
-            Telling::Together if self.all => Telling::Alone,
-            telling => telling,
-        }
-    }
-}
-
-impl Note for Clock<'_> {
-    fn begins(&mut self, plan: &Plan, at: usize) {
-        if self.brief.is_some() && self.telling(at) == Telling::Alone {
-            self.tell_brief(plan);
-        }
-    }
-
-    fn ended(&mut self, plan: &Plan, at: usize) {
-        match self.telling(at) {
-            Telling::Never => {}
-            Telling::Together => self.brief.get_or_insert((at, 0)).1 += 1,
-            Telling::Alone => self.tell(plan, at, 1, false),
         }
     }
 }

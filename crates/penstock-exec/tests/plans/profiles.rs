@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use penstock_ir::{Activity, Detail, Profiler, Span, no_hosts, parse_function};
+use penstock_ir::{Activity, Detail, Pace, Profiler, Span, no_hosts, parse_function};
 
 use super::*;
 
@@ -126,4 +126,83 @@ fn brief_steps_are_told_together_unless_each_is_asked_for() {
     let (alone, each) = counts(Detail::All);
     assert_eq!(all, each);
     assert!(together <= alone && alone as u64 == each, "{together} {alone} {each}");
+}
+
+/// Is told of one run or iteration in ten of those that have a pace, and counts the others.
+#[derive(Default)]
+struct Tenth(Notes, Mutex<Vec<(Activity, Arc<Pace>, u32)>>);
+
+/// The number of its recording.
+const TENTH: u32 = 7;
+
+impl Profiler for Tenth {
+    fn takes(&self, pace: &Pace) -> bool {
+        pace.is_due(TENTH)
+    }
+
+    fn ended(&self, span: &Span<'_>) {
+        self.0.ended(span);
+        if let Some(pace) = span.pace {
+            self.1.lock().unwrap().push((span.activity, pace.clone(), pace.skip(TENTH, 9)));
+        }
+    }
+}
+
+impl Env for Tenth {
+    fn profiler(&self) -> Option<&dyn Profiler> {
+        Some(self)
+    }
+
+    fn print(&self, _: &str, _: &str) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl Tenth {
+    /// How many runs or iterations there were, and how many of them were told.
+    fn counts(&self, of: Activity) -> (u32, u32) {
+        let (mut told, mut all) = (0, 0);
+        let mut seen: Option<Arc<Pace>> = None;
+        for (activity, pace, passed) in self.1.lock().unwrap().iter().filter(|told| told.0 == of) {
+            assert_eq!(*activity, of);
+            (told, all) = (told + 1, all + 1 + passed);
+            seen = Some(pace.clone());
+        }
+        (all + seen.map_or(0, |pace| pace.skip(TENTH, 0)), told)
+    }
+
+    fn operators(&self, name: &str) -> usize {
+        self.0.1.lock().unwrap().iter().filter(|n| n.activity == Activity::Operator && n.op == name).count()
+    }
+}
+
+#[test]
+fn runs_that_a_profiler_does_not_take_are_counted() {
+    let text = "func @f(%x: f32[400]) -> f32[400] {\n%s = sort %x\nreturn %s\n}";
+    let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+    let args = [Arg::from(Tensor::zeros(DType::F32, &[400]).unwrap())];
+    let tenth = Tenth::default();
+    for _ in 0..105 {
+        executable.run(&args, &tenth).unwrap();
+    }
+    assert_eq!(tenth.counts(Activity::Function), (105, 11));
+    assert_eq!(tenth.operators("sort"), 11);
+}
+
+#[test]
+fn iterations_that_a_profiler_does_not_take_are_counted() {
+    let text = "func @f(%n: i32[], %x: f32[40]) -> f32[40] {\n%zero = const {value=i32[] 0}\n\
+                %i, %y = while %zero, %x ((%a: i32[], %b: f32[40]) {\n%go = less %a, %n\nyield %go\n}, \
+                (%d: i32[], %e: f32[40]) {\n%one = const {value=i32[] 1}\n%next = add %d, %one\n%s = sort %e\n\
+                yield %next, %s\n})\n%z = sort %y\nreturn %z\n}";
+    let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+    for iterations in [101i32, 105, 110, 111] {
+        let args = [Arg::from(Tensor::from(iterations)), Arg::from(Tensor::zeros(DType::F32, &[40]).unwrap())];
+        let tenth = Tenth::default();
+        executable.run(&args, &tenth).unwrap();
+        let (all, told) = tenth.counts(Activity::Iteration);
+        // The first iteration is told with the loop.
+        assert_eq!(all, iterations as u32 - 1, "{told}");
+        assert_eq!(tenth.operators("sort"), told as usize + 2);
+    }
 }
