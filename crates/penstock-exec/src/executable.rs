@@ -6,9 +6,7 @@ use std::time::{Duration, Instant};
 
 use penstock_data::{Class, Dim, Error, Result, Shape, Symbol, Tensor, devices_in_use, memory};
 use penstock_ir::stack::{stack_left, with_room};
-use penstock_ir::{
-    Activity, Counter, Derived, Env, Function, Graph, Inst, Span, Type, Verified, quietly, told,
-};
+use penstock_ir::{Activity, Counter, Derived, Env, Function, Graph, Inst, Span, Type, Verified, quietly, told};
 use penstock_passes::{Options, optimize_for};
 use smallvec::SmallVec;
 

@@ -111,7 +111,18 @@ impl<'a> Span<'a> {
     /// A span that began at `began` and ended at `ended`.
     pub fn between(began: Instant, ended: Instant, activity: Activity, name: &'a str) -> Span<'a> {
         let took = ended.saturating_duration_since(began);
-        Span { activity, name, loc: Loc::UNKNOWN, kind: "", count: 1, began, took, failed: false, number: None, pace: None }
+        Span {
+            activity,
+            name,
+            loc: Loc::UNKNOWN,
+            kind: "",
+            count: 1,
+            began,
+            took,
+            failed: false,
+            number: None,
+            pace: None,
+        }
     }
 
     /// The same span, at a place of the source.

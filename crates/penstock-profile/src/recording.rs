@@ -187,7 +187,9 @@ impl Recording {
     /// The same for people.
     pub(crate) fn sampled_note(&self) -> Option<String> {
         let (recorded, all) = self.sampled()?;
-        Some(format!("{recorded} of {all} short runs and iterations were recorded; the times of the others are estimates"))
+        Some(format!(
+            "{recorded} of {all} short runs and iterations were recorded; the times of the others are estimates"
+        ))
     }
 
     /// The number of events.

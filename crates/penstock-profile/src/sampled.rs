@@ -203,14 +203,7 @@ impl Sampled {
     }
 
     /// Says what the parts of the runs are that are in the gaps.
-    fn guess(
-        &mut self,
-        lane: &Lane,
-        missed: &[&Missed],
-        places: &[(usize, usize, f64)],
-        gaps: &[Gap],
-        full: &[f64],
-    ) {
+    fn guess(&mut self, lane: &Lane, missed: &[&Missed], places: &[(usize, usize, f64)], gaps: &[Gap], full: &[f64]) {
         let so_far = Lane { name: String::new(), events: lane.events.clone(), sampled: Some(Box::new(self.clone())) };
         let times = so_far.times();
         let mixtures: Vec<[f64; PARTS]> =

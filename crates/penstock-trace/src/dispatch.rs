@@ -10,9 +10,7 @@ use penstock_autodiff::{
 };
 use penstock_data::{DType, Error, Reserve, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, Outputs, Variable, is_large};
-use penstock_ir::{
-    Attr, Attrs, Builder, Entity, FuncRef, Function, Inst, OpDef, Region, Type, Value, acts,
-};
+use penstock_ir::{Attr, Attrs, Builder, Entity, FuncRef, Function, Inst, OpDef, Region, Type, Value, acts};
 use penstock_ops::{array, control, list, state};
 use smallvec::{SmallVec, smallvec};
 
@@ -21,7 +19,7 @@ use crate::context::{
     note_trainable, pause_from, recorders_here, tapes_of_trace,
 };
 use crate::scopes::{open_scope, set_scope};
-use crate::telling::told_of;
+use crate::telling::told;
 use crate::var::{Kind, Var};
 
 /// The results of an operation.
@@ -192,7 +190,7 @@ fn record_segment(
 /// As [`penstock_exec::eager`].
 #[inline]
 pub fn run_now(op: &'static OpDef, inputs: &[&Tensor], attrs: &Attrs) -> Result<Outputs> {
-    told_of(op, || penstock_exec::eager(op, inputs, attrs, host()))
+    told(host().profiler(), op, || host().loc(), || penstock_exec::eager(op, inputs, attrs, host()))
 }
 
 fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> {
@@ -200,7 +198,7 @@ fn run_eager(op: &'static OpDef, inputs: &[Var], attrs: &Attrs) -> Result<Outs> 
         Some(tensors) => run_now(op, &tensors, attrs)?,
         None => {
             let args = args(inputs)?;
-            told_of(op, || penstock_exec::eager_args(op, &args, attrs, host()))?
+            told(host().profiler(), op, || host().loc(), || penstock_exec::eager_args(op, &args, attrs, host()))?
         }
     };
     Ok(outs.into_iter().map(Var::eager).collect())

@@ -3,15 +3,18 @@
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
-use penstock_data::Result;
-use penstock_ir::{Activity, Detail, Effect, OpDef, Pace, Span, quietly};
+use penstock_data::{Loc, Result};
+use penstock_ir::{Activity, Detail, Effect, OpDef, Pace, Profiler, Span, quietly};
 
-use crate::context::host;
-
-/// Tells the host's profiler, where it has one, of an operator that runs by itself.
+/// Runs an operator by itself, which is written at `loc`, and tells the profiler of it, where there is one.
 #[inline]
-pub(crate) fn told_of<T>(op: &'static OpDef, run: impl FnOnce() -> Result<T>) -> Result<T> {
-    let Some(profiler) = host().profiler() else { return run() };
+pub(crate) fn told<T>(
+    profiler: Option<&dyn Profiler>,
+    op: &'static OpDef,
+    loc: impl FnOnce() -> Loc,
+    run: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let Some(profiler) = profiler else { return run() };
     let pace = pace_of(op);
     if !profiler.takes(pace) {
         // Nothing is told within others.
@@ -20,7 +23,7 @@ pub(crate) fn told_of<T>(op: &'static OpDef, run: impl FnOnce() -> Result<T>) ->
     if profiler.detail() == Detail::Functions {
         return run();
     }
-    let loc = host().loc();
+    let loc = loc();
     let began = Instant::now();
     let result = run();
     let span = Span::since(began, Activity::Operator, op.name).at(loc).by("eager").paced(pace);

@@ -203,7 +203,7 @@ impl Plan {
             Some(profiler) if profiler.detail() != Detail::Functions => {
                 let mut clock = Clock::new(profiler, self);
                 let walked = self.walk_noting(frame, args, env, at, &mut clock);
-                clock.stop(self, *at, walked.is_err());
+                clock.stop(self, *at, &walked);
                 walked
             }
             _ => self.walk_noting(frame, args, env, at, &mut ()),

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use penstock_data::Result;
 use penstock_ir::{Activity, Detail, Pace, Profiler, Span};
 
 use super::{Plan, Step};
@@ -135,11 +136,12 @@ impl<'a> Clock<'a> {
         }
     }
 
-    /// The walk ends, with an error of step `at` where it `failed`.
-    pub(super) fn stop(&mut self, plan: &Plan, at: usize, failed: bool) {
-        self.leave(0);
+    /// The walk ends: at step `at`, with an error or before a call, or at the end of the plan.
+    pub(super) fn stop(&mut self, plan: &Plan, at: usize, walked: &Result<bool>) {
+        // The condition of a loop that ends the plan had the last word: that was no iteration.
+        self.leave(u32::from(matches!(walked, Ok(false))));
         self.tell_brief(plan);
-        if failed && at < plan.steps.len() {
+        if walked.is_err() && at < plan.steps.len() {
             self.tell(plan, at, 1, true);
         }
     }

@@ -191,18 +191,25 @@ fn runs_that_a_profiler_does_not_take_are_counted() {
 
 #[test]
 fn iterations_that_a_profiler_does_not_take_are_counted() {
-    let text = "func @f(%n: i32[], %x: f32[40]) -> f32[40] {\n%zero = const {value=i32[] 0}\n\
-                %i, %y = while %zero, %x ((%a: i32[], %b: f32[40]) {\n%go = less %a, %n\nyield %go\n}, \
-                (%d: i32[], %e: f32[40]) {\n%one = const {value=i32[] 1}\n%next = add %d, %one\n%s = sort %e\n\
-                yield %next, %s\n})\n%z = sort %y\nreturn %z\n}";
-    let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
-    for iterations in [101i32, 105, 110, 111] {
-        let args = [Arg::from(Tensor::from(iterations)), Arg::from(Tensor::zeros(DType::F32, &[40]).unwrap())];
-        let tenth = Tenth::default();
-        executable.run(&args, &tenth).unwrap();
-        let (all, told) = tenth.counts(Activity::Iteration);
-        // The first iteration is told with the loop.
-        assert_eq!(all, iterations as u32 - 1, "{told}");
-        assert_eq!(tenth.operators("sort"), told as usize + 2);
+    let of_loop = |end: &str| {
+        format!(
+            "func @f(%n: i32[], %x: f32[40]) -> f32[40] {{\n%zero = const {{value=i32[] 0}}\n\
+             %i, %y = while %zero, %x ((%a: i32[], %b: f32[40]) {{\n%go = less %a, %n\nyield %go\n}}, \
+             (%d: i32[], %e: f32[40]) {{\n%one = const {{value=i32[] 1}}\n%next = add %d, %one\n%s = sort %e\n\
+             yield %next, %s\n}})\n{end}\n}}"
+        )
+    };
+    for (end, behind) in [("return %y", 0), ("%z = sort %y\nreturn %z", 1)] {
+        let function = parse_function(&of_loop(end), &penstock_ops::Ops, &no_hosts).unwrap();
+        let executable = Executable::new(&function).unwrap();
+        for iterations in [101i32, 105, 110, 111] {
+            let args = [Arg::from(Tensor::from(iterations)), Arg::from(Tensor::zeros(DType::F32, &[40]).unwrap())];
+            let tenth = Tenth::default();
+            executable.run(&args, &tenth).unwrap();
+            let (all, told) = tenth.counts(Activity::Iteration);
+            // The first iteration is told with the loop.
+            assert_eq!(all, iterations as u32 - 1, "{told} told");
+            assert_eq!(tenth.operators("sort"), told as usize + 1 + behind);
+        }
     }
 }
