@@ -200,9 +200,9 @@ fn iterations_that_a_profiler_does_not_take_are_counted() {
         )
     };
     for (end, behind) in [("return %y", 0), ("%z = sort %y\nreturn %z", 1)] {
-        let function = parse_function(&of_loop(end), &penstock_ops::Ops, &no_hosts).unwrap();
-        let executable = Executable::new(&function).unwrap();
         for iterations in [101i32, 105, 110, 111] {
+            let function = parse_function(&of_loop(end), &penstock_ops::Ops, &no_hosts).unwrap();
+            let executable = Executable::new(&function).unwrap();
             let args = [Arg::from(Tensor::from(iterations)), Arg::from(Tensor::zeros(DType::F32, &[40]).unwrap())];
             let tenth = Tenth::default();
             executable.run(&args, &tenth).unwrap();
