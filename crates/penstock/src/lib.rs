@@ -309,7 +309,7 @@ pub use penstock_passes::{Options, Thresholds, switches};
 /// Profiles: what is told of runs, and recorders that sum it up and write it for TensorBoard, Perfetto and browsers.
 pub mod profile {
     #[doc(inline)]
-    pub use penstock_ir::{Activity, Detail, Profiler, Span};
+    pub use penstock_ir::{Activity, Detail, Pace, Profiler, Span, is_quiet};
     #[doc(inline)]
     pub use penstock_profile::{By, Event, Lane, Part, Recorder, Recording, Row, Share, Step};
 }
