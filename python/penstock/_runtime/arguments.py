@@ -41,6 +41,8 @@ def axes(axis: Any) -> list[int] | None:
     elif hasattr(axis, "reshape"):
         axis = axis.reshape(-1).tolist()
     try:
+        if isinstance(axis, dict | set):
+            raise TypeError
         return [integer(a, "axis") for a in items(axis, "axis")]
     except TypeError:
         raise TypeError(f"argument 'axis' must hold integers, got {axis!r}") from None
@@ -106,6 +108,8 @@ def extents(shape: Any, argument: str = "shape") -> Any:
         return _OPS["reshape"](shape, [1]) if shape._dims == () else shape
     if isinstance(shape, int):
         shape = [shape]
+    if isinstance(shape, dict | set):
+        raise TypeError(f"argument '{argument}' must hold integers, got {shape!r}")
     try:
         shape = items(shape, argument)
         return _core._to_tensor(shape) if shape else _core._to_tensor([], _core.int32)

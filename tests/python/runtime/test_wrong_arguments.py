@@ -30,6 +30,8 @@ BAD = {
         TypeError,
         "argument 'offset' cannot be {}",
     ),
+    "a map for a shape": (lambda: tf.zeros({2: 3}), TypeError, "argument 'shape' must hold integers"),
+    "a map for axes": (lambda: tf.reduce_sum([1.0], {0: 1}), TypeError, "argument 'axis' must hold integers"),
     "nothing for a difference": (
         lambda: tf.image.random_hue(tf.ones([2, 2, 3]), None),
         TypeError,
