@@ -711,6 +711,7 @@ class _Waits:
     def __new__(cls, name: str) -> Self: ...
     def read(self, read: Callable[[], _Result]) -> _Result: ...
 
+@final
 class _Recording:
     """What a profile recorded; times in nanoseconds."""
 
