@@ -19,6 +19,7 @@ use crate::algebra::Algebra;
 use crate::arch::dispatch;
 use crate::conv_index::{ConvIndex, Line, Results};
 use crate::cost;
+use crate::depthwise::{depthwise, depthwise_filter_grad};
 use crate::math::Math;
 use crate::matmul::{Mat, Update};
 use crate::num::Real;
@@ -481,126 +482,6 @@ where
                     }
                 }
             }
-        }
-    });
-}
-
-/// A convolution with one input channel a group, or the cotangent of its input: `filter` has a row of `groups *
-/// multiplier` elements for each place in the window, and `order` says which belongs to each tap.
-///
-/// # Safety
-/// Source and result are a pixel of `groups` elements for the input and `groups * multiplier` for the output, as many
-/// as the index has; the result is writable and disjoint from the others, which are readable.
-unsafe fn depthwise<T: Real>(
-    index: &ConvIndex,
-    order: &[usize],
-    groups: usize,
-    multiplier: usize,
-    is_forward: bool,
-    source: *const T,
-    filter: *const T::Wide,
-    result: *mut T,
-) where
-    T::Wide: Float + Update,
-{
-    let outs = groups * multiplier;
-    let (source_width, result_width) = if is_forward { (groups, outs) } else { (outs, groups) };
-    let (source, result) = (Shared(source.cast_mut()), Shared(result));
-    let filter = Shared(filter.cast_mut());
-    let ns = order.len() as f64 * outs as f64 * 0.15;
-    parallel_for(index.pixels(), grain(ns), |range| {
-        let mut sums = scratch(T::Wide::ZERO, result_width);
-        let mut at = index.unravel(range.start);
-        for _ in range {
-            dispatch(
-                #[inline(always)]
-                || {
-                    sums.fill(T::Wide::ZERO);
-                    index.reads(at, |tap, pixel| {
-                        let Some(pixel) = pixel else { return };
-                        // SAFETY: the pixel is inside of the source, the place inside of the window.
-                        let (from, filter) = unsafe {
-                            (
-                                std::slice::from_raw_parts(source.get().add(pixel * source_width), source_width),
-                                std::slice::from_raw_parts(filter.get().add(order[tap] * outs), outs),
-                            )
-                        };
-                        if multiplier == 1 {
-                            for ((sum, &x), &f) in sums.iter_mut().zip(from).zip(filter) {
-                                *sum = x.widen() * f + *sum;
-                            }
-                        } else if is_forward {
-                            for (o, sum) in sums.iter_mut().enumerate() {
-                                *sum = from[o / multiplier].widen() * filter[o] + *sum;
-                            }
-                        } else {
-                            for (o, &x) in from.iter().enumerate() {
-                                let sum = &mut sums[o / multiplier];
-                                *sum = x.widen() * filter[o] + *sum;
-                            }
-                        }
-                    });
-                    // SAFETY: the place is inside of the result, and this pixel's own.
-                    let to = unsafe { result.get().add(index.place(at) * result_width) };
-                    for (i, &sum) in sums.iter().enumerate() {
-                        // SAFETY: the place is inside of the result, and this pixel's own.
-                        unsafe { *to.add(i) = T::narrow(sum) };
-                    }
-                },
-            );
-            index.next(&mut at);
-        }
-    });
-}
-
-/// The cotangent of the filter of a convolution with one input channel a group.
-///
-/// # Safety
-/// As for [`conv_filter_grad`].
-unsafe fn depthwise_filter_grad<T: Real>(
-    index: &ConvIndex,
-    groups: usize,
-    multiplier: usize,
-    x: *const T,
-    dy: *const T,
-    df: *mut T,
-) where
-    T::Wide: Float + Update,
-{
-    let outs = groups * multiplier;
-    let (taps, pixels) = (index.taps(), index.pixels());
-    let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
-    parallel_for(taps, grain(pixels as f64 * outs as f64 * 0.3), |range| {
-        let mut sums = scratch(T::Wide::ZERO, range.len() * outs);
-        let mut at = [0; 4];
-        for pixel in 0..pixels {
-            dispatch(
-                #[inline(always)]
-                || {
-                    // SAFETY: the pixel is inside of `dy`.
-                    let dy = unsafe { std::slice::from_raw_parts(py.get().add(pixel * outs), outs) };
-                    index.reads(at, |tap, from| {
-                        let (true, Some(from)) = (range.contains(&tap), from) else { return };
-                        // SAFETY: the pixel is inside of `x`.
-                        let x = unsafe { std::slice::from_raw_parts(px.get().add(from * groups), groups) };
-                        let sums = &mut sums[(tap - range.start) * outs..][..outs];
-                        if multiplier == 1 {
-                            for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(dy) {
-                                *sum = x.widen() * y.widen() + *sum;
-                            }
-                        } else {
-                            for (o, sum) in sums.iter_mut().enumerate() {
-                                *sum = x[o / multiplier].widen() * dy[o].widen() + *sum;
-                            }
-                        }
-                    });
-                },
-            );
-            index.next(&mut at);
-        }
-        for (i, &sum) in sums.iter().enumerate() {
-            // SAFETY: the rows of these taps are inside of `df`, and no other range's.
-            unsafe { *pf.get().add(range.start * outs + i) = T::narrow(sum) };
         }
     });
 }

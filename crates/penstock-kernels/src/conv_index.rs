@@ -67,6 +67,12 @@ impl Line {
         self.is_dense() && self.advance == 1 && self.source == self.result && matches!(self.taps[..], [(_, 0)])
     }
 
+    /// What a result reads through a tap, if it is there.
+    #[inline(always)]
+    pub(crate) fn read(&self, tap: isize, result: usize) -> Option<usize> {
+        usize::try_from(tap + (result * self.advance) as isize).ok().filter(|&place| place < self.source)
+    }
+
     /// Whether taps read neighbours.
     pub(crate) fn is_run(&self) -> bool {
         self.taps.windows(2).all(|t| t[1].1 == t[0].1 + 1)
@@ -134,10 +140,7 @@ impl ConvIndex {
     /// there is one.
     #[inline(always)]
     pub(crate) fn reads(&self, at: [usize; 4], mut f: impl FnMut(usize, Option<usize>)) {
-        let inside = |d: usize, tap: isize| {
-            let line = &self.lines[d];
-            usize::try_from(tap + (at[d + 1] * line.advance) as isize).ok().filter(|&s| s < line.source)
-        };
+        let inside = |d: usize, tap: isize| self.lines[d].read(tap, at[d + 1]);
         let [a, b, c] = &self.lines;
         let mut position = 0;
         for &(_, i) in &a.taps {
@@ -194,9 +197,9 @@ impl ConvIndex {
                 let end = usize::try_from(c.source as isize - start).unwrap_or(0).min(across).max(skip);
                 let mut to = to;
                 for &(_, i) in &a.taps {
-                    let i = usize::try_from(i + (at[1] * a.advance) as isize).ok().filter(|&i| i < a.source);
+                    let i = a.read(i, at[1]);
                     for &(_, j) in &b.taps {
-                        let j = usize::try_from(j + (at[2] * b.advance) as isize).ok().filter(|&j| j < b.source);
+                        let j = b.read(j, at[2]);
                         let line = i.zip(j).map(|(i, j)| ((at[0] * a.source + i) * b.source + j) * c.source);
                         match line {
                             Some(line) => {

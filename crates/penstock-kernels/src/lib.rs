@@ -22,6 +22,7 @@ pub mod conv;
 mod conv_index;
 pub mod copy;
 pub mod cost;
+mod depthwise;
 pub mod elimination;
 mod erf;
 pub mod few_product;

@@ -484,6 +484,63 @@ unsafe fn row<V: Vector>(t: &Row<V::Of>) {
     }
 }
 
+/// Neighbouring pixels of a convolution whose channels have a filter each: `out[p][c] = sum of x[taps[t].0 + p * x_row + c] *
+/// filter[taps[t].1 + c]` over the taps.
+#[derive(Clone, Copy)]
+pub(crate) struct Channels<'a, T> {
+    pub(crate) x: *const T,
+    /// Elements from what a pixel reads to what the next does.
+    pub(crate) x_row: usize,
+    /// Where the first pixel reads, and where the filter's elements are.
+    pub(crate) taps: &'a [(usize, usize)],
+    pub(crate) filter: *const T,
+    pub(crate) out: *mut T,
+    pub(crate) out_row: usize,
+    pub(crate) channels: usize,
+}
+
+/// `P` pixels by a vector of channels from channel `c` on, or, if `left` is not 0, by so many.
+///
+/// # Safety
+/// There is the instruction set of `V`; what the taps and the pixels read is there, and `out` is writable.
+#[inline(always)]
+unsafe fn channel_tile<V: Vector, const P: usize>(t: &Channels<'_, V::Of>, c: usize, left: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let load = |from: *const V::Of| if left == 0 { V::load(from) } else { V::load_part(from, left) };
+        let mut acc = [V::splat(V::Of::ZERO); P];
+        let (x, filter, out) = (t.x.add(c), t.filter.add(c), t.out.add(c));
+        for &(from, by) in t.taps {
+            let (x, f) = (x.add(from), load(filter.add(by)));
+            for p in 0..P {
+                acc[p] = load(x.add(p * t.x_row)).fma(f, acc[p]);
+            }
+        }
+        for p in 0..P {
+            let to = out.add(p * t.out_row);
+            if left == 0 { acc[p].store(to) } else { acc[p].store_part(to, left) }
+        }
+    }
+}
+
+/// `P` pixels.
+///
+/// # Safety
+/// As for [`channel_tile`].
+#[inline(always)]
+unsafe fn channels<V: Vector, const P: usize>(t: &Channels<'_, V::Of>) {
+    let left = t.channels % V::LANES;
+    // SAFETY: the caller's contract.
+    unsafe {
+        for c in (0..t.channels - left).step_by(V::LANES) {
+            channel_tile::<V, P>(t, c, 0);
+        }
+        if left > 0 {
+            channel_tile::<V, P>(t, t.channels - left, left);
+        }
+    }
+}
+
 type TileFn<T> = unsafe fn(&Tile<'_, T>);
 
 /// What an instruction set has for products of `T`.
@@ -501,6 +558,8 @@ pub(crate) struct Kernels<T: 'static> {
     dots: &'static [unsafe fn(&Dots<'_, T>)],
     /// A [`Row`].
     row: unsafe fn(&Row<T>),
+    /// [`Channels`] of 1, 2, … pixels.
+    channels: &'static [unsafe fn(&Channels<'_, T>)],
     /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
     pub(crate) depth: usize,
     pub(crate) block: usize,
@@ -582,6 +641,22 @@ impl<T: Float> Kernels<T> {
             }
         }
     }
+
+    /// `n` pixels of a convolution whose channels have a filter each.
+    ///
+    /// # Safety
+    /// The memory is as [`Channels`] says.
+    pub(crate) unsafe fn channels(&self, n: usize, t: &Channels<'_, T>) {
+        let parts = n.div_ceil(self.channels.len());
+        let mut at = *t;
+        for part in 0..parts {
+            let pixels = n * (part + 1) / parts - n * part / parts;
+            // SAFETY: the caller's contract; `pixels` is at most what there are functions for.
+            unsafe { self.channels[pixels - 1](&at) };
+            at.x = at.x.wrapping_add(pixels * at.x_row);
+            at.out = at.out.wrapping_add(pixels * at.out_row);
+        }
+    }
 }
 
 /// The element types that there are tiles for.
@@ -612,6 +687,12 @@ macro_rules! entries {
                 // SAFETY: the same contract.
                 unsafe { $at(#[inline(always)] || row::<$vector>(t)) }
             }
+            /// # Safety
+            /// As for [`channels`], on a machine that has the instruction set.
+            unsafe fn channel_entry<const P: usize>(t: &Channels<'_, $of>) {
+                // SAFETY: the same contract.
+                unsafe { $at(#[inline(always)] || channels::<$vector, P>(t)) }
+            }
             Kernels {
                 lanes: $lanes,
                 narrow: &[$(entry::<$rows, 1, 0>),*],
@@ -620,6 +701,10 @@ macro_rules! entries {
                 packed_narrow: &[$(entry::<$rows, 1, $most>),*],
                 dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
                 row: row_entry,
+                channels: &[
+                    channel_entry::<1>, channel_entry::<2>, channel_entry::<3>, channel_entry::<4>,
+                    channel_entry::<5>, channel_entry::<6>, channel_entry::<7>, channel_entry::<8>,
+                ],
                 depth: $depth,
                 block: $block,
             }

@@ -1,0 +1,101 @@
+//! Prints the times of convolutions beside what the machine can do:
+//! `cargo run --release -p penstock-kernels --example conv_times [FILE]`.
+//!
+//! Each line of the file is a name, the height and the width of the input, the groups, the channels of the input and of the output in a
+//! group, the height and the width of the window, those of the output, the two strides, the zeros before, and, if known, how often the
+//! convolution occurs and the microseconds that another library takes.
+
+#![expect(unsafe_code, reason = "kernels take raw memory")]
+
+use std::time::Instant;
+
+use penstock_data::DType;
+use penstock_kernels::conv::{Axis, Geometry, conv};
+use penstock_kernels::{matmul, pool};
+
+/// The least microseconds of a call, of many short stretches: other programs run as well.
+fn least(mut f: impl FnMut()) -> f64 {
+    f();
+    let start = Instant::now();
+    f();
+    let calls = (100_000 / start.elapsed().as_nanos().max(1)).clamp(1, 1000);
+    let (start, mut best) = (Instant::now(), f64::INFINITY);
+    while start.elapsed().as_millis() < 100 {
+        let start = Instant::now();
+        (0..calls).for_each(|_| f());
+        best = best.min(start.elapsed().as_nanos() as f64 / calls as f64);
+    }
+    best / 1e3
+}
+
+/// Representative convolutions of networks for images.
+const CASES: &str = "\
+first 224 224 1 3 32 3 3 112 112 2 2 0 0
+early 112 112 1 16 32 1 1 112 112 1 1 0 0
+depthwise 112 112 32 1 1 3 3 112 112 1 1 1 1
+strided 112 112 96 1 1 3 3 56 56 2 2 0 0
+late 14 14 480 1 1 5 5 14 14 1 1 2 2
+few_channels 96 96 12 1 1 3 3 96 96 1 1 1 1
+wide 7 7 1 160 960 1 1 7 7 1 1 0 0
+narrow 7 7 1 960 160 1 1 7 7 1 1 0 0
+square 28 28 1 128 128 3 3 28 28 1 1 1 1
+pixel 1 1 1 96 24 1 1 1 1 1 1 0 0
+odd 12 96 1 20 52 1 1 12 96 1 1 0 0
+";
+
+fn main() {
+    pool::set_threads(1);
+    let text = std::env::args().nth(1).map(|path| std::fs::read_to_string(path).expect("a file of convolutions"));
+    let size = 512;
+    let (a, b) = (vec![1f32; size * size], vec![0.5f32; size * size]);
+    let mut c = vec![0f32; size * size];
+    let of_product = least(|| {
+        let (a, b) = (a.as_ptr().cast(), b.as_ptr().cast());
+        // SAFETY: matrices of this size.
+        unsafe { matmul(DType::F32, size, size, size, a, false, b, false, c.as_mut_ptr().cast()) }
+    });
+    let peak = 2.0 * (size * size * size) as f64 / of_product;
+    println!("a product of {size} by {size}: {:.1} GFLOP/s\n", peak / 1e3);
+    let (mut all, mut others) = (0.0, 0.0);
+    for line in text.as_deref().unwrap_or(CASES).lines() {
+        let mut words = line.split_whitespace();
+        let name = words.next().expect("a name");
+        let n: Vec<usize> = words.map(|word| word.parse::<f64>().expect("a number") as usize).collect();
+        let axis = |i: usize| Axis {
+            input: n[i],
+            window: n[5 + i],
+            output: n[7 + i],
+            stride: n[9 + i],
+            dilation: 1,
+            before: n[11 + i],
+        };
+        let g = Geometry {
+            batch: 1,
+            axes: [Axis::NONE, axis(0), axis(1)],
+            groups: n[2],
+            in_channels: n[3],
+            out_channels: n[4],
+        };
+        let x = vec![0.5f32; n[0] * n[1] * n[2] * n[3]];
+        let filter = vec![0.25f32; n[5] * n[6] * n[2] * n[3] * n[4]];
+        let mut y = vec![0f32; n[7] * n[8] * n[2] * n[4]];
+        let took = least(|| {
+            // SAFETY: memory of the sizes of the geometry.
+            unsafe {
+                conv(DType::F32, &g, x.as_ptr().cast(), filter.as_ptr().cast(), y.as_mut_ptr().cast());
+            }
+        });
+        let beside = n.get(14).map_or(String::new(), |&other| {
+            let times = n[13] as f64;
+            (all, others) = (all + times * took, others + times * other as f64);
+            format!("{:3} times, other {other:4} us, {:5.2} as long", n[13], took / other as f64)
+        });
+        println!(
+            "{name:12} {:3}x{:<3} {:3} groups of {:3} to {:3}, window {}x{}, stride {}x{} {took:8.1} us {:5.1} % {beside}",
+            n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[9], n[10], 100.0 * g.flops() / took / peak,
+        );
+    }
+    if others > 0.0 {
+        println!("all: {all:.0} us, other {others:.0} us, {:.2} as long", all / others);
+    }
+}
