@@ -1,8 +1,8 @@
 """Measures how long models take to load, and their first run, here and in other programs.
 
-    python benches/loading.py --peers .venv-tensorflow/bin/python MODEL.zip [--write]
+    python benches/loading.py --peers .venv-tensorflow/bin/python MODEL.zip... [--write]
 
-`MODEL.zip` is a SavedModel that `tools/peers/tensorflow_models.py --large` wrote. The peers' Python needs
+Each `MODEL.zip` is a SavedModel of `tools/peers/tensorflow_models.py --large`. The peers' Python needs
 TensorFlow, onnxruntime and tract; each program measures in a process of its own, and the least of several
 tries counts. Files are in the system's cache. `--write` puts the table into docs/benchmarks.md.
 """
@@ -102,35 +102,50 @@ def tract(directory: Path, x: Any) -> dict[str, list[float]]:
 PROGRAMS = {f.__name__: f for f in (penstock, tensorflow, onnxruntime, tract)}
 
 
+def measured(path: Path, peers: str) -> dict[str, list[float]]:
+    """The times of each program with one model; those that fail are not there."""
+    found: dict[str, list[float]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        with zipfile.ZipFile(path) as archive:
+            archive.extractall(Path(folder) / "theirs")
+        for name in PROGRAMS:
+            python = sys.executable if name == "penstock" else peers
+            command = [python, __file__, folder, "--only", name]
+            env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
+            done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
+            if done.returncode:
+                print(f"{name} failed with {path.stem}", file=sys.stderr)
+            else:
+                found.update(json.loads(done.stdout.splitlines()[-1]))
+    return found
+
+
 def main() -> None:
     """Measures all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("model", type=Path)
+    parser.add_argument("models", type=Path, nargs="+")
     parser.add_argument("--peers", help="a Python with TensorFlow, onnxruntime and tract")
     parser.add_argument("--only", choices=list(PROGRAMS))
     parser.add_argument("--write", action="store_true")
     arguments = parser.parse_args()
     if arguments.only:
-        expected = np.load(arguments.model / "theirs" / "expected.npz")
+        (directory,) = arguments.models
+        expected = np.load(directory / "theirs" / "expected.npz")
         x = next(expected[key] for key in expected if "/in/" in key)
-        print(json.dumps(PROGRAMS[arguments.only](arguments.model, x)))
+        print(json.dumps(PROGRAMS[arguments.only](directory, x)))
         return
     import page
 
-    with tempfile.TemporaryDirectory() as folder:
-        with zipfile.ZipFile(arguments.model) as archive:
-            archive.extractall(Path(folder) / "theirs")
-        rows = ["| | load, ms | first run, ms |", "| --- | ---: | ---: |"]
-        for name in PROGRAMS:
-            python = sys.executable if name == "penstock" else arguments.peers
-            command = [python, __file__, folder, "--only", name]
-            env = {**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3"}
-            done = subprocess.run(command, env=env, stdout=subprocess.PIPE, text=True, check=False)
-            if done.returncode:
-                print(f"{name} failed", file=sys.stderr)
-                continue
-            for label, (load, run) in json.loads(done.stdout.splitlines()[-1]).items():
-                rows.append(f"| {label} | {load:.1f} | {run:.0f} |")
+    found = {path.stem: measured(path, arguments.peers) for path in arguments.models}
+    labels = dict.fromkeys(label for times in found.values() for label in times)
+    rows = [
+        "| | " + " | ".join(f"{name}: load, ms | first run, ms" for name in found) + " |",
+        "| --- |" + " ---: | ---: |" * len(found),
+    ]
+    for label in labels:
+        times = [found[name].get(label) for name in found]
+        cells = [f"{pair[0]:.1f} | {pair[1]:.0f}" if pair else "refused |" for pair in times]
+        rows.append(f"| {label} | " + " | ".join(cells) + " |")
     text = f"{page.machine()}\n\n" + "\n".join(rows)
     if arguments.write:
         DOCUMENT.write_text(page.replaced(DOCUMENT, "loading", text), encoding="utf-8")

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import itertools
 import os
 import sys
 from pathlib import Path
@@ -81,7 +82,20 @@ def table(tf: Any, zero: bool) -> Any:
     return {"table": made}
 
 
-CASES = {made.__name__: made for made in (every_dtype, many, network, table)}
+def divided(tf: Any, zero: bool) -> Any:
+    """A variable whose rows are divided, as among servers: its value is in parts."""
+    if tf.__name__ == "tensorflow":
+        module = importlib.import_module("tensorflow.python.distribute.sharded_variable")
+    else:
+        module = importlib.import_module("penstock.distribute._sharded")
+    rows = np.arange(14, dtype=np.float32).reshape(7, 2) * (0 if zero else 1)
+    # The parts are others when it is restored.
+    cuts = [0, 4, 7] if zero else [0, 3, 5, 7]
+    parts = [tf.Variable(rows[a:b], name=f"part_{a}") for a, b in itertools.pairwise(cuts)]
+    return {"divided": module.ShardedVariable(parts, name="divided")}
+
+
+CASES = {made.__name__: made for made in (every_dtype, many, network, table, divided)}
 
 
 def contents(tf: Any, objects: dict[str, Any]) -> dict[str, Any]:
@@ -92,6 +106,9 @@ def contents(tf: Any, objects: dict[str, Any]) -> dict[str, Any]:
             keys, found = held.export()
             pairs = zip(keys.numpy().tolist(), found.numpy().tolist(), strict=True)
             out[owner] = np.array([v for _, v in sorted(pairs)])
+            continue
+        if type(held).__name__ == "ShardedVariable":
+            out[owner] = np.concatenate([part.numpy() for part in held.variables])
             continue
         variables = held if isinstance(held, list) else held.variables
         for i, variable in enumerate(variables):

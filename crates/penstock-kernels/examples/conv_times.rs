@@ -76,13 +76,20 @@ fn main() {
             in_channels: n[3],
             out_channels: n[4],
         };
-        let x = vec![0.5f32; n[0] * n[1] * n[2] * n[3]];
-        let filter = vec![0.25f32; n[5] * n[6] * n[2] * n[3] * n[4]];
-        let mut y = vec![0f32; n[7] * n[8] * n[2] * n[4]];
+        // On the lines of the cache, as in the engine.
+        let room = |n: usize| {
+            let all = vec![0.5f32; n + 16];
+            let first = all.as_ptr().align_offset(64);
+            (all, first)
+        };
+        let (x, first_x) = room(n[0] * n[1] * n[2] * n[3]);
+        let (filter, first_filter) = room(n[5] * n[6] * n[2] * n[3] * n[4]);
+        let (mut y, first_y) = room(n[7] * n[8] * n[2] * n[4]);
         let took = least(|| {
             // SAFETY: memory of the sizes of the geometry.
             unsafe {
-                conv(DType::F32, &g, x.as_ptr().cast(), filter.as_ptr().cast(), y.as_mut_ptr().cast());
+                let (x, filter) = (x.as_ptr().add(first_x), filter.as_ptr().add(first_filter));
+                conv(DType::F32, &g, x.cast(), filter.cast(), y.as_mut_ptr().add(first_y).cast());
             }
         });
         let beside = n.get(14).map_or(String::new(), |&other| {
@@ -92,7 +99,16 @@ fn main() {
         });
         println!(
             "{name:12} {:3}x{:<3} {:3} groups of {:3} to {:3}, window {}x{}, stride {}x{} {took:8.1} us {:5.1} % {beside}",
-            n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[9], n[10], 100.0 * g.flops() / took / peak,
+            n[0],
+            n[1],
+            n[2],
+            n[3],
+            n[4],
+            n[5],
+            n[6],
+            n[9],
+            n[10],
+            100.0 * g.flops() / took / peak,
         );
     }
     if others > 0.0 {

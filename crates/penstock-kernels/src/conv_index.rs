@@ -155,6 +155,22 @@ impl ConvIndex {
         }
     }
 
+    /// Calls `f` with each tap that a pixel reads through, those `across` alone along the last dimension, which are inside of the
+    /// source, and with the pixel of the source that it reads.
+    pub(crate) fn reads_of_stretch(&self, at: [usize; 4], across: &Range<usize>, mut f: impl FnMut(usize, usize)) {
+        let [a, b, c] = &self.lines;
+        for (n, &(_, i)) in a.taps.iter().enumerate() {
+            let Some(i) = a.read(i, at[1]) else { continue };
+            for (m, &(_, j)) in b.taps.iter().enumerate() {
+                let Some(j) = b.read(j, at[2]) else { continue };
+                let line = ((at[0] * a.source + i) * b.source + j) * c.source + at[3] * c.advance;
+                for l in across.clone() {
+                    f((n * b.taps.len() + m) * c.taps.len() + l, (line as isize + c.taps[l].1) as usize);
+                }
+            }
+        }
+    }
+
     /// Writes a row for each pixel of a range: for each tap of a range the elements `channels` of the pixel that it
     /// reads, or zeros.
     ///

@@ -17,15 +17,20 @@ use crate::matmul::Update;
 use crate::num::Real;
 use crate::pack::is_own;
 use crate::pool::{Shared, grain, parallel_for};
-use crate::register_tile::{Channels, Float};
+use crate::register_tile::{Channels, Float, PIXELS};
+
+/// Taps of a block of results, all of its stretches together.
+const MOST: usize = 1024;
+/// Bytes of a line of the cache, and those that stay in the nearest cache.
+const LINE: usize = 64;
+const NEAR: usize = 24 << 10;
 
 /// Stretches of the results of a line that read through the same taps, and these taps.
 fn stretches(line: &Line) -> Vec<(Range<usize>, Range<usize>)> {
     // The first tap that reads at the place or behind it.
-    let reached = |k: usize, place: isize| {
-        line.taps.partition_point(|&(_, tap)| tap + ((k * line.advance) as isize) < place)
-    };
-    let mut out: Vec<(Range<usize>, Range<usize>)> = scratch_room(2 * line.taps.len() + 1);
+    let reached =
+        |k: usize, place: isize| line.taps.partition_point(|&(_, tap)| tap + ((k * line.advance) as isize) < place);
+    let mut out: Vec<(Range<usize>, Range<usize>)> = scratch_room(line.count.min(2 * line.taps.len() + 1));
     for k in 0..line.count {
         let taps = reached(k, 0)..reached(k, line.source as isize);
         match out.last_mut() {
@@ -52,45 +57,40 @@ unsafe fn by_channels<T: Float>(
     let stretches = stretches(c);
     let (source, filter, result) = (Shared(source.cast_mut()), Shared(filter.cast_mut()), Shared(result));
     let ns = 2.0 * cost::product(T::DTYPE, (order.len() * channels) as f64);
+    // As many channels at a time as of which all that a tile reads stays near, and whole lines of the cache.
+    let (line, size) = (LINE / size_of::<T>(), size_of::<T>());
+    let read = a.taps.len() * b.taps.len() * (PIXELS * c.advance + c.taps.len()) * size;
+    let some = (NEAR / read.max(1) / line * line).max(line);
     parallel_for(index.pixels(), grain(ns), |range| {
-        let mut taps = scratch_room(order.len());
+        let (mut spans, mut taps) = (Vec::new(), scratch_room(MOST + order.len()));
         let mut pixel = range.start;
         while pixel < range.end {
-            let at = index.unravel(pixel);
-            // What is left of the line and of the range.
-            let due = at[3]..c.count.min(at[3] + range.end - pixel);
-            pixel += due.len();
-            for (results, across) in &stretches {
-                let (first, end) = (results.start.max(due.start), results.end.min(due.end));
-                if first >= end {
-                    continue;
-                }
-                taps.clear();
-                for (n, &(_, i)) in a.taps.iter().enumerate() {
-                    let Some(i) = a.read(i, at[1]) else { continue };
-                    for (m, &(_, j)) in b.taps.iter().enumerate() {
-                        let Some(j) = b.read(j, at[2]) else { continue };
-                        let line = ((at[0] * a.source + i) * b.source + j) * c.source + first * c.advance;
-                        for l in across.clone() {
-                            let from = (line as isize + c.taps[l].1) as usize * channels;
-                            taps.push((from, order[(n * b.taps.len() + m) * c.taps.len() + l] * channels));
-                        }
+            spans.clear();
+            taps.clear();
+            while pixel < range.end && spans.len() + taps.len() < MOST {
+                let (at, first) = (index.unravel(pixel), taps.len());
+                let (results, across) = &stretches[stretches.partition_point(|(results, _)| results.end <= at[3])];
+                index.reads_of_stretch(at, across, |tap, from| taps.push((from * channels, order[tap] * channels)));
+                let count = (results.end - at[3]).min(range.end - pixel);
+                spans.push((count, index.place(at) * channels, first..taps.len()));
+                pixel += count;
+            }
+            for first in (0..channels).step_by(some) {
+                for (count, out, due) in &spans {
+                    // SAFETY: the taps are those that are inside of the source for all pixels of the stretch; the pixels are
+                    // this range's.
+                    unsafe {
+                        let tile = Channels {
+                            x: source.get().add(first).cast_const(),
+                            x_row: c.advance * channels,
+                            taps: &taps[due.clone()],
+                            filter: filter.get().add(first).cast_const(),
+                            out: result.get().add(out + first),
+                            out_row: c.step * channels,
+                            channels: some.min(channels - first),
+                        };
+                        T::kernels().channels(*count, &tile);
                     }
-                }
-                // SAFETY: the taps are those that are inside of the source for all pixels of the stretch; the pixels are this
-                // range's.
-                unsafe {
-                    let out = result.get().add(index.place([at[0], at[1], at[2], first]) * channels);
-                    let tile = Channels {
-                        x: source.get().cast_const(),
-                        x_row: c.advance * channels,
-                        taps: &taps,
-                        filter: filter.get().cast_const(),
-                        out,
-                        out_row: c.step * channels,
-                        channels,
-                    };
-                    T::kernels().channels(end - first, &tile);
                 }
             }
         }

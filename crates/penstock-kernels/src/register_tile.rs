@@ -499,6 +499,16 @@ pub(crate) struct Channels<'a, T> {
     pub(crate) channels: usize,
 }
 
+/// A vector, or, if `left` is not 0, so many elements of one.
+///
+/// # Safety
+/// As for [`Vector::load_part`].
+#[inline(always)]
+unsafe fn load_first<V: Vector>(from: *const V::Of, left: usize) -> V {
+    // SAFETY: the caller's contract.
+    unsafe { if left == 0 { V::load(from) } else { V::load_part(from, left) } }
+}
+
 /// `P` pixels by a vector of channels from channel `c` on, or, if `left` is not 0, by so many.
 ///
 /// # Safety
@@ -507,13 +517,12 @@ pub(crate) struct Channels<'a, T> {
 unsafe fn channel_tile<V: Vector, const P: usize>(t: &Channels<'_, V::Of>, c: usize, left: usize) {
     // SAFETY: the caller's contract.
     unsafe {
-        let load = |from: *const V::Of| if left == 0 { V::load(from) } else { V::load_part(from, left) };
         let mut acc = [V::splat(V::Of::ZERO); P];
         let (x, filter, out) = (t.x.add(c), t.filter.add(c), t.out.add(c));
         for &(from, by) in t.taps {
-            let (x, f) = (x.add(from), load(filter.add(by)));
+            let (x, f) = (x.add(from), load_first::<V>(filter.add(by), left));
             for p in 0..P {
-                acc[p] = load(x.add(p * t.x_row)).fma(f, acc[p]);
+                acc[p] = load_first::<V>(x.add(p * t.x_row), left).fma(f, acc[p]);
             }
         }
         for p in 0..P {
@@ -523,21 +532,51 @@ unsafe fn channel_tile<V: Vector, const P: usize>(t: &Channels<'_, V::Of>, c: us
     }
 }
 
-/// `P` pixels.
+/// The most pixels of a [`channel_tile`].
+pub(crate) const PIXELS: usize = 8;
+
+/// So many pixels, at most [`PIXELS`], as [`channel_tile`].
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn few_pixels<V: Vector>(n: usize, t: &Channels<'_, V::Of>, c: usize, left: usize) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        match n {
+            1 => channel_tile::<V, 1>(t, c, left),
+            2 => channel_tile::<V, 2>(t, c, left),
+            3 => channel_tile::<V, 3>(t, c, left),
+            4 => channel_tile::<V, 4>(t, c, left),
+            5 => channel_tile::<V, 5>(t, c, left),
+            6 => channel_tile::<V, 6>(t, c, left),
+            7 => channel_tile::<V, 7>(t, c, left),
+            _ => channel_tile::<V, PIXELS>(t, c, left),
+        }
+    }
+}
+
+/// `n` pixels.
 ///
 /// # Safety
 /// As for [`channel_tile`].
 #[inline(always)]
-unsafe fn channels<V: Vector, const P: usize>(t: &Channels<'_, V::Of>) {
+unsafe fn channels<V: Vector>(n: usize, t: &Channels<'_, V::Of>) {
     let left = t.channels % V::LANES;
-    // SAFETY: the caller's contract.
-    unsafe {
-        for c in (0..t.channels - left).step_by(V::LANES) {
-            channel_tile::<V, P>(t, c, 0);
+    let mut at = *t;
+    for first in (0..n).step_by(PIXELS) {
+        let pixels = PIXELS.min(n - first);
+        // SAFETY: the caller's contract.
+        unsafe {
+            for c in (0..t.channels - left).step_by(V::LANES) {
+                few_pixels::<V>(pixels, &at, c, 0);
+            }
+            if left > 0 {
+                few_pixels::<V>(pixels, &at, t.channels - left, left);
+            }
         }
-        if left > 0 {
-            channel_tile::<V, P>(t, t.channels - left, left);
-        }
+        at.x = at.x.wrapping_add(PIXELS * t.x_row);
+        at.out = at.out.wrapping_add(PIXELS * t.out_row);
     }
 }
 
@@ -558,8 +597,8 @@ pub(crate) struct Kernels<T: 'static> {
     dots: &'static [unsafe fn(&Dots<'_, T>)],
     /// A [`Row`].
     row: unsafe fn(&Row<T>),
-    /// [`Channels`] of 1, 2, … pixels.
-    channels: &'static [unsafe fn(&Channels<'_, T>)],
+    /// [`Channels`] of so many pixels.
+    channels: unsafe fn(usize, &Channels<'_, T>),
     /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
     pub(crate) depth: usize,
     pub(crate) block: usize,
@@ -647,15 +686,8 @@ impl<T: Float> Kernels<T> {
     /// # Safety
     /// The memory is as [`Channels`] says.
     pub(crate) unsafe fn channels(&self, n: usize, t: &Channels<'_, T>) {
-        let parts = n.div_ceil(self.channels.len());
-        let mut at = *t;
-        for part in 0..parts {
-            let pixels = n * (part + 1) / parts - n * part / parts;
-            // SAFETY: the caller's contract; `pixels` is at most what there are functions for.
-            unsafe { self.channels[pixels - 1](&at) };
-            at.x = at.x.wrapping_add(pixels * at.x_row);
-            at.out = at.out.wrapping_add(pixels * at.out_row);
-        }
+        // SAFETY: the caller's contract.
+        unsafe { (self.channels)(n, t) }
     }
 }
 
@@ -689,9 +721,9 @@ macro_rules! entries {
             }
             /// # Safety
             /// As for [`channels`], on a machine that has the instruction set.
-            unsafe fn channel_entry<const P: usize>(t: &Channels<'_, $of>) {
+            unsafe fn channel_entry(n: usize, t: &Channels<'_, $of>) {
                 // SAFETY: the same contract.
-                unsafe { $at(#[inline(always)] || channels::<$vector, P>(t)) }
+                unsafe { $at(#[inline(always)] || channels::<$vector>(n, t)) }
             }
             Kernels {
                 lanes: $lanes,
@@ -701,10 +733,7 @@ macro_rules! entries {
                 packed_narrow: &[$(entry::<$rows, 1, $most>),*],
                 dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
                 row: row_entry,
-                channels: &[
-                    channel_entry::<1>, channel_entry::<2>, channel_entry::<3>, channel_entry::<4>,
-                    channel_entry::<5>, channel_entry::<6>, channel_entry::<7>, channel_entry::<8>,
-                ],
+                channels: channel_entry,
                 depth: $depth,
                 block: $block,
             }

@@ -327,3 +327,42 @@ fn convolutions_of_several_blocks_agree_with_the_model() {
         check_convolution::<bf16>(&g);
     }
 }
+
+/// A generator of numbers below others: the same in every run.
+fn drawn(state: &mut u64, below: usize) -> usize {
+    *state ^= *state << 13;
+    *state ^= *state >> 7;
+    *state ^= *state << 17;
+    (*state >> 11) as usize % below
+}
+
+#[test]
+fn convolutions_of_channels_with_filters_of_their_own_agree_with_the_model() {
+    pool::set_threads(3);
+    let none = Axis::NONE;
+    let mut cases = vec![
+        // Lines longer and shorter than a tile, without and with zeros around; channels below, of and beyond whole vectors.
+        (1, [none, none, axis(5000, 3, 1, 1, 1)], 16, 1),
+        (2, [none, axis(12, 5, 1, 1, 2), axis(20, 5, 1, 1, 2)], 40, 1),
+        (1, [none, axis(6, 5, 1, 1, 2), axis(10, 5, 1, 1, 2)], 200, 1),
+        (1, [none, axis(15, 3, 2, 1, 1), axis(31, 3, 2, 1, 1)], 7, 1),
+        (1, [none, axis(7, 2, 3, 1, 0), axis(8, 2, 3, 1, 0)], 17, 1),
+        // A window larger than the image, and several filters a channel.
+        (1, [none, axis(2, 5, 1, 1, 2), axis(3, 7, 1, 1, 3)], 33, 1),
+        (2, [none, axis(6, 3, 1, 1, 1), axis(7, 3, 2, 1, 1)], 6, 3),
+        (1, [axis(4, 3, 1, 1, 1), axis(5, 3, 2, 1, 1), axis(9, 3, 1, 2, 2)], 18, 1),
+    ];
+    let mut state = 0x2545_f491_4f6c_dd1d;
+    for _ in 0..60 {
+        let mut draw = |n: usize| drawn(&mut state, n);
+        let mut line = || axis(1 + draw(30), 1 + draw(5), 1 + draw(3), 1 + draw(2), draw(4));
+        let axes = [none, line(), line()];
+        cases.push((1 + draw(2), axes, 2 + draw(60), 1 + draw(5) / 4));
+    }
+    for (batch, axes, groups, out_channels) in cases {
+        let g = Geometry { batch, axes, groups, in_channels: 1, out_channels };
+        check_convolution::<f32>(&g);
+        check_convolution::<f64>(&g);
+        check_convolution::<bf16>(&g);
+    }
+}

@@ -62,19 +62,22 @@ impl PyBundleReader {
     }
 }
 
-/// Writes a checkpoint: tensors by key, and the objects that own them.
+/// Writes a checkpoint: tensors by key, of which some may be the parts of one, rows in order, and the objects that own them.
 #[pyfunction]
 pub(crate) fn _write_bundle(
     py: Python<'_>,
     prefix: PathBuf,
-    tensors: Vec<(String, Bound<'_, PyTensor>)>,
+    tensors: Vec<(String, Vec<Bound<'_, PyTensor>>)>,
     objects: Option<Vec<Object>>,
 ) -> PyResult<()> {
-    let held = |(key, tensor): (String, Bound<'_, PyTensor>)| match tensor.get().var.tensor() {
-        Some(value) => Ok((key, value.clone())),
-        None => Err(PyTypeError::new_err(format!("'{key}' is a tensor of a function that is being traced"))),
+    let held = |(key, parts): (String, Vec<Bound<'_, PyTensor>>)| {
+        let values = parts.iter().map(|part| part.get().var.tensor().cloned()).collect::<Option<Vec<Tensor>>>();
+        match values {
+            Some(values) => Ok((key, values)),
+            None => Err(PyTypeError::new_err(format!("'{key}' is a tensor of a function that is being traced"))),
+        }
     };
-    let mut tensors = tensors.into_iter().map(held).collect::<PyResult<Vec<(String, Tensor)>>>()?;
+    let mut tensors = tensors.into_iter().map(held).collect::<PyResult<Vec<(String, Vec<Tensor>)>>>()?;
     if let Some(objects) = objects {
         let nodes = objects.into_iter().map(|(children, attributes, slots)| Node {
             children,
@@ -86,11 +89,16 @@ pub(crate) fn _write_bundle(
         });
         let graph = ObjectGraph { nodes: nodes.collect() }.to_bytes();
         let value = Tensor::from_strings(&[], vec![penstock_data::Bytes::from(&*graph)]).or_py(py)?;
-        tensors.push((OBJECT_GRAPH_KEY.to_owned(), value));
+        tensors.push((OBJECT_GRAPH_KEY.to_owned(), vec![value]));
     }
     py.detach(|| {
         let mut writer = BundleWriter::create(prefix)?;
-        tensors.iter().try_for_each(|(key, tensor)| writer.add(key, tensor))?;
+        for (key, parts) in &tensors {
+            match &parts[..] {
+                [whole] => writer.add(key, whole)?,
+                parts => writer.add_parts(key, &parts.iter().collect::<Vec<_>>())?,
+            }
+        }
         writer.finish()
     })
     .or_py(py)

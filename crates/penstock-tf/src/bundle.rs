@@ -117,6 +117,9 @@ impl Entry {
         put_number(&mut out, 4, self.offset);
         put_number(&mut out, 5, self.size);
         put_fixed32(&mut out, 6, self.crc);
+        for part in &self.parts {
+            put_message(&mut out, 7, |out| part.put(out));
+        }
         out
     }
 }
@@ -430,6 +433,47 @@ impl BundleWriter {
     /// `InvalidArgument` for a key that is empty, starts with a zero byte or was added before, and a dtype that there is
     /// not in TensorFlow; `FailedPrecondition` where the file cannot be written.
     pub fn add(&mut self, key: &str, tensor: &Tensor) -> Result<()> {
+        let entry = self.written(key, tensor)?;
+        self.insert(key.as_bytes().to_vec(), key, &entry)
+    }
+
+    /// Adds a tensor that lies in parts: some rows each, in order.
+    ///
+    /// # Errors
+    /// As for [`BundleWriter::add`]; `InvalidArgument` where there are no parts, or they are no rows of one tensor of numbers.
+    pub fn add_parts(&mut self, key: &str, parts: &[&Tensor]) -> Result<()> {
+        let whole = match parts {
+            [first, ..] if first.rank() > 0 && first.dtype() != DType::Str => first,
+            _ => return Err(Error::invalid(format!("'{key}' has no parts of rows of numbers"))),
+        };
+        let mut entry = Entry { dims: whole.dims().to_vec(), ..Entry::default() };
+        entry.dims[0] = 0;
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            if (part.dtype(), part.dims().get(1..)) != (whole.dtype(), whole.dims().get(1..)) {
+                return Err(Error::invalid(format!("the parts of '{key}' have several dtypes or extents")));
+            }
+            let place = Part::rows(entry.dims[0], part.dims()[0], part.rank());
+            let stored = self.written(key, part)?;
+            entry.dtype = stored.dtype;
+            entry.dims[0] += part.dims()[0];
+            self.insert(place.key(key), key, &stored)?;
+            entry.parts.push(place);
+        }
+        match entry.parts.is_empty() {
+            true => self.add(key, whole),
+            false => self.insert(key.as_bytes().to_vec(), key, &entry),
+        }
+    }
+
+    fn insert(&mut self, place: Vec<u8>, key: &str, entry: &Entry) -> Result<()> {
+        match self.entries.insert(place, entry.to_bytes()) {
+            Some(_) => Err(Error::invalid(format!("'{key}' is added twice"))),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the bytes of a tensor.
+    fn written(&mut self, key: &str, tensor: &Tensor) -> Result<Entry> {
         let number = dtype_number(tensor.dtype()).filter(|&number| dtype_of(number).is_some());
         let Some(dtype) = number else {
             return Err(Error::invalid(format!("a tensor of dtype {} cannot be saved: '{key}'", tensor.dtype())));
@@ -444,7 +488,7 @@ impl BundleWriter {
             self.put(tensor.bytes())?;
             crc32c::crc32c(tensor.bytes())
         };
-        let entry = Entry {
+        Ok(Entry {
             dtype,
             dims: tensor.dims().to_vec(),
             shard: 0,
@@ -452,11 +496,7 @@ impl BundleWriter {
             size: self.size - start,
             crc: masked(crc),
             parts: Vec::new(),
-        };
-        if self.entries.insert(key.as_bytes().to_vec(), entry.to_bytes()).is_some() {
-            return Err(Error::invalid(format!("'{key}' is added twice")));
-        }
-        Ok(())
+        })
     }
 
     fn put_strings(&mut self, strings: &[Bytes]) -> Result<u32> {

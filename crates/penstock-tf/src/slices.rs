@@ -1,6 +1,7 @@
 //! Parts of tensors: what the key of a part is, and where it lies in the whole.
 
 use penstock_data::{Result, Tensor};
+use penstock_wire::{put_message, put_number};
 
 use crate::damaged;
 use crate::fields;
@@ -29,6 +30,25 @@ impl Part {
             Ok(())
         })?;
         Ok(Part(extents))
+    }
+
+    /// Some rows of a tensor of so many dimensions.
+    pub(crate) fn rows(start: usize, count: usize, rank: usize) -> Part {
+        let mut extents = vec![(0, None); rank];
+        extents[0] = (start as i64, Some(count as i64));
+        Part(extents)
+    }
+
+    /// As a `TensorSliceProto`.
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        for &(start, length) in &self.0 {
+            put_message(out, 1, |out| {
+                if let Some(length) = length {
+                    put_number(out, 1, start as u64);
+                    put_number(out, 2, length as u64);
+                }
+            });
+        }
     }
 
     /// Where it starts, and its extents, in a tensor of these.

@@ -95,6 +95,25 @@ fn tensors_in_parts_are_put_together() {
 }
 
 #[test]
+fn tensors_are_written_in_parts() {
+    let prefix = directory("parts").join("b");
+    let rows = |first: i32, count: usize| {
+        let values: Vec<i32> = (0..3 * count as i32).map(|i| 3 * first + i).collect();
+        Tensor::from_slice(&[count, 3], &values).unwrap()
+    };
+    let mut writer = BundleWriter::create(&prefix).unwrap();
+    writer.add_parts("v", &[&rows(0, 2), &rows(2, 0), &rows(2, 1), &rows(3, 4)]).unwrap();
+    writer.add_parts("empty", &[&rows(0, 0), &rows(0, 0)]).unwrap();
+    for parts in [&[][..], &[&Tensor::from(1i32)], &[&rows(0, 1), &Tensor::from_slice(&[1, 2], &[1, 2]).unwrap()]] {
+        assert_eq!(writer.add_parts("wrong", parts).unwrap_err().class(), Class::InvalidArgument);
+    }
+    writer.finish().unwrap();
+    let reader = BundleReader::open(&prefix).unwrap();
+    assert!(same(&reader.read("v").unwrap(), &rows(0, 7)));
+    assert!(same(&reader.read("empty").unwrap(), &rows(0, 0)));
+}
+
+#[test]
 fn what_is_written_is_read_again() {
     let prefix = directory("round").join("b");
     let tensors = tensors();

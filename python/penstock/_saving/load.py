@@ -20,6 +20,7 @@ from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec, VariableSpec
 from penstock._values import variable as _variable
 from penstock._values.module import Module
+from penstock.errors import NotFoundError
 from penstock.lookup import _tables
 
 __all__ = ["TENSORFLOW_FILE", "contains_saved_model", "load"]
@@ -213,7 +214,10 @@ class _Reader:
     def _function_node(self, number: int, node: dict[str, Any]) -> Any:
         parameters = [_parameter(*parts) for parts in node["parameters"]]
         specs = Decoder().decode(node["signature"])
-        refused = node.get("refused", [])
+        refused: Exception | None = None
+        if reasons := node.get("refused"):
+            words = f"{node['name']}: the function was not converted: " + "; ".join(reasons)
+            refused = NotFoundError(words) if node.get("missing") else NotImplementedError(words)
         function = _restored_function(node["name"], inspect.Signature(parameters), specs, refused)
         self._add_traces(function, node["traces"])
         return function
@@ -304,7 +308,7 @@ def _shown(value: Any) -> str:
 
 
 def _restored_function(
-    name: str, signature: inspect.Signature, specs: Any, refused: Sequence[str] = ()
+    name: str, signature: inspect.Signature, specs: Any, refused: Exception | None = None
 ) -> Any:
     """A function without traces yet, and without Python code: what is in its place says why a call fails."""
 
@@ -316,8 +320,8 @@ def _restored_function(
         known = (
             "".join(f"\n  {name}{signature_line(trace)}" for trace in traces) or " none: it was never called"
         )
-        if refused:
-            raise NotImplementedError(f"{name}: the function was not converted: " + "; ".join(refused))
+        if refused is not None:
+            raise refused
         raise ValueError(
             f"{name}: no saved trace takes the arguments ({', '.join(given)}). "
             f"A loaded function has the traces that it had when it was saved:{known}"

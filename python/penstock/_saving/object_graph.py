@@ -65,14 +65,16 @@ def ends_of(value: Any) -> tuple[str, ...]:
     return _part(value)[1]
 
 
-def tensors_of(item: Object) -> Iterator[tuple[str, _core.Tensor]]:
-    """The tensors of an object by their keys in the file."""
+def tensors_of(item: Object) -> Iterator[tuple[str, list[_core.Tensor]]]:
+    """The tensors of an object by their keys in the file: one of each key, or its parts, rows in order."""
     value = item.value
     for attribute in item.attributes:
         states = [value.read_value()] if isinstance(value, _core._Variable) else value._save_state()
         for end, state in zip(ends_of(value), states, strict=True):
-            wide = item.wide and state.dtype.is_integer
-            yield attribute.key + end, raw_ops.cast(state, dtype=_core.int64) if wide else state
+            parts = state if isinstance(state, list) else [state]
+            if item.wide and parts[0].dtype.is_integer:
+                parts = [raw_ops.cast(part, dtype=_core.int64) for part in parts]
+            yield attribute.key + end, parts
 
 
 def _key(path: tuple[str, ...], part: str) -> str:

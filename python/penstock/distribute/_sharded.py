@@ -175,10 +175,14 @@ def parts_of(rows: int, count: int) -> list[tuple[int, int]]:
 class ShardedVariable:
     """A variable whose rows are divided among several variables. It becomes a tensor where one is expected.
 
+    A checkpoint has it as one value in as many parts; what is divided otherwise, or not, can restore it.
+
     Args:
         variables: the parts, one under the other.
         name: a name for people.
     """
+
+    _checkpoint_part = ("VARIABLE_VALUE", ("",))
 
     def __init__(self, variables: Sequence[Variable], name: str = "ShardedVariable") -> None:
         self.variables, self.name = list(variables), name
@@ -223,6 +227,15 @@ class ShardedVariable:
 
     def assign_sub(self, delta: TensorLike) -> ShardedVariable:
         return self._each(lambda v: v.assign_sub, delta)
+
+    def _trackable_children(self) -> dict[str, Any]:
+        return {}
+
+    def _save_state(self) -> list[list[_core.Tensor]]:
+        return [[v.read_value() for v in self.variables]]
+
+    def _restore_state(self, value: _core.Tensor) -> None:
+        self.assign(value)
 
     def __repr__(self) -> str:
         return (

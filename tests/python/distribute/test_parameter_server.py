@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import threading
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -148,6 +149,23 @@ def test_variables_are_divided_among_servers() -> None:
     v.assign(value)
     v.assign_sub(value)
     np.testing.assert_array_equal(v[2:4].numpy(), np.zeros([2, 2]))
+
+
+def test_divided_variables_are_saved_in_parts_and_restored_in_others(tmp_path: Path) -> None:
+    def table(parts: int, value: Any) -> Any:
+        with strategy_of(partitioner=partitioners.FixedShardsPartitioner(parts)).scope():
+            return tf.Variable(value, name="table")
+
+    value = np.arange(14.0, dtype="float32").reshape(7, 2)
+    path = tf.train.Checkpoint(v=table(3, value)).write(str(tmp_path / "parts"))
+    np.testing.assert_array_equal(tf.train.load_variable(path, "v/.ATTRIBUTES/VARIABLE_VALUE"), value)
+    for restored in (table(2, np.zeros_like(value)), tf.Variable(np.zeros_like(value))):
+        tf.train.Checkpoint(v=restored).read(path).assert_consumed()
+        np.testing.assert_array_equal(restored.numpy(), value)
+    whole = tf.train.Checkpoint(v=tf.Variable(value + 1)).write(str(tmp_path / "whole"))
+    divided = table(4, value)
+    tf.train.Checkpoint(v=divided).read(whole).assert_consumed()
+    np.testing.assert_array_equal(divided.numpy(), value + 1)
 
 
 @pytest.mark.parametrize(

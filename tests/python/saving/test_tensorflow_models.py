@@ -101,11 +101,11 @@ def test_tables_are_objects_that_hold_what_they_held(tmp_path: Path) -> None:
     assert int(model.dense.size()) == 2
 
 
-def test_a_function_without_its_asset_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_function_without_its_asset_says_that_it_is_not_found(tmp_path: Path) -> None:
     directory = unpacked("table_of_a_file", tmp_path)
     (directory / "assets" / "words.txt").unlink()
     model = tf.saved_model.load(directory)
-    with pytest.raises(NotImplementedError, match=r"assets/words\.txt"):
+    with pytest.raises(tf.errors.NotFoundError, match=r"assets/words\.txt"):
         model.f(tf.constant(["cat"]))
 
 

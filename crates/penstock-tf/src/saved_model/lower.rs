@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap, HashMap};
 use std::rc::Rc;
 
-use penstock_data::{DType, Error, Result, Shape, Tensor};
+use penstock_data::{Class, DType, Error, Result, Shape, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, Function, OpDef, OpSet, Region, Type, Value};
 use penstock_ops::Ops;
 
@@ -231,11 +231,17 @@ pub(super) enum Resource {
     Variable(usize, Type),
     /// A table, by the number of the variable that holds it.
     Table(usize, TableType),
-    /// One that functions here do not know, with what it is.
-    Unknown(String),
+    /// One that functions here do not have: the error of taking it.
+    Unknown(Error),
 }
 
 impl Resource {
+    /// One that could not be made: what was missing is missing still, and all else is not supported.
+    pub(super) fn absent(what: &str, error: &Error) -> Resource {
+        let class = if error.class() == Class::NotFound { Class::NotFound } else { Class::Unimplemented };
+        Resource::Unknown(Error::new(class, format!("takes {what} that is not here: {error}")))
+    }
+
     /// The number of its variable.
     pub(super) fn number(&self) -> Option<usize> {
         match self {
@@ -471,7 +477,7 @@ impl<'x, 'a> Lowering<'x, 'a> {
         let ty = match self.resources.get(resource) {
             Some(Resource::Variable(_, ty)) => ty.clone(),
             Some(Resource::Table(..)) => Type::Variable(DType::Resource, Shape::scalar()),
-            Some(Resource::Unknown(what)) => return Err(Error::unimplemented(format!("takes {what}"))),
+            Some(Resource::Unknown(error)) => return Err(error.clone()),
             None => return Err(Error::unimplemented("takes a table that it makes")),
         };
         let value = self.builder.input(ty, None);
@@ -483,7 +489,7 @@ impl<'x, 'a> Lowering<'x, 'a> {
     pub(super) fn table_type(&self, resource: usize) -> Result<TableType> {
         match self.resources.get(resource) {
             Some(Resource::Table(_, ty)) => Ok(ty.clone()),
-            Some(Resource::Unknown(what)) => Err(Error::unimplemented(format!("takes {what}"))),
+            Some(Resource::Unknown(error)) => Err(error.clone()),
             _ => Err(Error::unimplemented("takes an object that is no table")),
         }
     }

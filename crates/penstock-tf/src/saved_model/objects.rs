@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 
-use penstock_data::{DType, Error, Result, Shape, Table, Tensor};
+use penstock_data::{Class, DType, Error, Result, Shape, Table, Tensor};
 use penstock_exec::Variable;
 use penstock_format::{Capture, ProgramBuilder};
 use penstock_ir::{Function, Type, Value};
@@ -97,7 +97,7 @@ pub(super) fn import<'a>(
                 None => Bound::Unknown("a constant that the graph does not have"),
             },
             Kind::Resource => {
-                resources.push(Resource::Unknown("a resource that has not been made yet".to_owned()));
+                resources.push(Resource::Unknown(Error::unimplemented("takes a resource that has not been made yet")));
                 Bound::Resource(resources.len() - 1)
             }
             _ => Bound::Unknown("an object that is no tensor, variable or resource"),
@@ -188,7 +188,7 @@ impl Place<'_, '_> {
                     out.insert(id, json);
                     held
                 }
-                Err(error) => Resource::Unknown(format!("a table or another resource that is not here: {error}")),
+                Err(error) => Resource::absent("a table or another resource", &error),
             };
         }
         Ok(out)
@@ -389,12 +389,13 @@ impl Import<'_, '_> {
         let order: Vec<String> = parameters.iter().filter_map(|p| p[0].as_str().map(str::to_owned)).collect();
         let mut traces = Vec::new();
         let graph = self.graph;
-        let mut reasons = Vec::new();
+        let (mut reasons, mut missing) = (Vec::new(), true);
         for &name in names {
             let Some(concrete) = graph.concrete.get(name) else { continue };
             match self.trace(name, concrete, &order, builder) {
                 Ok(trace) => traces.push(trace),
                 Err(error) => {
+                    missing &= error.class() == Class::NotFound;
                     reasons.push(error.message().to_owned());
                     self.refused.insert(name.to_owned(), error.to_string());
                 }
@@ -410,7 +411,7 @@ impl Import<'_, '_> {
         };
         Ok(json!({
             "kind": kind, "name": shown, "parameters": parameters, "signature": specs, "traces": traces,
-            "refused": reasons,
+            "refused": reasons, "missing": missing && !reasons.is_empty(),
         }))
     }
 

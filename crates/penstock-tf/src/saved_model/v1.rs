@@ -110,7 +110,7 @@ fn tables<'a>(
         found.push((resources.len(), made.as_ref().map(TableType::empty).ok()));
         resources.push(match made {
             Ok(ty) => Resource::Table(0, ty),
-            Err(error) => Resource::Unknown(format!("a table that is not here: {error}")),
+            Err(error) => Resource::absent("a table", &error),
         });
     }
     for node in nodes.iter().filter(|node| fills_table(node.op)) {
@@ -124,7 +124,7 @@ fn tables<'a>(
         });
         let table = node.inputs()?.first().and_then(|input| handles.get(input.split(':').next()?));
         if let (Err(error), Some(&place)) = (filled, table) {
-            resources[place] = Resource::Unknown(format!("a table that is not here: {error}"));
+            resources[place] = Resource::absent("a table", &error);
         }
     }
     let mut left = tables::MOST_DEFAULT_BYTES;
