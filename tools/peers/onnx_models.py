@@ -4,7 +4,7 @@
     python tools/peers/onnx_models.py check DIRECTORY     with this package
 
 `write` unpacks the models and writes what they take and give; `check` fails where a result is more than 1e-4
-off, of the largest.
+off, of the largest. One model is in its package as a SavedModel, too, which has to give the same.
 Both print the least time of a run. `PENSTOCK_THREADS` is the number of threads, 1 by default.
 """
 
@@ -34,6 +34,8 @@ MODELS: dict[str, tuple[dict[str, list[int]], dict[str, Any]]] = {
     "silero_vad_16k_op15": ({"input": [1, 576], "state": [2, 1, 128]}, {"sr": np.array(16000)}),
     "silero_vad_op18_ifless": ({"input": [1, 576], "state": [2, 1, 128]}, {"sr": np.array(16000)}),
 }
+# Models that are SavedModels as well, and the directories of these in their packages.
+TWINS = {"nmp": "basic_pitch/saved_models/icassp_2022/nmp"}
 
 
 def least(run: Callable[[], Any], seconds: float = 1.0) -> float:
@@ -57,6 +59,8 @@ def write(directory: Path) -> int:
             for name in archive.namelist():
                 if name.endswith(".onnx") and Path(name).stem in MODELS:
                     (directory / Path(name).name).write_bytes(archive.read(name))
+                if name.startswith(tuple(f"{twin}/" for twin in TWINS.values())):
+                    archive.extract(name, directory)
     for name, (extents, values) in MODELS.items():
         options = ort.SessionOptions()
         options.intra_op_num_threads, options.inter_op_num_threads = THREADS, 1
@@ -78,6 +82,12 @@ def write(directory: Path) -> int:
     return 0
 
 
+def difference(got: Any, due: Any) -> float:
+    """How far a result is off, of the largest."""
+    got, due = got.numpy().astype(np.float64), due.astype(np.float64)
+    return float(np.abs(got - due).max() / max(1.0, np.abs(due).max()))
+
+
 def check(directory: Path) -> int:
     """Runs the models here."""
     import penstock as tf
@@ -90,14 +100,22 @@ def check(directory: Path) -> int:
         model = tf.onnx.load(directory / f"{name}.onnx")
         inputs = {key[3:]: tf.constant(case[key]) for key in case if key.startswith("in/")}
         outputs = model(**inputs)
-        off = 0.0
-        for key in (key for key in case if key.startswith("out/")):
-            due = case[key].astype(np.float64)
-            got = outputs[key[4:]].numpy().astype(np.float64)
-            off = max(off, float(np.abs(got - due).max() / max(1.0, np.abs(due).max())))
+        due = {key[4:]: case[key] for key in case if key.startswith("out/")}
+        off = max(difference(outputs[key], array) for key, array in due.items())
         took, theirs = least(partial(model, **inputs)), float(case["took"])
         wrong += off > BOUND
         print(f"| {name} | {off:.1e} | {took:.2f} | {theirs:.2f} | {took / theirs:.2f} |", flush=True)
+    print()
+    for name, twin in TWINS.items():
+        case = np.load(directory / f"{name}.npz")
+        (x,) = (case[key] for key in case if key.startswith("in/"))
+        serve = tf.saved_model.load(directory / twin).signatures["serving_default"]
+        outputs = serve(**{next(iter(serve.structured_input_signature[1])): tf.constant(x)})
+        # Both have their results in the order of their names.
+        due = [case[key] for key in sorted(key for key in case if key.startswith("out/"))]
+        off = max(difference(outputs[key], array) for key, array in zip(sorted(outputs), due, strict=True))
+        wrong += off > BOUND
+        print(f"{name}: the SavedModel is {off:.1e} off at most", flush=True)
     return int(wrong > 0)
 
 
