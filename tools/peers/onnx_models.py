@@ -114,8 +114,8 @@ def check(directory: Path) -> int:
         serve = tf.saved_model.load(directory / twin).signatures["serving_default"]
         outputs = serve(**{next(iter(serve.structured_input_signature[1])): tf.constant(x)})
         # Both have their results in the order of their names.
-        due = [case[key] for key in sorted(key for key in case if key.startswith("out/"))]
-        off = max(difference(outputs[key], array) for key, array in zip(sorted(outputs), due, strict=True))
+        arrays = [case[key] for key in sorted(key for key in case if key.startswith("out/"))]
+        off = max(difference(outputs[key], array) for key, array in zip(sorted(outputs), arrays, strict=True))
         wrong += off > BOUND
         print(f"{name}: the SavedModel is {off:.1e} off at most", flush=True)
     return int(wrong > 0)
