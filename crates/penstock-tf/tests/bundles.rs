@@ -104,7 +104,9 @@ fn tensors_are_written_in_parts() {
     let mut writer = BundleWriter::create(&prefix).unwrap();
     writer.add_parts("v", &[&rows(0, 2), &rows(2, 0), &rows(2, 1), &rows(3, 4)]).unwrap();
     writer.add_parts("empty", &[&rows(0, 0), &rows(0, 0)]).unwrap();
-    for parts in [&[][..], &[&Tensor::from(1i32)], &[&rows(0, 1), &Tensor::from_slice(&[1, 2], &[1, 2]).unwrap()]] {
+    let (scalar, row, narrow) = (Tensor::from(1i32), rows(0, 1), Tensor::from_slice(&[1, 2], &[1i32, 2]).unwrap());
+    let wrong: [&[&Tensor]; 3] = [&[], &[&scalar], &[&row, &narrow]];
+    for parts in wrong {
         assert_eq!(writer.add_parts("wrong", parts).unwrap_err().class(), Class::InvalidArgument);
     }
     writer.finish().unwrap();
