@@ -2,13 +2,13 @@
 
 use penstock_data::{DType, DTypeSet};
 use penstock_kernels::{
-    Binary, Formula, LoopFn, Unary, binary, binary_formula, binary_output, cast, select, unary, unary_formula,
-    unary_output,
+    Binary, Formula, LoopFn, Unary, binary, binary_formula, binary_output, binary_parts, cast, select, unary,
+    unary_formula, unary_output, unary_parts,
 };
 
 /// The function of elements that an operator computes. What makes code for an operator asks for this, and never for its name, so that
 /// operators that compute the same are treated alike.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum ElementFn {
     /// Of one operand.
     Unary(Unary),
@@ -39,6 +39,16 @@ impl ElementFn {
         match self {
             ElementFn::Unary(op) => unary_formula(op, dtype),
             ElementFn::Binary(op) => binary_formula(op, dtype),
+            ElementFn::Cast | ElementFn::Select => None,
+        }
+    }
+
+    /// The formulas of the parts of the result for operands of a dtype, where one of both is complex, as [`binary_parts`] and [`unary_parts`]
+    /// have them.
+    pub fn parts(self, dtype: DType) -> Option<&'static [Formula]> {
+        match self {
+            ElementFn::Unary(op) => unary_parts(op, dtype),
+            ElementFn::Binary(op) => binary_parts(op, dtype),
             ElementFn::Cast | ElementFn::Select => None,
         }
     }

@@ -5,10 +5,10 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 use penstock_data::{Bool8, DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::algebra::{Mask, Whole};
+use crate::algebra::{Algebra, Mask, Whole, Word};
 use crate::arch::Level;
 use crate::complex;
-use crate::formula::{AnyInt, Formula, Kept, record};
+use crate::formula::{AnyInt, Formula, Kept, KeptParts, record, record_parts};
 use crate::loops::{Fault, LoopFn, Map2, half2, loop2};
 use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
@@ -29,7 +29,6 @@ const SCALAR: &[Binary] = &[
     Binary::FloorDiv,
     Binary::FloorMod,
     Binary::TruncMod,
-    Binary::NextAfter,
     Binary::Zeta,
     Binary::Polygamma,
     Binary::GammaSlope,
@@ -66,10 +65,24 @@ fn floor_mod<M: Math>(a: M, b: M) -> M {
     if (b < M::ZERO) != (rem < M::ZERO) { rem + b } else { rem }
 }
 
+/// The next value after `x` towards `y`: `y` where they are equal, NaN where either is.
+#[inline(always)]
+fn next_after<A: Algebra>(x: A, y: A) -> A {
+    let (bits, one) = (x.bits(), A::Word::of(1));
+    let away = A::from_bits(bits.add(one));
+    let towards_0 = A::from_bits(bits.sub(one));
+    let grows = !(x.lt(y) ^ A::ZERO.lt(x));
+    let stepped = A::select(grows, away, towards_0);
+    let stepped = A::select(x.eq(A::ZERO), A::from_bits(one).copysign(y), stepped);
+    let next = A::select(x.eq(y), y, stepped);
+    A::select(x.is_nan() | y.is_nan(), x + y, next)
+}
+
 /// Declares the operators: what each computes, its name, the dtypes that it takes, how its loops on floats are made and, where it has one,
 /// its function of floats.
 ///
-/// Loops are `short` (of a few instructions, in any width), `long` (those of 16-bit floats are those of `f32` on widened pieces), `compare` floats, or are `other`.
+/// Loops are `short` (of a few instructions, in any width), `long` (those of 16-bit floats are those of `f32` on widened pieces), `wide` (of
+/// no 16-bit floats), `compare` floats, or are `other`.
 macro_rules! operators {
     ($($(#[$doc:meta])* $name:ident $text:literal $dtypes:ident $loops:ident $(|$a:ident, $b:ident| $function:expr)?;)*) => {
         /// An operator of two operands of one dtype. Floats of 16 bits are computed in `f32` and rounded once.
@@ -150,6 +163,9 @@ macro_rules! of_floats {
     (other $how:ident $name:ident $ty:ty) => {
         None
     };
+    (wide half $name:ident $ty:ty) => {
+        None
+    };
     (long half $name:ident $ty:ty) => {
         Some(half2::<$ty, Float<{ Binary::$name as u8 }, f32>>())
     };
@@ -197,7 +213,7 @@ operators! {
     /// `x / y`, but 0 if `x` is 0.
     Xdivy "xdivy" INEXACT short |a, b| M::select(a.eq(M::ZERO), M::ZERO, a / b);
     /// The next value after `x` towards `y`.
-    NextAfter "next_after" WIDE_FLOAT other;
+    NextAfter "next_after" WIDE_FLOAT wide |a, b| next_after(a, b);
     /// The Hurwitz zeta function of order `x` at `y`.
     Zeta "zeta" WIDE_FLOAT other;
     /// The derivative of order `x + 1` of the logarithm of the gamma function at `y`.
@@ -268,7 +284,6 @@ impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
             Binary::FloorDiv => floor_div(a, b),
             Binary::FloorMod => floor_mod(a, b),
             Binary::TruncMod => a % b,
-            Binary::NextAfter => a.next_after(b),
             Binary::Zeta => a.zeta(b),
             Binary::Polygamma => a.polygamma(b),
             Binary::GammaSlope => a.gamma_slope(b),
@@ -437,36 +452,45 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
     const LEVEL: Level = if listed(&[Binary::Pow, Binary::Xlogy], OP) { Level::Base } else { Level::V3 };
     #[inline(always)]
     fn eval(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-        let zero = Complex::new(T::zero(), T::zero());
         match const { Binary::ALL[OP as usize] } {
-            Binary::Add => a + b,
-            Binary::Sub => a - b,
-            Binary::Mul => a * b,
-            Binary::Div => complex::div(a, b),
             Binary::Pow => T::in_f64_2(a, b, complex::pow),
-            Binary::SquaredDifference => Complex::new((a - b).norm_sqr(), T::zero()),
-            Binary::DivNoNan => {
-                let quotient = complex::div(a, b);
-                if b == zero { zero } else { quotient }
-            }
-            Binary::MulNoNan => {
-                let product = a * b;
-                if b == zero { zero } else { product }
-            }
             Binary::Xlogy => {
-                if a == zero {
-                    zero
+                if a == complex::zero() {
+                    complex::zero()
                 } else {
                     a * T::in_f64(b, complex::log)
                 }
             }
-            Binary::Xdivy => {
-                let quotient = complex::div(a, b);
-                if a == zero { zero } else { quotient }
-            }
-            _ => unreachable!(),
+            _ => complex_function::<OP, T>(a, b),
         }
     }
+}
+
+/// The function of an operator on complex numbers.
+#[inline(always)]
+fn complex_function<const OP: u8, A: Algebra>(a: Complex<A>, b: Complex<A>) -> Complex<A> {
+    let unless_zero = |of: Complex<A>, value| complex::select(complex::is_equal(of, complex::zero()), complex::zero(), value);
+    match const { Binary::ALL[OP as usize] } {
+        Binary::Add => complex::add(a, b),
+        Binary::Sub => complex::sub(a, b),
+        Binary::Mul => complex::mul(a, b),
+        Binary::Div => complex::div(a, b),
+        Binary::SquaredDifference => {
+            let Complex { re, im } = complex::sub(a, b);
+            Complex { re: re * re + im * im, im: A::ZERO }
+        }
+        Binary::DivNoNan => unless_zero(b, complex::div(a, b)),
+        Binary::MulNoNan => unless_zero(b, complex::mul(a, b)),
+        Binary::Xdivy => unless_zero(a, complex::div(a, b)),
+        _ => unreachable!(),
+    }
+}
+
+/// Whether two complex numbers are equal, or not.
+#[inline(always)]
+fn complex_compare<const OP: u8, A: Algebra>(a: Complex<A>, b: Complex<A>) -> A::Mask {
+    let equal = complex::is_equal(a, b);
+    if OP == Binary::Equal as u8 { equal } else { !equal }
 }
 
 struct CplxCompare<const OP: u8, T>(PhantomData<T>);
@@ -478,8 +502,7 @@ impl<const OP: u8, T: complex::Part> Map2 for CplxCompare<OP, T> {
     const LEVEL: Level = Level::V3;
     #[inline(always)]
     fn eval(a: Complex<T>, b: Complex<T>) -> Bool8 {
-        let equal = (a.re == b.re) & (a.im == b.im);
-        Bool8::new(equal == (OP == Binary::Equal as u8))
+        Bool8::new(complex_compare::<OP, T>(a, b))
     }
 }
 
@@ -509,7 +532,7 @@ macro_rules! table {
 }
 
 fn float_loop<T: Real + complex::Part>(op: Binary) -> Option<LoopFn> {
-    table! { direct, op; MakeComplex<T>: Complex; Float<T>: NextAfter Zeta Polygamma; }.or_else(|| listed_loop::<T>(op))
+    table! { direct, op; MakeComplex<T>: Complex; Float<T>: Zeta Polygamma; }.or_else(|| listed_loop::<T>(op))
 }
 
 /// [`table`] of the operators on integers that have a formula.
@@ -576,6 +599,26 @@ macro_rules! formulas {
                 Some(record::<$ty, bool, 2>(|[a, b]| compare::<OP, _>(a, b)))
             }
         }
+        impl<const OP: u8> Cplx<OP, $ty> {
+            fn formula() -> Vec<Formula> {
+                record_parts::<$ty, $ty, 4, 2>(|[re, im, x, y]| {
+                    let z = complex_function::<OP, _>(Complex { re, im }, Complex { re: x, im: y });
+                    [z.re, z.im]
+                })
+            }
+        }
+        impl<const OP: u8> CplxCompare<OP, $ty> {
+            fn formula() -> Vec<Formula> {
+                record_parts::<$ty, bool, 4, 1>(|[re, im, x, y]| {
+                    [complex_compare::<OP, _>(Complex { re, im }, Complex { re: x, im: y })]
+                })
+            }
+        }
+        impl<const OP: u8> MakeComplex<OP, $ty> {
+            fn formula() -> Vec<Formula> {
+                record_parts::<$ty, $ty, 2, 2>(|parts| parts)
+            }
+        }
     )*};
 }
 
@@ -608,4 +651,25 @@ pub fn binary_formula(op: Binary, dtype: DType) -> Option<&'static Formula> {
         DType::Bool => boolean_table!(formula, op),
         _ => integer_table!(formula, op, AnyInt, AnyInt),
     })
+}
+
+macro_rules! parts_table {
+    ($op:expr, $ty:ty) => {
+        table! { formula, $op;
+            Cplx<$ty>: Add Sub Mul Div SquaredDifference DivNoNan MulNoNan Xdivy;
+            CplxCompare<$ty>: Equal NotEqual;
+            MakeComplex<$ty>: Complex;
+        }
+    };
+}
+
+/// The formulas of the parts of what `op` gives on complex numbers: of a complex number both, else one. Operand `2 k + p` of a formula is
+/// part `p` of operand `k`. Those of [`Binary::Complex`], of floats, are the operands. None for operators that have no such formulas.
+pub fn binary_parts(op: Binary, dtype: DType) -> Option<&'static [Formula]> {
+    static KEPT: KeptParts<{ Binary::ALL.len() }> = KeptParts::new();
+    if dtype.is_complex() == (op == Binary::Complex) || !DTypeSet::INEXACT.contains(dtype) || dtype.size() < 4 {
+        return None;
+    }
+    let part = dtype.real();
+    KEPT.get(op as usize, part, || if part == DType::F64 { parts_table!(op, f64) } else { parts_table!(op, f32) })
 }

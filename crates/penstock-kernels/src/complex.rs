@@ -4,18 +4,15 @@ use num_complex::Complex;
 use num_traits::{Float, FloatConst};
 use penstock_data::{C64, C128};
 
-use crate::inverse;
+use crate::algebra::{Algebra, Double, Single};
+use crate::math::Functions;
 
 /// The type of the parts of a complex element: `f32` or `f64`.
-pub(crate) trait Part: Float + FloatConst + std::fmt::Debug + 'static {
+pub(crate) trait Part: Functions<Mask = bool> + Float + FloatConst + std::fmt::Debug + 'static {
     /// `f(z)`, computed in `f64`.
     fn in_f64(z: Complex<Self>, f: impl Fn(C128) -> C128) -> Complex<Self>;
     /// `f(x, y)`, computed in `f64`.
     fn in_f64_2(x: Complex<Self>, y: Complex<Self>, f: impl Fn(C128, C128) -> C128) -> Complex<Self>;
-    /// The magnitude: infinite if a part is, else NaN if one is; neither over- nor underflows before the result does.
-    fn norm(z: Complex<Self>) -> Self;
-    /// The phase, in [-π, π].
-    fn phase(z: Complex<Self>) -> Self;
 }
 
 #[inline(always)]
@@ -32,16 +29,6 @@ impl Part for f32 {
         let w = f(wider(x), wider(y));
         C64::new(w.re as f32, w.im as f32)
     }
-    #[inline(always)]
-    fn norm(z: C64) -> f32 {
-        let w = wider(z);
-        let norm = (w.re * w.re + w.im * w.im).sqrt() as f32;
-        if z.re.abs() == f32::INFINITY || z.im.abs() == f32::INFINITY { f32::INFINITY } else { norm }
-    }
-    #[inline(always)]
-    fn phase(z: C64) -> f32 {
-        inverse::atan2(z.im, z.re)
-    }
 }
 
 impl Part for f64 {
@@ -51,51 +38,91 @@ impl Part for f64 {
     fn in_f64_2(x: C128, y: C128, f: impl Fn(C128, C128) -> C128) -> C128 {
         f(x, y)
     }
-    #[inline(always)]
-    fn norm(z: C128) -> f64 {
-        // Powers of two, between which squares are neither too great nor too small.
-        const UP: f64 = f64::from_bits((1023 + 600) << 52);
-        const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
-        let (a, b) = (z.re.abs(), z.im.abs());
-        let (great, small) = (a > 1e150 || b > 1e150, a < 1e-140 && b < 1e-140);
-        let scale = if great { DOWN } else { 1.0 };
-        let scale = if small { UP } else { scale };
-        let back = if great { UP } else { 1.0 };
-        let back = if small { DOWN } else { back };
-        let (c, d) = (a * scale, b * scale);
-        let norm = (c * c + d * d).sqrt() * back;
-        if a == f64::INFINITY || b == f64::INFINITY { f64::INFINITY } else { norm }
-    }
-    #[inline(always)]
-    fn phase(z: C128) -> f64 {
-        inverse::atan2(z.im, z.re)
-    }
+}
+
+// Functions that have a formula for each part of their results.
+
+/// The magnitude, by double precision: infinite if a part is, else NaN if one is.
+#[inline(always)]
+pub(crate) fn norm_for32<A: Single>(re: A, im: A) -> A {
+    let (x, y) = (re.to_double(), im.to_double());
+    let norm = (x * x + y * y).sqrt().to_single();
+    A::select(re.abs().eq(A::INFINITY) | im.abs().eq(A::INFINITY), A::INFINITY, norm)
+}
+
+/// The magnitude: infinite if a part is, else NaN if one is; neither over- nor underflows before the result does.
+#[inline(always)]
+pub(crate) fn norm<A: Double>(re: A, im: A) -> A {
+    // Powers of two, between which squares are neither too great nor too small.
+    const UP: f64 = f64::from_bits((1023 + 600) << 52);
+    const DOWN: f64 = f64::from_bits((1023 - 600) << 52);
+    let (a, b) = (re.abs(), im.abs());
+    let (great, small) = (a.gt(A::of(1e150)) | b.gt(A::of(1e150)), a.lt(A::of(1e-140)) & b.lt(A::of(1e-140)));
+    let choose = |if_great: f64, if_small: f64| {
+        let scale = A::select(great, A::of(if_great), A::ONE);
+        A::select(small, A::of(if_small), scale)
+    };
+    let (scale, back) = (choose(DOWN, UP), choose(UP, DOWN));
+    let (c, d) = (a * scale, b * scale);
+    let norm = (c * c + d * d).sqrt() * back;
+    A::select(a.eq(A::INFINITY) | b.eq(A::INFINITY), A::INFINITY, norm)
+}
+
+#[inline(always)]
+pub(crate) fn zero<A: Algebra>() -> Complex<A> {
+    Complex { re: A::ZERO, im: A::ZERO }
+}
+
+#[inline(always)]
+pub(crate) fn is_equal<A: Algebra>(a: Complex<A>, b: Complex<A>) -> A::Mask {
+    a.re.eq(b.re) & a.im.eq(b.im)
+}
+
+/// `a` where the mask is true, else `b`.
+#[inline(always)]
+pub(crate) fn select<A: Algebra>(mask: A::Mask, a: Complex<A>, b: Complex<A>) -> Complex<A> {
+    Complex { re: A::select(mask, a.re, b.re), im: A::select(mask, a.im, b.im) }
+}
+
+#[inline(always)]
+pub(crate) fn add<A: Algebra>(a: Complex<A>, b: Complex<A>) -> Complex<A> {
+    Complex { re: a.re + b.re, im: a.im + b.im }
+}
+
+#[inline(always)]
+pub(crate) fn sub<A: Algebra>(a: Complex<A>, b: Complex<A>) -> Complex<A> {
+    Complex { re: a.re - b.re, im: a.im - b.im }
+}
+
+#[inline(always)]
+pub(crate) fn mul<A: Algebra>(a: Complex<A>, b: Complex<A>) -> Complex<A> {
+    Complex { re: a.re * b.re - a.im * b.im, im: a.re * b.im + a.im * b.re }
 }
 
 /// Division by Smith's method, as NumPy's: no overflow of intermediate squares.
 #[inline(always)]
-pub(crate) fn div<T: Part>(a: Complex<T>, b: Complex<T>) -> Complex<T> {
-    let turned = b.re.abs() < b.im.abs();
-    let (greater, less) = if turned { (b.im, b.re) } else { (b.re, b.im) };
+pub(crate) fn div<A: Algebra>(a: Complex<A>, b: Complex<A>) -> Complex<A> {
+    let turned = b.re.abs().lt(b.im.abs());
+    let (greater, less) = (A::select(turned, b.im, b.re), A::select(turned, b.re, b.im));
     let ratio = less / greater;
-    let scale = T::one() / (greater + less * ratio);
+    let scale = A::ONE / (greater + less * ratio);
     let (straight, across) = (a.re * ratio, a.im * ratio);
-    let re = if turned { straight + a.im } else { a.re + across };
-    let im = if turned { across - a.re } else { a.im - straight };
-    let nought = b.re == T::zero() && b.im == T::zero();
-    Complex::new(
-        if nought { a.re / b.re.abs() } else { re * scale },
-        if nought { a.im / b.re.abs() } else { im * scale },
-    )
+    let re = A::select(turned, straight + a.im, a.re + across);
+    let im = A::select(turned, across - a.re, a.im - straight);
+    let nought = is_equal(b, zero());
+    Complex {
+        re: A::select(nought, a.re / b.re.abs(), re * scale),
+        im: A::select(nought, a.im / b.re.abs(), im * scale),
+    }
 }
 
 /// `z / |z|`, 0 at 0.
 #[inline(always)]
-pub(crate) fn sign<T: Part>(z: Complex<T>) -> Complex<T> {
-    let norm = T::norm(z);
-    let nought = norm == T::zero();
-    let share = |part: T| if nought { T::zero() } else { part / norm };
-    Complex::new(share(z.re), share(z.im))
+pub(crate) fn sign<M: Functions>(z: Complex<M>) -> Complex<M> {
+    let norm = M::norm(z.re, z.im);
+    let nought = norm.eq(M::ZERO);
+    let share = |part: M| M::select(nought, M::ZERO, part / norm);
+    Complex { re: share(z.re), im: share(z.im) }
 }
 
 /// Square root: the principal branch, cut along the negative real axis, on which the sign of zero tells the side.

@@ -498,6 +498,32 @@ pub(crate) fn record<K: Number, R: Number, const N: usize>(
     recorder.finish(result)
 }
 
+/// The formulas of the parts of what a function of `N` numbers gives.
+pub(crate) fn record_parts<K: Number, R: Number, const N: usize, const M: usize>(
+    f: impl for<'r> Fn([Traced<'r, K>; N]) -> [Traced<'r, R>; M],
+) -> Vec<Formula> {
+    (0..M).map(|part| record::<K, R, N>(|operands| f(operands)[part])).collect()
+}
+
+/// The formulas of `N` operators on, or to, complex numbers of both widths, a list each.
+pub(crate) struct KeptParts<const N: usize>([[OnceLock<Option<Vec<Formula>>>; 2]; N]);
+
+impl<const N: usize> KeptParts<N> {
+    pub(crate) const fn new() -> KeptParts<N> {
+        KeptParts([const { [const { OnceLock::new() }; 2] }; N])
+    }
+
+    /// Those of an operator of parts of a dtype: `float32` or `float64`.
+    pub(crate) fn get(
+        &self,
+        op: usize,
+        part: DType,
+        record: impl Fn() -> Option<Vec<Formula>>,
+    ) -> Option<&[Formula]> {
+        self.0[op][usize::from(part == DType::F64)].get_or_init(record).as_deref()
+    }
+}
+
 /// The formulas of `N` operators on floats of both widths, integers and truth values, each recorded when it is first asked for.
 pub(crate) struct Kept<const N: usize>([[OnceLock<Option<Formula>>; 4]; N]);
 

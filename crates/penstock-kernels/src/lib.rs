@@ -67,7 +67,7 @@ mod unary;
 mod vector_sort;
 
 pub use arch::{Level, level};
-pub use binary::{Binary, binary, binary_dtypes, binary_formula, binary_output};
+pub use binary::{Binary, binary, binary_dtypes, binary_formula, binary_output, binary_parts};
 pub use broadcast::{broadcast_dims, elementwise, elementwise_flat};
 pub use cast::{cast, select};
 pub use formula::Formula;
@@ -76,4 +76,4 @@ pub use matmul::{matmul, matmul_batched};
 pub use random::{Philox, TRIES, unit64};
 pub use reduce::{Reduce, reduce, reduce_dtypes};
 pub use scan::{ARG_REDUCE_DTYPES, CUMULATIVE_DTYPES, Cumulative, arg_reduce, cumulative, recurrence};
-pub use unary::{Unary, unary, unary_dtypes, unary_formula, unary_output};
+pub use unary::{Unary, unary, unary_dtypes, unary_formula, unary_output, unary_parts};

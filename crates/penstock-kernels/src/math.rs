@@ -14,7 +14,7 @@ use std::ops::Rem;
 
 use crate::algebra::{Algebra, Double, Single};
 use crate::formula::Traced;
-use crate::{erf, hyperbolic, inverse, math32 as narrow, math64 as wide, power, special, trig};
+use crate::{complex, erf, hyperbolic, inverse, math32 as narrow, math64 as wide, power, special, trig};
 
 /// Functions that have a formula.
 pub(crate) trait Functions: Algebra {
@@ -34,6 +34,8 @@ pub(crate) trait Functions: Algebra {
     fn pow(self, y: Self) -> Self;
     fn erfinv(self) -> Self;
     fn ndtri(self) -> Self;
+    /// The magnitude of the complex number of these parts.
+    fn norm(self, im: Self) -> Self;
     /// π, and what its rounding took off.
     fn pi() -> (Self, Self);
     /// (atan t - t) / t^3 of z = t^2, for |t| <= tan(π/8).
@@ -98,7 +100,6 @@ pub(crate) trait Math: Functions<Mask = bool> + PartialOrd + Rem<Output = Self> 
     fn tan_rare(self) -> Self;
     fn lgamma(self) -> Self;
     fn digamma(self) -> Self;
-    fn next_after(self, y: Self) -> Self;
     fn zeta(self, q: Self) -> Self;
     fn polygamma(self, x: Self) -> Self;
     fn gamma_slope(self, x: Self) -> Self;
@@ -140,6 +141,7 @@ macro_rules! single {
             pow(x, y) power::pow32(x, y);
             erfinv(x) wide::erfinv(x.to_double()).to_single();
             ndtri(x) wide::ndtri(x.to_double()).to_single();
+            norm(re, im) complex::norm_for32(re, im);
             atan_tail(z) inverse::atan_tail32(z);
             asin_tail(z) inverse::asin_tail32(z);
         }
@@ -164,6 +166,7 @@ macro_rules! double {
             pow(x, y) power::pow64(x, y);
             erfinv(x) wide::erfinv(x);
             ndtri(x) wide::ndtri(x);
+            norm(re, im) complex::norm(re, im);
             atan_tail(z) inverse::atan_tail(z);
             asin_tail(z) inverse::asin_tail(z);
         }
@@ -206,9 +209,6 @@ impl Math for f32 {
     fn digamma(self) -> f32 {
         special::digamma(f64::from(self)) as f32
     }
-    fn next_after(self, y: f32) -> f32 {
-        libm::nextafterf(self, y)
-    }
     fn zeta(self, q: f32) -> f32 {
         special::zeta(f64::from(self), f64::from(q)) as f32
     }
@@ -239,9 +239,6 @@ impl Math for f64 {
     }
     fn digamma(self) -> f64 {
         special::digamma(self)
-    }
-    fn next_after(self, y: f64) -> f64 {
-        libm::nextafter(self, y)
     }
     fn zeta(self, q: f64) -> f64 {
         special::zeta(self, q)

@@ -8,7 +8,7 @@ use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, bf16, f16, with_
 use crate::algebra::Whole;
 use crate::arch::Level;
 use crate::complex;
-use crate::formula::{AnyInt, Formula, Kept, record};
+use crate::formula::{AnyInt, Formula, Kept, KeptParts, record, record_parts};
 use crate::loops::{LoopFn, Map1, half1, loop1};
 use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
@@ -363,11 +363,6 @@ impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
     #[inline(always)]
     fn eval(z: Complex<T>) -> Complex<T> {
         match const { Unary::ALL[OP as usize] } {
-            Unary::Neg => -z,
-            Unary::Sign => complex::sign(z),
-            Unary::Square => z * z,
-            Unary::Reciprocal => complex::div(T::one().into(), z),
-            Unary::Conj => z.conj(),
             Unary::Sqrt => T::in_f64(z, complex::sqrt),
             Unary::Rsqrt => T::in_f64(z, |z| complex::div(1.0.into(), complex::sqrt(z))),
             Unary::Exp => T::in_f64(z, complex::exp),
@@ -387,7 +382,7 @@ impl<const OP: u8, T: complex::Part> Map1 for Cplx<OP, T> {
             Unary::Acosh => T::in_f64(z, complex::acosh),
             Unary::Atanh => T::in_f64(z, complex::atanh),
             Unary::Sigmoid => T::in_f64(z, complex::sigmoid),
-            _ => unreachable!(),
+            _ => complex_function::<OP, T>(z),
         }
     }
 }
@@ -400,12 +395,31 @@ impl<const OP: u8, T: complex::Part> Map1 for CplxPart<OP, T> {
     const LEVEL: Level = Level::V3;
     #[inline(always)]
     fn eval(z: Complex<T>) -> T {
-        match const { Unary::ALL[OP as usize] } {
-            Unary::Abs => T::norm(z),
-            Unary::Real => z.re,
-            Unary::Imag => z.im,
-            _ => T::phase(z),
-        }
+        complex_part::<OP, T>(z)
+    }
+}
+
+/// The function of an operator on complex numbers.
+#[inline(always)]
+fn complex_function<const OP: u8, M: Functions>(z: Complex<M>) -> Complex<M> {
+    match const { Unary::ALL[OP as usize] } {
+        Unary::Neg => Complex { re: -z.re, im: -z.im },
+        Unary::Sign => complex::sign(z),
+        Unary::Square => complex::mul(z, z),
+        Unary::Reciprocal => complex::div(Complex { re: M::ONE, im: M::ZERO }, z),
+        Unary::Conj => Complex { re: z.re, im: -z.im },
+        _ => unreachable!(),
+    }
+}
+
+/// The function of an operator that gives a number of a complex one.
+#[inline(always)]
+fn complex_part<const OP: u8, M: Functions>(z: Complex<M>) -> M {
+    match const { Unary::ALL[OP as usize] } {
+        Unary::Abs => z.re.norm(z.im),
+        Unary::Real => z.re,
+        Unary::Imag => z.im,
+        _ => z.im.atan2(z.re),
     }
 }
 
@@ -470,6 +484,19 @@ macro_rules! formulas {
                 Some(record::<$ty, bool, 1>(|[x]| classify::<OP, _>(x)))
             }
         }
+        impl<const OP: u8> Cplx<OP, $ty> {
+            fn formula() -> Vec<Formula> {
+                record_parts::<$ty, $ty, 2, 2>(|[re, im]| {
+                    let z = complex_function::<OP, _>(Complex { re, im });
+                    [z.re, z.im]
+                })
+            }
+        }
+        impl<const OP: u8> CplxPart<OP, $ty> {
+            fn formula() -> Vec<Formula> {
+                record_parts::<$ty, $ty, 2, 1>(|[re, im]| [complex_part::<OP, _>(Complex { re, im })])
+            }
+        }
     )*};
 }
 
@@ -490,6 +517,23 @@ pub fn unary_formula(op: Unary, dtype: DType) -> Option<&'static Formula> {
         DType::Bool => (op == Unary::LogicalNot).then(|| record::<bool, bool, 1>(|[x]| !x)),
         _ => integer_table!(formula, op, AnyInt, AnyInt),
     })
+}
+
+macro_rules! parts_table {
+    ($op:expr, $ty:ty) => {
+        table! { formula, $op; Cplx<$ty>: Neg Sign Square Reciprocal Conj; CplxPart<$ty>: Abs Real Imag Angle; }
+    };
+}
+
+/// The formulas of the parts of what `op` gives on complex numbers: of a complex number both, else one. Operand `p` of a formula is part `p`
+/// of the number. None for operators that have no such formulas.
+pub fn unary_parts(op: Unary, dtype: DType) -> Option<&'static [Formula]> {
+    static KEPT: KeptParts<{ Unary::ALL.len() }> = KeptParts::new();
+    if !dtype.is_complex() {
+        return None;
+    }
+    let part = dtype.real();
+    KEPT.get(op as usize, part, || if part == DType::F64 { parts_table!(op, f64) } else { parts_table!(op, f32) })
 }
 
 const _: () = assert!(size_of::<C64>() == 8 && size_of::<C128>() == 16);

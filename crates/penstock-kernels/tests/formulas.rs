@@ -6,7 +6,9 @@ mod ulps;
 
 use penstock_data::DType;
 use penstock_kernels::formula::{Kind, Primitive, Step};
-use penstock_kernels::{Binary, Formula, Lane, LoopFn, Unary, binary, binary_formula, unary, unary_formula};
+use penstock_kernels::{
+    Binary, Formula, Lane, LoopFn, Unary, binary, binary_formula, binary_output, binary_parts, unary, unary_formula, unary_output, unary_parts,
+};
 use ulps::{EDGES, spread};
 
 fn f32_of(bits: u64) -> f32 {
@@ -175,9 +177,92 @@ fn edges_in_pairs_give_what_kernels_give() {
             EDGES.iter().map(|&x| if dtype == DType::F32 { to32(x as f32) } else { x.to_bits() }).collect();
         let pairs = || edges.iter().flat_map(|&x| edges.iter().map(move |&y| (x, y)));
         let (x, y): (Vec<u64>, Vec<u64>) = pairs().unzip();
-        for op in [Binary::Pow, Binary::Atan2, Binary::Max, Binary::Min, Binary::Xlogy] {
+        for op in [Binary::Pow, Binary::Atan2, Binary::Max, Binary::Min, Binary::Xlogy, Binary::NextAfter] {
             let formula = binary_formula(op, dtype).unwrap();
             check(op.name(), dtype, binary(op, dtype).unwrap(), formula, &[x.clone(), y.clone()]);
+        }
+    }
+}
+
+/// The complex numbers whose parts are these, one part after the other.
+fn paired(parts: &[u64]) -> Vec<u64> {
+    parts.iter().flat_map(|&re| parts.iter().flat_map(move |&im| [re, im])).collect()
+}
+
+/// Fails where a kernel on complex numbers gives other parts than their formulas.
+fn check_parts(name: &str, part: DType, f: LoopFn, (formulas, is_mask): (&[Formula], bool), ins: &[&[u64]]) {
+    let (n, size) = (ins[0].len() / 2, if is_mask { 1 } else { part.size() });
+    let memory: Vec<Vec<u64>> = ins.iter().map(|v| bytes(part, v)).collect();
+    let lanes: Vec<Lane> = memory.iter().map(|m| Lane::new(m.as_ptr().cast(), 2 * part.size())).collect();
+    let mut out = vec![0u64; 2 * n];
+    // SAFETY: the lanes have `n` complex elements, and there is room for as many of 16 bytes.
+    unsafe { f(n, &lanes, out.as_mut_ptr().cast()) }.unwrap();
+    // SAFETY: the results are inside of what was written.
+    let result = |i: usize| unsafe {
+        let at = out.as_ptr().cast::<u8>().add(i * size);
+        match size {
+            1 => u64::from(at.read()),
+            4 => u64::from(at.cast::<u32>().read()),
+            _ => at.cast::<u64>().read(),
+        }
+    };
+    let settled = |bits: u64| match size {
+        4 if f32_of(bits).is_nan() => u64::MAX,
+        8 if f64::from_bits(bits).is_nan() => u64::MAX,
+        _ => bits,
+    };
+    for i in 0..n {
+        let of: Vec<u64> = ins.iter().flat_map(|v| [v[2 * i], v[2 * i + 1]]).collect();
+        for (k, formula) in formulas.iter().enumerate() {
+            let (got, due) = (value(formula, &of), result(i * formulas.len() + k));
+            assert_eq!(settled(got), settled(due), "part {k} of {name} of {of:#x?}");
+        }
+    }
+}
+
+#[test]
+fn formulas_of_the_parts_of_complex_numbers_give_what_kernels_give() {
+    for (dtype, part) in [(DType::C64, DType::F32), (DType::C128, DType::F64)] {
+        let bits = |x: f64| if part == DType::F32 { to32(x as f32) } else { x.to_bits() };
+        let mut parts: Vec<u64> = EDGES.iter().map(|&x| bits(x)).collect();
+        parts.extend(spread(40, 9).into_iter().map(bits));
+        let z = paired(&parts);
+        let mut count = 0;
+        for &op in Unary::ALL {
+            let Some(formulas) = unary_parts(op, dtype) else { continue };
+            assert_eq!(formulas.len() == 2, unary_output(op, dtype).is_complex());
+            check_parts(op.name(), part, unary(op, dtype).unwrap(), (formulas, false), &[&z]);
+            count += 1;
+        }
+        for &op in Binary::ALL {
+            let Some(formulas) = binary_parts(op, dtype) else { continue };
+            let is_mask = binary_output(op, dtype) == DType::Bool;
+            for by in [0, 2, 46, 2 * parts.len() + 6] {
+                let mut w = z.clone();
+                w.rotate_left(by);
+                check_parts(op.name(), part, binary(op, dtype).unwrap(), (formulas, is_mask), &[&z, &w]);
+            }
+            count += 1;
+        }
+        assert_eq!(count, 9 + 10, "operators on {dtype:?} with formulas");
+        let whole = binary_parts(Binary::Complex, part).unwrap();
+        assert_eq!(whole.iter().map(|formula| value(formula, &[3, 4])).collect::<Vec<_>>(), [3, 4]);
+        assert!(binary_parts(Binary::Add, part).is_none() && binary_parts(Binary::Complex, dtype).is_none());
+    }
+}
+
+#[test]
+fn the_next_value_is_that_of_the_c_library() {
+    let f = binary(Binary::NextAfter, DType::F64).unwrap();
+    let edges: Vec<f64> = EDGES.iter().copied().chain([f64::NAN, 0.0, -0.0, f64::MAX, f64::INFINITY]).collect();
+    for &x in &edges {
+        for &y in &edges {
+            let mut got = 0.0;
+            let lanes = [Lane::fixed((&raw const x).cast()), Lane::fixed((&raw const y).cast())];
+            // SAFETY: one element on each side.
+            unsafe { f(1, &lanes, (&raw mut got).cast()) }.unwrap();
+            let due = libm::nextafter(x, y);
+            assert!(got.to_bits() == due.to_bits() || (got.is_nan() && due.is_nan()), "{x} to {y}: {got}, not {due}");
         }
     }
 }
