@@ -113,6 +113,14 @@ pub(crate) fn joined<'t>(inputs: impl Iterator<Item = &'t Origins>, own: Option<
     out
 }
 
+/// As [`check`], of all operands of some work.
+///
+/// # Errors
+/// The first fault.
+pub(crate) fn check_all(origins: &[&Origins], device: &Opened) -> Result<()> {
+    origins.iter().try_for_each(|origins| check(origins, device))
+}
+
 /// Waits for the launches that a tensor comes from, which may be another device's, and makes this one the calling thread's.
 ///
 /// # Errors

@@ -54,16 +54,24 @@ impl<'a> Text<'a> {
         let mut out = String::new();
         let _ =
             writeln!(out, "    static __device__ {} {name}({}) {{", self.name_of(steps[last].kind), params.join(", "));
+        let value = self.statements(&mut out, "s", &operands);
+        let _ = writeln!(out, "        return {value};\n    }}");
+        out
+    }
+
+    /// Writes statements that compute it, and gives the value. Names of steps start with `prefix`.
+    fn statements(&self, out: &mut String, prefix: &str, operands: &[String]) -> String {
+        let steps = &self.formula.steps;
         // What is used once stands where it is used.
-        let named = |id: Id| (!is_leaf(&steps[id as usize]) && self.uses[id as usize] > 1).then(|| format!("s{id}"));
+        let named =
+            |id: Id| (!is_leaf(&steps[id as usize]) && self.uses[id as usize] > 1).then(|| format!("{prefix}{id}"));
         for (id, step) in steps.iter().enumerate() {
-            if named(id as Id).is_some() {
-                let value = self.value(id, &operands, &|other| named(other).filter(|_| other != id as Id));
-                let _ = writeln!(out, "        const {} s{id} = {value};", self.name_of(step.kind));
+            if let Some(name) = named(id as Id) {
+                let value = self.value(id, operands, &|other| named(other).filter(|_| other != id as Id));
+                let _ = writeln!(out, "        const {} {name} = {value};", self.name_of(step.kind));
             }
         }
-        let _ = writeln!(out, "        return {};\n    }}", self.value(last, &operands, &named));
-        out
+        self.value(steps.len() - 1, operands, &named)
     }
 
     fn name_of(&self, kind: Kind) -> &str {
@@ -134,6 +142,29 @@ impl<'a> Text<'a> {
             Kind::Mask => (bits != 0).to_string(),
         }
     }
+}
+
+/// A function that computes what formulas say the parts of its result are, of `arity` operands of the type `of`, whose parts, where they
+/// are complex, are of the type `part`. One formula alone is the result itself.
+pub(crate) fn of_parts(
+    name: &str,
+    formulas: &[Formula],
+    part: &str,
+    (of, arity, is_complex): (&str, usize, bool),
+    result: &str,
+) -> String {
+    let params: Vec<String> = (0..arity).map(|k| format!("const {of} a{k}")).collect();
+    let fields: &[&str] = if is_complex { &[".re", ".im"] } else { &[""] };
+    let operands: Vec<String> = (0..arity).flat_map(|k| fields.iter().map(move |f| format!("a{k}{f}"))).collect();
+    let mut out = String::new();
+    let _ = writeln!(out, "    static __device__ {result} {name}({}) {{", params.join(", "));
+    let values: Vec<String> = ["s", "t"]
+        .iter()
+        .zip(formulas)
+        .map(|(prefix, formula)| Text::new(formula, part).statements(&mut out, prefix, &operands))
+        .collect();
+    let _ = writeln!(out, "        return {result}({});\n    }}", values.join(", "));
+    out
 }
 
 /// A number of 64 bits, for the lowest of which C++ has no literal.

@@ -71,6 +71,31 @@ typedef penstock_int<unsigned long long> u64;
 typedef float f32;
 typedef double f64;
 
+// A complex number. What is more than sums and products comes from formulas.
+template <class F> struct alignas(2 * sizeof(F)) penstock_complex {
+    F re, im;
+
+    penstock_complex() = default;
+    __device__ constexpr penstock_complex(int n) : re(F(n)), im(0) {}
+    __device__ constexpr penstock_complex(F re, F im) : re(re), im(im) {}
+};
+typedef penstock_complex<f32> c64;
+typedef penstock_complex<f64> c128;
+
+template <class F> __device__ constexpr penstock_complex<F> operator+(penstock_complex<F> a, penstock_complex<F> b) {
+    return penstock_complex<F>(a.re + b.re, a.im + b.im);
+}
+template <class F> __device__ constexpr penstock_complex<F> operator-(penstock_complex<F> a, penstock_complex<F> b) {
+    return penstock_complex<F>(a.re - b.re, a.im - b.im);
+}
+template <class F> __device__ constexpr penstock_complex<F> operator*(penstock_complex<F> a, penstock_complex<F> b) {
+    return penstock_complex<F>(a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re);
+}
+template <class F> __device__ constexpr penstock_complex<F> operator/(penstock_complex<F> a, F b) {
+    return penstock_complex<F>(a.re / b, a.im / b);
+}
+template <class F> __device__ constexpr bool operator!=(penstock_complex<F> a, int b) { return a.re != F(b) || a.im != F(0); }
+
 // Stored forms; `bool` is computed as bool, 16-bit floats as float.
 struct b8 { unsigned char byte; };
 struct f16 { unsigned short bits; };
@@ -307,6 +332,23 @@ template <> struct penstock_cast_to<f16> : penstock_cast_to_half<f16> {};
 template <> struct penstock_cast_to<bf16> : penstock_cast_to_half<bf16> {};
 template <> struct penstock_cast_to<b8> : penstock_cast_to<bool> {};
 
+// To complex numbers; of those the real part is another type's value, and bool's whether it is not zero.
+template <class F> struct penstock_cast_to<penstock_complex<F>> {
+    template <class A> __device__ static penstock_complex<F> of(A x) { return penstock_complex<F>(penstock_cast_to<F>::of(x), F(0)); }
+    template <class G> __device__ static penstock_complex<F> of(penstock_complex<G> x) { return penstock_complex<F>(F(x.re), F(x.im)); }
+};
+template <class R> struct penstock_cast_from_complex {
+    template <class F> __device__ static auto of(penstock_complex<F> x) -> decltype(penstock_cast_to<R>::of(x.re)) {
+        return penstock_cast_to<R>::of(x.re);
+    }
+};
+template <> struct penstock_cast_from_complex<b8> : penstock_cast_to<bool> {};
+template <class G> struct penstock_cast_from_complex<penstock_complex<G>> : penstock_cast_to<penstock_complex<G>> {};
+
 template <class R, class A> __device__ inline auto penstock_cast(A x) -> decltype(penstock_cast_to<R>::of(x)) {
     return penstock_cast_to<R>::of(x);
+}
+template <class R, class F> __device__ inline auto penstock_cast(penstock_complex<F> x)
+    -> decltype(penstock_cast_from_complex<R>::of(x)) {
+    return penstock_cast_from_complex<R>::of(x);
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use penstock_data::{Bool8, DType, Dims, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
+use penstock_data::{Bool8, C64, C128, DType, Dims, Error, Loc, Result, Tensor, bf16, f16, with_dtype};
 use penstock_ir::{Attr, Cuda, Graph, Inst, OpDef, OpRef, Region, Value};
 use penstock_kernels::Formula;
 use penstock_passes::summed_columns;
@@ -87,7 +87,9 @@ pub(crate) fn storage_type(dtype: DType) -> Option<&'static str> {
         DType::Bf16 => "bf16",
         DType::F32 => "f32",
         DType::F64 => "f64",
-        DType::C64 | DType::C128 | DType::Str | DType::Variant | DType::Resource => return None,
+        DType::C64 => "c64",
+        DType::C128 => "c128",
+        DType::Str | DType::Variant | DType::Resource => return None,
     })
 }
 
@@ -208,7 +210,13 @@ impl<'a> Lowering<'a> {
         }
         let dtype = self.dtype(result);
         let first = data.operands.first().map_or(dtype, |&v| self.dtype(v));
+        let is_complex = first.is_complex() || dtype.is_complex();
         let text = match op.cuda {
+            Cuda::Formula(_) if is_complex => {
+                let parts = op.function().and_then(|function| function.parts(first));
+                let none = || Error::unimplemented(format!("has no formula for {}", dtype.tf_name()));
+                return self.parts(inst, parts.ok_or_else(none)?);
+            }
             Cuda::Formula(text) => match op.function().and_then(|function| function.formula(computed(first))) {
                 Some(formula) => return self.formula(inst, formula),
                 None => text,
@@ -258,6 +266,25 @@ impl<'a> Lowering<'a> {
         };
         self.names.insert(result, format!("v{}", self.steps.len()));
         let value = round(value, dtype);
+        self.steps.push(Step { op: data.op, dtype, value, checked: false, loc: self.graph.locs[inst] });
+        Ok(())
+    }
+
+    /// An instruction on, or to, complex numbers, whose operator has a formula for each part: a call.
+    fn parts(&mut self, inst: Inst, formulas: &[Formula]) -> Result<()> {
+        let data = &self.graph.insts[inst];
+        let (op, result) = (data.op.0, data.results[0]);
+        let operands = data.operands.iter().map(|&v| self.name(v)).collect::<Result<Vec<_>>>()?;
+        let (dtype, first) = (self.dtype(result), self.dtype(data.operands[0]));
+        let name = format!("{}_of_{}", op.name, supported(first)?);
+        let (of, part) = (supported(first)?, supported(first.real())?);
+        let sides = (of, operands.len(), first.is_complex());
+        let function = formula::of_parts(&name, formulas, part, sides, supported(dtype)?);
+        if !self.functions.contains(&function) {
+            self.functions.push(function);
+        }
+        let value = format!("{name}({})", operands.join(", "));
+        self.names.insert(result, format!("v{}", self.steps.len()));
         self.steps.push(Step { op: data.op, dtype, value, checked: false, loc: self.graph.locs[inst] });
         Ok(())
     }
@@ -329,6 +356,14 @@ fn literal(tensor: &Tensor) -> Result<String> {
         DType::Bf16 => float32(tensor.item::<bf16>().ok_or_else(item)?.to_f32()),
         DType::F32 => float32(tensor.item::<f32>().ok_or_else(item)?),
         DType::F64 => float64(tensor.item::<f64>().ok_or_else(item)?),
+        DType::C64 => {
+            let z = tensor.item::<C64>().ok_or_else(item)?;
+            format!("c64({}, {})", float32(z.re), float32(z.im))
+        }
+        DType::C128 => {
+            let z = tensor.item::<C128>().ok_or_else(item)?;
+            format!("c128({}, {})", float64(z.re), float64(z.im))
+        }
         _ => with_dtype!(integer, dtype, T => {
             let v = tensor.item::<T>().ok_or_else(item)?;
             match (dtype.is_unsigned(), v == T::MIN) {
@@ -357,6 +392,7 @@ mod tests {
         assert_eq!(text(Tensor::from(-3i8)), "i8(-3ll)");
         assert_eq!(text(Tensor::from(u64::MAX)), "u64(18446744073709551615ull)");
         assert_eq!(text(Tensor::from(true)), "true");
+        assert_eq!(text(Tensor::scalar(C64::new(0.5, -0.0))), "c64(0.5f, (-0.0f))");
         assert_eq!(text(Tensor::scalar(f16::from_f32(0.5))), "0.5f");
         assert!(literal(&Tensor::from("text")).is_err());
     }

@@ -97,7 +97,7 @@ fn conversions_name_their_stored_type() {
 }
 
 #[test]
-fn the_host_computes_few_operators_on_numbers_and_those_are_listed() {
+fn the_host_computes_at_most_a_quarter_of_the_operators_on_numbers_and_those_are_listed() {
     // What is no arithmetic: texts, lists, sizes, messages between processes.
     const OTHERS: [&str; 5] =
         ["it is the host's", "it computes sizes", "strings live", "lists live", "groups of processes"];
@@ -115,8 +115,7 @@ fn the_host_computes_few_operators_on_numbers_and_those_are_listed() {
     };
     let mut listed: Vec<String> = all.iter().filter_map(on_host).collect();
     listed.sort();
-    // A quarter is the goal.
-    assert!(listed.len() * 100 <= all.len() * 27, "{} of {} operators", listed.len(), all.len());
+    assert!(listed.len() * 4 <= all.len(), "{} of {} operators", listed.len(), all.len());
     expect_text("host_operators.txt", &listed.concat());
 }
 
@@ -124,7 +123,7 @@ fn the_host_computes_few_operators_on_numbers_and_those_are_listed() {
 fn what_has_no_form_is_named() {
     let graph = build(|b| {
         let x = input(b, DType::C64);
-        vec![emit(b, "neg", &[x])]
+        vec![emit(b, "exp", &[x])]
     });
     let error = common::program(&graph).unwrap_err();
     assert_eq!(error.class(), penstock_data::Class::Unimplemented);

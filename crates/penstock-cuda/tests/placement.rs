@@ -57,10 +57,11 @@ fn what_the_device_has_no_code_for_runs_on_the_host_and_goes_there_where_it_was_
     let Some(gpu) = gpu() else { return };
     let x = within(Some(&gpu), || placed(&numbers(100))).expect("a copy");
     assert_eq!(device_of(&x), "/device:GPU:0");
-    let distinct = |x: &Tensor| run("unique", &[x]);
-    let result = within(Some(&gpu), || distinct(&x)).expect("a result").remove(0);
-    assert_eq!((device_of(&result), &result), ("/device:GPU:0", &numbers(100)));
-    assert_eq!(device_of(&distinct(&x).expect("a result")[0]), "host");
+    let zeta = |x: &Tensor| run("zeta", &[x, x]);
+    let result = within(Some(&gpu), || zeta(&x)).expect("a result").remove(0);
+    assert_eq!(device_of(&result), "/device:GPU:0");
+    assert!(same_tensor(&result, &zeta(&numbers(100)).expect("a result")[0]));
+    assert_eq!(device_of(&zeta(&x).expect("a result")[0]), "host");
     let text = Tensor::from("text");
     let same = within(Some(&gpu), || run("identity", &[&text])).expect("identity");
     assert_eq!((device_of(&same[0]), &same[0]), ("host", &text));

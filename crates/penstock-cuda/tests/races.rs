@@ -85,6 +85,11 @@ fn kernels_with_barriers_have_no_races() {
     }
     run(&gpu, "transpose", &[&numbers(&[70, 90])], &[]);
     run(&gpu, "matmul", &[&numbers(&[70, 40]), &numbers(&[40, 90])], &[]);
+    // Elements that are kept, of several tiles; segments of one, a few, and more elements than a block.
+    run(&gpu, "where_indices", &[&numbers(&[40, 100])], &[]);
+    run(&gpu, "unique", &[&numbers(&[3000])], &[]);
+    let ids: Vec<i32> = (0..9000).map(|i| if i < 40 { i / 3 } else { 20 }).collect();
+    run(&gpu, "segment_sum", &[&numbers(&[9000]), &Tensor::vector(&ids)], &[]);
     run_sums(&gpu);
     assert_eq!(mock.findings(), Vec::<String>::new());
 

@@ -8,8 +8,9 @@ use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_data::{DType, Dims, INLINE_BYTES, Result, Shape, Tensor, num_elements, use_devices};
-use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, Env, Group, OpDef, Profiler, Type};
+use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, ElementFn, Env, Group, OpDef, OpSet, Profiler, Type};
 use penstock_kernels::broadcast_dims;
+use penstock_ops::Ops;
 use penstock_ops::control::CONST;
 use penstock_passes::evaluate::{Outputs, compute, infer};
 use rustc_hash::FxHashMap;
@@ -121,13 +122,14 @@ pub(crate) fn run_kernels(
     #[expect(unsafe_code, reason = "runs a kernel on checked operands")]
     // SAFETY: the types were inferred above.
     unsafe {
-        compute(op, attrs, inputs, &types, &mut results, &OnDevice { kernels, env })?;
+        compute(op, attrs, inputs, &types, &mut results, &OnDevice { device, kernels, env })?;
     }
     Ok(Some(results))
 }
 
 /// The surroundings of a kernel that a device works for.
 struct OnDevice<'a> {
+    device: &'a Arc<dyn Device>,
     kernels: &'a dyn DeviceKernels,
     env: &'a dyn Env,
 }
@@ -135,6 +137,19 @@ struct OnDevice<'a> {
 impl Env for OnDevice<'_> {
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         Some(self.kernels)
+    }
+
+    fn elementwise(&self, function: ElementFn, dtype: DType, inputs: &[&Tensor]) -> Result<Option<Tensor>> {
+        let shapes: SmallVec<[&[usize]; 4]> = inputs.iter().map(|t| t.dims()).collect();
+        let Some(op) = operator(function).filter(|op| has_code(op)) else { return Ok(None) };
+        let Some(dims) = broadcast_dims(&shapes) else { return Ok(None) };
+        let to = [("dtype", dtype.into())];
+        let attrs = op.attributes(if op.attrs.is_empty() { &[] } else { &to })?;
+        let types = infer(op, &attrs, &inputs[..op.operands.len().min(inputs.len())])?;
+        let Some(program) = program_of(self.device, op, &attrs, inputs.iter().map(|t| t.dtype()), &types) else {
+            return Ok(None);
+        };
+        Ok(program.launch(inputs, &dims)?.into_iter().next())
     }
 
     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {
@@ -156,6 +171,17 @@ impl Env for OnDevice<'_> {
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
         self.env.run_long(work);
     }
+}
+
+/// The operator that computes a function element by element, and has its name.
+fn operator(function: ElementFn) -> Option<&'static OpDef> {
+    let name = match function {
+        ElementFn::Unary(function) => function.name(),
+        ElementFn::Binary(function) => function.name(),
+        ElementFn::Cast => "cast",
+        ElementFn::Select => "select",
+    };
+    Ops.find(name).filter(|op| op.function() == Some(function))
 }
 
 /// Runs one operator on the host, wherever its operands are.
@@ -189,7 +215,8 @@ type Key = (usize, usize, SmallVec<[DType; 4]>);
 /// Programs of one operator each; `None` where the device has no code.
 type Programs = FxHashMap<Key, Vec<(Attrs, Option<Arc<dyn Program>>)>>;
 
-/// The program of one instruction on operands of these dtypes, whatever their shapes; `None` where the device has no code for it.
+/// The program of one instruction on operands of these dtypes, whatever their shapes; `None` where the device has no code for it. Operands
+/// beyond those of the operator are joined to the result, one after the other.
 pub(crate) fn program_of(
     device: &Arc<dyn Device>,
     op: &'static OpDef,
@@ -223,8 +250,13 @@ fn compiled(
     let mut builder = Builder::new(&CONST);
     let operands: SmallVec<[_; 4]> =
         dtypes.iter().map(|&d| builder.input(Type::tensor(d, Shape::UNRANKED), None)).collect();
-    let inst = builder.inst(op, &operands, attrs.clone(), &[]).ok()?;
-    let values: SmallVec<[_; 2]> = builder.results(inst).iter().copied().collect();
+    let (own, more) = operands.split_at(op.operands.len().min(operands.len()));
+    let inst = builder.inst(op, own, attrs.clone(), &[]).ok()?;
+    let mut values: SmallVec<[_; 2]> = builder.results(inst).iter().copied().collect();
+    for &next in more {
+        let joined = builder.inst(op, &[values[0], next], attrs.clone(), &[]).ok()?;
+        values[0] = builder.results(joined)[0];
+    }
     let graph = builder.finish(&values).ok()?;
     let same = values.iter().zip(results).all(|(&v, ty)| graph.ty(v).dtype() == ty.dtype());
     if same { device.compile(&graph, graph.body()).ok() } else { None }

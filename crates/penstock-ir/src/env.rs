@@ -3,9 +3,10 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_data::{Error, Result};
+use penstock_data::{DType, Error, Result, Tensor};
 
 use crate::collective::{Alone, Group};
+use crate::element_fn::ElementFn;
 use crate::profile::{Pace, Profiler};
 use crate::whole::DeviceKernels;
 
@@ -66,6 +67,16 @@ pub trait Env: Sync {
     /// [`Cuda::Kernels`](crate::Cuda::Kernels).
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         None
+    }
+
+    /// What a function makes of the elements of operands, as `dtype`, by the device that does the work in the host's place; `None` where there
+    /// is none, or it has no code for it. Operands beyond those that the function takes are joined to the result, one after the other.
+    ///
+    /// # Errors
+    /// Those of the operator, and of the device.
+    fn elementwise(&self, function: ElementFn, dtype: DType, inputs: &[&Tensor]) -> Result<Option<Tensor>> {
+        let _ = (function, dtype, inputs);
+        Ok(None)
     }
 
     /// The group of processes of a name, for the operators that compute together with others. By default there is that of the empty

@@ -9,8 +9,9 @@
 use penstock_data::{DType, Dims, Result, Tensor};
 use penstock_kernels::conv::Geometry;
 use penstock_kernels::pooling::{AtMax, Windows};
+use penstock_kernels::segment::Empty;
 use penstock_kernels::sort::{Direction, Rows, Side};
-use penstock_kernels::{Cumulative, Philox, Reduce};
+use penstock_kernels::{Binary, Cumulative, Philox, Reduce};
 use smallvec::SmallVec;
 
 /// A dimension of a [`BoxCopy`].
@@ -216,7 +217,7 @@ pub enum ByPlace<'a> {
 /// is checked again.
 #[expect(clippy::missing_safety_doc, reason = "one contract for all, above")]
 pub trait DeviceKernels: Sync {
-    /// A tensor that is put together from elements of others.
+    /// A tensor that is put together from elements of others. Where copies meet, the last one stays.
     unsafe fn moved(
         &self,
         dtype: DType,
@@ -227,6 +228,9 @@ pub trait DeviceKernels: Sync {
 
     /// A reduction of the marked dimensions of a tensor; `dims` are the extents of the result.
     unsafe fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// The number of elements that are not zero along the marked dimensions of a tensor, `int64`; `dims` are the extents of the result.
+    unsafe fn count_nonzero(&self, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>>;
 
     /// A product of matrices of one dtype. `dims` are the extents of the result: the batch, the rows and the columns.
     unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
@@ -258,6 +262,42 @@ pub trait DeviceKernels: Sync {
         groups: [&Tensor; 2],
         blocks: [usize; 4],
         dims: &[usize],
+    ) -> Result<Option<Tensor>>;
+
+    /// Reductions of rows that lie next to each other. `sizes` are the number of segments and of the elements of a row; the rows of a segment are
+    /// those from its own number in `offsets`, which are `int32`, up to the next one. A segment of none gives what is said.
+    unsafe fn reduce_segments(
+        &self,
+        how: (Reduce, Empty),
+        x: &Tensor,
+        offsets: &Tensor,
+        sizes: [usize; 2],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>>;
+
+    /// The position of the first of some integers that is negative or less than the one before, if any, and the last of them. It waits.
+    unsafe fn descent(&self, x: &Tensor) -> Result<Option<(Option<usize>, i64)>>;
+
+    /// How often each integer from 0 to below `length` occurs in each row of `n`, `int64`, of the extents `dims`.
+    unsafe fn count_values(&self, x: &Tensor, n: usize, length: usize, dims: &[usize]) -> Result<Option<Tensor>>;
+
+    /// The indices of the elements of an array that are not zero, in their order, a row of `int64` each. It waits for their number.
+    unsafe fn nonzero(&self, x: &Tensor) -> Result<Option<Tensor>>;
+
+    /// The distinct elements of a vector, in the order in which they first occur, the position of each element among them, and how often each
+    /// occurs; both of the dtype `positions`. Every NaN is distinct. It waits for their number.
+    unsafe fn unique(&self, x: &Tensor, positions: DType) -> Result<Option<[Tensor; 3]>>;
+
+    /// `x`, whose rows have `width` elements, with the rows of `updates` combined into some of them: by adding, subtracting, as the greater or the
+    /// lesser, or by overwriting where no operator is given. The first tensor of `order`, of integers, says into which row, in ascending order; the
+    /// second one, `int32`, which update it is, those of one row in the order in which they are combined.
+    unsafe fn update_rows(
+        &self,
+        op: Option<Binary>,
+        x: &Tensor,
+        updates: &Tensor,
+        order: [&Tensor; 2],
+        width: usize,
     ) -> Result<Option<Tensor>>;
 
     /// A convolution of two operands, in the order in which [`Convolution`] names them. `dims` are the extents of the result.

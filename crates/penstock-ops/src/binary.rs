@@ -2,7 +2,7 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
+    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, ElementFn, Elements, Env, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
     Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::{Binary, binary_output};
@@ -146,7 +146,7 @@ table! { TABLE:
         "`x / y`, but 0 where `x` is 0.";
     NEXTAFTER "nextafter" "NextAfter" NextAfter LINE WHOLE
         Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| t.g().unbroadcast(t.x(0))), None])),
-        "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.", cuda OnCuda::Host("its steps are those of the dtype, which the host knows");
+        "The next representable value after `x` in the direction of `y`; `y` where they are equal, NaN where either is.";
     ZETA "zeta" "Zeta" Zeta ABOVE_ONE ABOVE_ONE
         Vjp::Rule(|cx| rule(cx, |t| smallvec![
             None,
@@ -182,7 +182,7 @@ table! { TABLE:
         "`x` shifted right by `y` bits, which is clamped to between 0 and the width of the dtype; arithmetic for signed dtypes.", cuda OnCuda::Or("({0} >> {1})");
     COMPLEX "complex" "Complex" Complex LINE POSITIVE
         d!(|g, _, _, _| g.then(g.ops().real), |g, _, _, _| g.then(g.ops().imag)),
-        "The complex number whose real part is `x` and whose imaginary part is `y`.", jvp Jvp::AllLinear, cuda OnCuda::Host("complex numbers are computed on the host");
+        "The complex number whose real part is `x` and whose imaginary part is `y`.", jvp Jvp::AllLinear;
 }
 
 /// The operators of this family.
@@ -249,6 +249,8 @@ fn pow_y<'t>(g: Ex<'t>, x: Ex<'t>, _: Ex<'t>, z: Ex<'t>) -> Ex<'t> {
     g * (z * log).conj()
 }
 
+const SUM: ElementFn = ElementFn::Binary(Binary::Add);
+
 /// The sum of any number of tensors of one shape.
 pub static ADD_N: OpDef = OpDef {
     name: "add_n",
@@ -261,7 +263,7 @@ pub static ADD_N: OpDef = OpDef {
     effects: &[],
     infer: infer_add_n,
     cpu: Cpu::Kernel(run_add_n),
-    cuda: Cuda::HostFallback("the sum of a list is computed on the host"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| rule(cx, |t| (0..t.len()).map(|i| t.needed[i].then(|| t.g())).collect())),
     jvp: Jvp::AllLinear,
     batch: Batch::Rule(batch_rules::all),
@@ -306,6 +308,10 @@ fn run_add_n(call: &mut Call<'_>) -> Result<()> {
     match inputs {
         [only] => call.set(0, (*only).clone()),
         [first, second, rest @ ..] => {
+            if let Some(sum) = call.env.elementwise(SUM, first.dtype(), inputs)? {
+                call.set(0, sum);
+                return Ok(());
+            }
             binary_into(Binary::Add, first, second, &mut call.outputs[0])?;
             let mut next = Tensor::default();
             for term in rest {
@@ -314,6 +320,18 @@ fn run_add_n(call: &mut Call<'_>) -> Result<()> {
             }
         }
         [] => return Err(Error::invalid("needs at least one tensor").argument("inputs")),
+    }
+    Ok(())
+}
+
+/// `x + y` into `out`, by the device that works in the host's place where there is one.
+///
+/// # Errors
+/// As [`binary_into`], and those of the device.
+pub(crate) fn add_into(env: &dyn Env, x: &Tensor, y: &Tensor, out: &mut Tensor) -> Result<()> {
+    match env.elementwise(SUM, x.dtype(), &[x, y])? {
+        Some(sum) => *out = sum,
+        None => binary_into(Binary::Add, x, y, out)?,
     }
     Ok(())
 }

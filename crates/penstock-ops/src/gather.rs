@@ -10,6 +10,7 @@ use penstock_kernels::{Binary, Reduce};
 use smallvec::{SmallVec, smallvec};
 
 use crate::batch_rules;
+use crate::binary::add_into;
 use crate::grad::rule;
 use crate::groups;
 use crate::moves::{self, moving};
@@ -20,7 +21,6 @@ use crate::shape_ops::ANY;
 use crate::util::{PROMISE, normalize_axis, one};
 
 const NUMERIC: &[DTypeVar] = &[DTypeVar::new("T", DTypeSet::NUMERIC)];
-const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
 
 const GATHER_ATTRS: &[AttrDef] = &[
     AttrDef::new("axis", AttrKind::Int, AttrDefault::Int(0)),
@@ -244,7 +244,7 @@ pub static GATHER_ACCUMULATE: OpDef = OpDef {
         one(like(cx, 0, cx.shape(0).clone()))
     },
     cpu: Cpu::Update(run_gather_accumulate),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let read = |cx: &mut VjpCx<'_>| cx.emit.emit_attrs(&GATHER, &[g, cx.inputs[1]], cx.attrs.clone());
@@ -289,6 +289,13 @@ fn run_gather_accumulate(call: &mut Call<'_>) -> Result<()> {
         let known = |dims: &[usize]| crate::operands::known_dims(dims);
         let due = gathered(&known(&dims), &known(indices.dims()), call.attrs)?;
         check_dy(&Shape::new(due), &Shape::known(dy.dims()))?;
+        let x = call.outputs[0].clone();
+        if groups::updated_by_device(call, Some(Binary::Add), &x, dy, indices, dims[0])
+            .map_err(explain(indices, dims[0], "indices"))?
+        {
+            return Ok(());
+        }
+        drop(x);
         moves::own(&mut call.outputs[0])?;
         return moves::scatter(call, Some(Binary::Add), dy, indices, dims[0])
             .map_err(|at| not_in(indices, at, dims[0], "indices"));
@@ -297,7 +304,7 @@ fn run_gather_accumulate(call: &mut Call<'_>) -> Result<()> {
     let (mut made, mut sum) = ([Tensor::default()], Tensor::default());
     let inputs = [&shape, indices, dy];
     run_gather_grad(&mut Call { inputs: &inputs, attrs: call.attrs, outputs: &mut made, env: call.env })?;
-    crate::run::binary_into(Binary::Add, &call.outputs[0], &made[0], &mut sum)?;
+    add_into(call.env, &call.outputs[0], &made[0], &mut sum)?;
     call.set(0, sum);
     Ok(())
 }
@@ -543,6 +550,13 @@ fn infer_tensor_scatter(cx: &InferCx<'_>) -> Result<OutTypes> {
 
 fn tensor_scatter(call: &mut Call<'_>, op: Option<Binary>) -> Result<()> {
     let (x, indices, updates) = (call.inputs[0], call.inputs[1], call.inputs[2]);
+    if call.env.kernels().is_some() {
+        let RowIndex { rows, n, inner } = row_index(indices, x.dims())?;
+        check_slices(indices, updates, &inner)?;
+        if groups::updated_by_device(call, op, x, updates, &rows, n).map_err(explain(&rows, n, "indices"))? {
+            return Ok(());
+        }
+    }
     call.out(0, x.dtype(), x.dims())?;
     call.outputs[0].bytes_mut().copy_from_slice(x.bytes());
     scatter_into(call, op, indices, updates, x.dims())
@@ -590,7 +604,7 @@ macro_rules! tensor_scatter {
             effects: &[],
             infer: infer_tensor_scatter,
             cpu: Cpu::Kernel($cpu),
-            cuda: ON_HOST,
+            cuda: Cuda::Kernels,
             vjp: Vjp::Rule($vjp),
             jvp: $jvp,
             batch: Batch::Rule(batch_rules::tensor_scatter),
@@ -782,7 +796,7 @@ pub static WHERE_INDICES: OpDef = OpDef {
         one(Type::tensor(DType::I64, Shape::new([count, rank])))
     },
     cpu: Cpu::Kernel(|call| moves::where_indices(call, call.inputs[0])),
-    cuda: Cuda::HostFallback("the number of results depends on the values"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),

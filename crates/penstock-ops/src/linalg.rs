@@ -4,7 +4,7 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, Elements, Fails, Fold, InferCx, Jvp,
+    ArgType, AttrDef, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, ElementFn, Elements, Fails, Fold, InferCx, Jvp,
     Known, OpDef, OutTypes, Product, Resolved, Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use penstock_kernels::few_product::FewProduct;
@@ -115,7 +115,7 @@ pub static MATMUL_INT32: OpDef = OpDef {
     effects: &[],
     infer: |cx| infer_product(cx, DType::I32),
     cpu: Cpu::Kernel(run_matmul_int32),
-    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::NonDifferentiable("integers do not change smoothly"),
     jvp: Jvp::FromVjp,
     batch: Batch::Rule(batch_rules::matmul),
@@ -323,12 +323,31 @@ fn run_matmul_int32(call: &mut Call<'_>) -> Result<()> {
     let (a, b) = (call.inputs[0], call.inputs[1]);
     let (batch, m, k, n) = sizes(a, b, call.attrs)?;
     let dims = with_sizes(&batch, m, n);
+    if call.env.kernels().is_some() && int32_by_device(call, (&batch, m, k, n), &dims)? {
+        return Ok(());
+    }
     let (of_a, of_b) = (bytes(a, View::of(call.attrs, 0)), bytes(b, View::of(call.attrs, 1)));
     let out = call.out(0, DType::I32, &dims)?;
     // SAFETY: `sizes` has checked that both operands, which are contiguous and of bytes, hold matrices of these sizes and that
     // their batch dimensions broadcast to `batch`; `out` starts as many matrices of `m` by `n`, and is no operand's memory.
     unsafe { bytes_batched(&batch, m, k, n, of_a, of_b, out.cast()) };
     Ok(())
+}
+
+/// Has the device make result 0 the product, of operands that are converted first; whether it has kernels for it.
+fn int32_by_device(
+    call: &mut Call<'_>,
+    (batch, m, k, n): (&Dims, usize, usize, usize),
+    dims: &[usize],
+) -> Result<bool> {
+    let Some(device) = call.env.kernels() else { return Ok(false) };
+    let converted = |i: usize| call.env.elementwise(ElementFn::Cast, DType::I32, &[call.inputs[i]]);
+    let (Some(a), Some(b)) = (converted(0)?, converted(1)?) else { return Ok(false) };
+    let (a_transposed, b_transposed) = (View::of(call.attrs, 0).transposed, View::of(call.attrs, 1).transposed);
+    let product = Product { a: &a, b: &b, a_transposed, b_transposed, batch: batch.clone(), m, k, n };
+    // SAFETY: the caller has checked that the operands hold matrices of these sizes, and that their batch dimensions broadcast.
+    let made = unsafe { device.matmul(&product, dims) }?;
+    Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 
 /// The matrices of a tensor of bytes.

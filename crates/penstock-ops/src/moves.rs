@@ -171,6 +171,20 @@ pub(crate) fn embed(call: &mut Call<'_>, from: &Tensor, window: &Window<'_>, dim
     Ok(())
 }
 
+/// Has the device make result 0 `x` with the elements of `from` in a box, where one works in the host's place and has a kernel for it.
+///
+/// # Errors
+/// Those of the device.
+pub(crate) fn replace(call: &mut Call<'_>, x: &Tensor, from: &Tensor, window: &Window<'_>) -> Result<bool> {
+    window.check(x.dims());
+    assert!(from.dtype() == x.dtype() && Some(from.len()) == num_elements(window.counts));
+    by_device(call, 0, (x.dtype(), x.dims()), Rest::None, || {
+        let (to, steps) = entered(&strides(x.dims()), window);
+        let dims = copy_dims(window.counts, &strides(window.counts), &steps);
+        [BoxCopy::whole(x, 0), BoxCopy { source: from, from: 0, to, dims }]
+    })
+}
+
 /// Gives a tensor that is changed in place memory that nobody else sees.
 ///
 /// # Errors
@@ -494,6 +508,13 @@ pub(crate) fn nonzero(x: &Tensor) -> Nonzero {
 /// # Errors
 /// `ResourceExhausted` where the memory cannot be had.
 pub(crate) fn where_indices(call: &mut Call<'_>, x: &Tensor) -> Result<()> {
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: it relies on nothing but the tensor.
+        if let Some(made) = unsafe { device.nonzero(x) }? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let found = nonzero(x);
     let out = call.out(0, DType::I64, &[found.total(), x.rank()])?;
     // SAFETY: `out` is a fresh array with a row for each element that was counted in `x`.

@@ -4,12 +4,14 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attrs, Batch, Call, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef, OutTypes,
-    Resolved, Rows, Sample, Type, Vjp, arg, args_of,
+    ArgType, Attrs, Batch, BoxCopy, Call, CopyDim, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef, OutTypes,
+    Resolved, Rest, Rows, Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::byte_copies::{MOST_BYTES, copy_run};
+use smallvec::SmallVec;
 
 use crate::gather::GATHER;
+use crate::moves;
 use crate::operands::{int_scalar, like, require_rank};
 use crate::resolve;
 use crate::sample_arrays::{f64s, kinds};
@@ -33,7 +35,7 @@ pub static PART: OpDef = OpDef {
     effects: &[],
     infer: infer_part,
     cpu: Cpu::Kernel(run_part),
-    cuda: Cuda::HostFallback("there is no device kernel for it yet"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::NonDifferentiable("it is made by the optimiser, after differentiation"),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -132,7 +134,15 @@ fn run_part(call: &mut Call<'_>) -> Result<()> {
         })?;
         at = at * n + own;
     }
-    let bytes = rest.iter().product::<usize>() * x.dtype().size();
+    let width = rest.iter().product::<usize>();
+    let copies = || {
+        let dims = SmallVec::from_slice(&[CopyDim { extent: width, from: 1, to: 1 }]);
+        [BoxCopy { source: x, from: at * width, to: 0, dims }]
+    };
+    if moves::by_device(call, 0, (x.dtype(), rest), Rest::None, copies)? {
+        return Ok(());
+    }
+    let bytes = width * x.dtype().size();
     if x.dtype().size() > 0 && bytes <= COPIED {
         call.out(0, x.dtype(), rest)?;
         call.outputs[0].bytes_mut().copy_from_slice(&x.bytes()[at * bytes..][..bytes]);

@@ -22,8 +22,6 @@ use crate::samples::{DISTINCT, EDGES, tensor};
 use crate::sorting::select_by_device;
 use crate::util::{PROMISE, around, normalize_axis, one};
 
-const ON_HOST: Cuda = Cuda::HostFallback("reductions are computed on the host");
-
 const ATTRS: &[AttrDef] = &[AttrDef::optional("axes", AttrKind::Ints), AttrDef::flag("keepdims", false)];
 
 /// The most elements, and columns, of a reduction that is resolved.
@@ -453,7 +451,7 @@ pub static COUNT_NONZERO: OpDef = OpDef {
     effects: &[],
     infer: |cx| one(Type::tensor(DType::I64, reduced_shape(cx.shape(0), cx.attrs.opt_ints(0), cx.attrs.flag(1))?)),
     cpu: Cpu::Kernel(run_count),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -470,6 +468,13 @@ pub static COUNT_NONZERO: OpDef = OpDef {
 fn run_count(call: &mut Call<'_>) -> Result<()> {
     let x = call.inputs[0];
     let (marked, left) = plan(x.dims(), call.attrs)?;
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: the result has the extents that are left of those of `x`.
+        if let Some(made) = unsafe { device.count_nonzero(x, &marked, &left) }? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let Some(extents) = side_by_side(x.dims(), &marked) else {
         let (mut found, mut ones) = (Tensor::default(), Tensor::default());
         cast_into(x, DType::Bool, &mut found)?;

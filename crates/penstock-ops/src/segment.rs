@@ -18,6 +18,7 @@ use crate::gather::{
     GATHER, UNSORTED_SEGMENT_SUM, explain, infer_unsorted_segments, run_unsorted_segments, unsorted_segment_samples,
 };
 use crate::grad::{Ex, Tape, rule};
+use crate::groups;
 use crate::moves;
 use crate::operands::{index_arg, int_scalar, like, require_rank, size};
 use crate::sample_arrays::{f64s, i32s, i64s};
@@ -105,7 +106,7 @@ macro_rules! sorted {
             effects: &[],
             infer: infer_sorted,
             cpu: Cpu::Kernel(|call| run_sorted(call, (Reduce::$op, Empty::$empty))),
-            cuda: Cuda::HostFallback("the number of results depends on the values"),
+            cuda: Cuda::Kernels,
             vjp: Vjp::Rule(|cx| segment_rule(cx, $vjp)),
             jvp: Jvp::FromVjp,
             batch: Batch::Loop("no form for many examples is known"),
@@ -189,6 +190,9 @@ fn run_sorted(call: &mut Call<'_>, how: (Reduce, Empty)) -> Result<()> {
     if !fits {
         return Err(unlike(&Shape::known(ids.dims()), &Shape::known(x.dims())));
     }
+    if call.env.kernels().is_some() && groups::segments_by_device(call, how, x, ids)? {
+        return Ok(());
+    }
     let n = count_sorted(ids)?;
     let dims: Dims = std::iter::once(n).chain(x.dims()[1..].iter().copied()).collect();
     let width = x.dims()[1..].iter().product();
@@ -225,7 +229,7 @@ pub static BINCOUNT: OpDef = OpDef {
         one(Type::tensor(DType::I64, Shape::new(rows.into_iter().chain([Dim::Unknown]))))
     },
     cpu: Cpu::Kernel(run_bincount),
-    cuda: Cuda::HostFallback("the number of results depends on the values"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::Zero,
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -259,8 +263,7 @@ fn run_bincount(call: &mut Call<'_>) -> Result<()> {
     }
     let least = size(int_scalar(call.inputs[1], "minlength")?, "minlength")?;
     let most = int_scalar(call.inputs[2], "maxlength")?;
-    // SAFETY: the memory of a tensor is readable and aligned.
-    let range = unsafe { positions::range_of(x.dtype(), x.as_ptr(), x.len()) };
+    let range = range_of(call, x)?;
     if let Some((low, _)) = range.filter(|r| r.0 < 0) {
         return Err(Error::invalid(format!("must not be negative, got {low}")).argument("arr"));
     }
@@ -268,11 +271,33 @@ fn run_bincount(call: &mut Call<'_>) -> Result<()> {
     let length = usize::try_from(most).map_or(length, |most| length.min(most));
     let rows = call.attrs.flag(0).then(|| x.dims()[0]);
     let dims: Dims = rows.into_iter().chain([length]).collect();
+    if let Some(device) = call.env.kernels() {
+        let n = x.len() / rows.unwrap_or(1).max(1);
+        // SAFETY: `x` is rows of `n` integers, and the result has `length` numbers for each.
+        if let Some(made) = unsafe { device.count_values(x, n, length, &dims) }? {
+            call.set(0, made);
+            return Ok(());
+        }
+    }
     let out = call.out(0, DType::I64, &dims)?;
     let rows = rows.unwrap_or(1);
     // SAFETY: `x` is rows of as many integers; `out` is a fresh array of `length` numbers for each.
     unsafe { positions::bin_counts(x.dtype(), x.as_ptr(), [rows, x.len() / rows.max(1)], length, out.cast()) };
     Ok(())
+}
+
+/// The least and the greatest of integers, found by the device where they lie there alone.
+fn range_of(call: &Call<'_>, x: &Tensor) -> Result<Option<(i64, i64)>> {
+    // SAFETY: the memory of a tensor is readable and aligned.
+    let of = |x: &Tensor| unsafe { positions::range_of(x.dtype(), x.as_ptr(), x.len()) };
+    let found = match call.env.kernels() {
+        Some(device) => groups::bounds(device, x)?,
+        None => None,
+    };
+    Ok(match found {
+        Some([least, greatest]) => of(&least).zip(of(&greatest)).map(|(low, high)| (low.0, high.1)),
+        None => of(x),
+    })
 }
 
 /// The cotangent of `data`, of the tape and the result's cotangent.

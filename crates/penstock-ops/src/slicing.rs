@@ -24,7 +24,6 @@ const fn mask(name: &'static str) -> AttrDef {
 pub(crate) const MASKS: &[AttrDef] =
     &[mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"), mask("shrink_axis_mask")];
 
-const ON_HOST: Cuda = Cuda::HostFallback("there is no device kernel for it yet");
 
 /// The five masks: bit `i` speaks of entry `i` of the specification.
 #[derive(Clone, Copy)]
@@ -399,7 +398,7 @@ pub static STRIDED_SLICE_ACCUMULATE: OpDef = OpDef {
         one(like(cx, 0, cx.shape(0).clone()))
     },
     cpu: Cpu::Update(run_strided_slice_accumulate),
-    cuda: ON_HOST,
+    cuda: Cuda::Kernels,
     vjp: Vjp::Rule(|cx| {
         let g = cx.grads[0].unwrap_or(cx.outputs[0]);
         let operands = [g, cx.inputs[1], cx.inputs[2], cx.inputs[3]];
@@ -438,7 +437,10 @@ fn run_strided_slice_accumulate(call: &mut Call<'_>) -> Result<()> {
     let (mut old, mut sum) = ([Tensor::default()], Tensor::default());
     let mut read = Call { inputs: &[], attrs: call.attrs, outputs: &mut old, env: call.env };
     moves::slice(&mut read, 0, &x, &exact.window(), &exact.dims)?;
-    crate::run::binary_into(penstock_kernels::Binary::Add, &old[0], dy, &mut sum)?;
+    crate::binary::add_into(call.env, &old[0], dy, &mut sum)?;
+    if moves::replace(call, &x, &sum, &exact.window())? {
+        return Ok(());
+    }
     moves::own(&mut x)?;
     if !sum.is_empty() {
         moves::assign(&mut x, &sum, &exact.window());

@@ -397,7 +397,7 @@ pub static UNIQUE: OpDef = OpDef {
         Ok(smallvec![like(cx, 0, n.clone()), Type::tensor(dtype, all), Type::tensor(dtype, n)])
     },
     cpu: Cpu::Kernel(run_unique),
-    cuda: Cuda::HostFallback("the number of results depends on the values"),
+    cuda: Cuda::Kernels,
     vjp: Vjp::NonDifferentiable("which elements are equal does not change smoothly"),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
@@ -494,6 +494,13 @@ fn run_unique(call: &mut Call<'_>) -> Result<()> {
         return Err(Error::invalid(format!("expected a vector, got rank {}", x.rank())).argument("x"));
     }
     fits(x.len(), dtype)?;
+    if let Some(device) = call.env.kernels() {
+        // SAFETY: `x` is a vector.
+        if let Some(made) = unsafe { device.unique(x, dtype) }? {
+            made.into_iter().enumerate().for_each(|(i, tensor)| call.set(i, tensor));
+            return Ok(());
+        }
+    }
     let groups = with_dtype!(plain, x.dtype(), T => Groups::new(x.as_slice::<T>().iter().map(|v| v.distinct()))?,
         else Groups::new(x.strings().iter().map(Some))?);
     let n = groups.first.len();

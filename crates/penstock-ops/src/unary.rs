@@ -189,10 +189,10 @@ table! {
         "Derivative of `lgamma`.", cost Cost::Element(100.0), cuda OnCuda::Or("penstock_digamma({0})");
     ERFINV "erfinv" "Erfinv" Erfinv UNIT
         d!(|g, _, y| g * y.then(&SQUARE).then(&EXP) * (1.0 / TWO_BY_SQRT_PI)),
-        "The number whose error function is `x`: infinite at -1 and 1, NaN beyond (Wichura 1988, AS 241).", cuda OnCuda::Host("the inverse error function is computed on the host");
+        "The number whose error function is `x`: infinite at -1 and 1, NaN beyond (Wichura 1988, AS 241).";
     NDTRI "ndtri" "Ndtri" Ndtri SHARES
         d!(|g, _, y| g * (y.then(&SQUARE) * 0.5).then(&EXP) * SQRT_TWO_PI),
-        "The quantile of the standard normal distribution at `x`: infinite at 0 and 1, NaN beyond (Wichura 1988, AS 241).", cuda OnCuda::Host("the normal quantile is computed on the host");
+        "The quantile of the standard normal distribution at `x`: infinite at 0 and 1, NaN beyond (Wichura 1988, AS 241).";
     IS_NAN "is_nan" "IsNan" IsNan LINE
         Vjp::Zero,
         "Whether NaN.";
@@ -210,16 +210,16 @@ table! {
         "Complement of every bit of an integer.";
     REAL "real" "Real" Real LINE
         d!(|g, x, _| g.cast(x.dtype())),
-        "Real part of a complex number.", jvp Jvp::Linear(&[0]), cuda OnCuda::Host("complex numbers are computed on the host");
+        "Real part of a complex number.", jvp Jvp::Linear(&[0]);
     IMAG "imag" "Imag" Imag LINE
         d!(|g, _, _| g.number(0.0).emit(g.ops().complex, &[g], &[])),
-        "Imaginary part of a complex number.", jvp Jvp::Linear(&[0]), cuda OnCuda::Host("complex numbers are computed on the host");
+        "Imaginary part of a complex number.", jvp Jvp::Linear(&[0]);
     CONJ "conj" "Conj" Conj LINE
         d!(|g, _, _| g.conj()),
-        "Complex conjugate.", jvp Jvp::Linear(&[0]), cuda OnCuda::Host("complex numbers are computed on the host");
+        "Complex conjugate.", jvp Jvp::Linear(&[0]);
     ANGLE "angle" "Angle" Angle LINE
         d!(|g, x, _| angle_rule(g, x)),
-        "Phase of a complex number in radians, in (-pi, pi].", cuda OnCuda::Host("complex numbers are computed on the host");
+        "Phase of a complex number in radians, in (-pi, pi].";
 }
 
 /// The derivative of `erf`.

@@ -105,7 +105,7 @@ pub(super) unsafe fn convolution(
         let origins = faults::joined(operands.origins.iter().copied(), None);
         let all = Tensor::on_device(dtype, &[parts, filter], Box::new(CudaMemory { memory: sums, origins }))?;
         // SAFETY: `all` has one row for each part, with the elements of a filter.
-        let sum = unsafe { fold::reduce(device, Reduce::Sum, &all, &[true, false], &[filter]) }?;
+        let sum = unsafe { fold::reduce(device, fold::Fold::Of(Reduce::Sum), &all, &[true, false], &[filter]) }?;
         return sum.map(|sum| sum.reshaped(dims)).transpose();
     }
     operands.result(dtype, dims, memory).map(Some)

@@ -3,11 +3,12 @@
 // A run of neighbours is cut into blocks of 4,096 elements, which 32 accumulators side by side take; they, the blocks of a part, the parts
 // of a run and the runs join in balanced trees. Columns add 64 rows in sequence, then such blocks in sequence.
 //
-// `fold` says what is joined: `E` is the element, `A` the accumulator. `PACK` neighbours are loaded at once. `JOINED` says
+// `fold` says what is joined: `E` is the element, `A` the accumulator, `O` the result. `PACK` neighbours are loaded at once. `JOINED` says
 // that a part of rows is one block.
 
 typedef fold::E E;
 typedef fold::A A;
+typedef fold::O O;
 
 __device__ inline float penstock_below(float x, int by) { return __shfl_down_sync(~0u, x, by); }
 __device__ inline double penstock_below(double x, int by) { return __shfl_down_sync(~0u, x, by); }
@@ -16,9 +17,13 @@ template <class T> __device__ inline penstock_int<T> penstock_below(penstock_int
     return penstock_int<T>(T(__shfl_down_sync(~0u, (long long)x.v, by)));
 }
 
+template <class F> __device__ inline penstock_complex<F> penstock_below(penstock_complex<F> x, int by) {
+    return penstock_complex<F>(__shfl_down_sync(~0u, x.re, by), __shfl_down_sync(~0u, x.im, by));
+}
+
 // A warp for each block of each run.
 extern "C" __global__ void penstock_fold_runs(
-    E* out, A* table, const E* in, const I kept, const I runs, const I n, const I blocks, const penstock_list<I, KEPT> dims,
+    O* out, A* table, const E* in, const I kept, const I runs, const I n, const I blocks, const penstock_list<I, KEPT> dims,
     const penstock_list<I, KEPT> steps, const penstock_list<I, GONE> run_dims, const penstock_list<I, GONE> run_steps,
     const unsigned long long count
 ) {
@@ -41,7 +46,7 @@ extern "C" __global__ void penstock_fold_runs(
 
 // A thread for each run, of fewer than 32 elements, in sequence.
 extern "C" __global__ void penstock_fold_short_runs(
-    E* out, A* table, const E* in, const I kept, const I runs, const I n, const penstock_list<I, KEPT> dims,
+    O* out, A* table, const E* in, const I kept, const I runs, const I n, const penstock_list<I, KEPT> dims,
     const penstock_list<I, KEPT> steps, const penstock_list<I, GONE> run_dims, const penstock_list<I, GONE> run_steps,
     const unsigned long long count
 ) {
@@ -86,7 +91,7 @@ template <int FIRST, int COUNT> __device__ inline A penstock_join_part(const A (
 
 // A block of threads for each result: the blocks of each part, the parts of each run, the runs.
 extern "C" __global__ void penstock_join_runs(
-    E* out, const A* table, A* second, const I kept, const I runs, const I blocks, const unsigned long long count
+    O* out, const A* table, A* second, const I kept, const I runs, const I blocks, const unsigned long long count
 ) {
     const I parts = (blocks + 15) / 16;
     for (I k = blockIdx.x; k < kept; k += gridDim.x) {
@@ -111,7 +116,7 @@ extern "C" __global__ void penstock_join_runs(
 
 // A thread for `PACK` neighbouring columns of each block of 64 rows. Columns, and the step from row to row, count such packs.
 extern "C" __global__ void penstock_fold_rows(
-    E* out, A* table, const E* in, const I kept, const I others, const I rows, const I blocks, const I columns, const I row_step,
+    O* out, A* table, const E* in, const I kept, const I others, const I rows, const I blocks, const I columns, const I row_step,
     const penstock_list<I, KEPT> dims, const penstock_list<I, KEPT> steps, const penstock_list<I, GONE> other_dims,
     const penstock_list<I, GONE> other_steps, const unsigned long long count
 ) {
@@ -141,7 +146,7 @@ extern "C" __global__ void penstock_fold_rows(
 
 // A thread for each column of each part: its blocks, in sequence.
 extern "C" __global__ void penstock_join_rows(
-    E* out, A* second, const A* table, const I kept, const I others, const I blocks, const I columns, const I part, const I parts,
+    O* out, A* second, const A* table, const I kept, const I others, const I blocks, const I columns, const I part, const I parts,
     const unsigned long long count
 ) {
     const I step = I(gridDim.x) * blockDim.x, all = kept * parts * columns;
@@ -157,11 +162,11 @@ extern "C" __global__ void penstock_join_rows(
 }
 
 // 8 columns for each block of 256 threads: their parts, in sequence. The first warp joins those that were loaded while the others load
-// those that follow, each thread 8 of them at once. Parts that are not there are joined as what changes nothing.
+// those that follow, each thread 8 of them at once, or 4 of 16 bytes. Parts that are not there are joined as what changes nothing.
 extern "C" __global__ void penstock_join_parts(
-    E* out, const A* second, const I kept, const I columns, const I parts, const unsigned long long count
+    O* out, const A* second, const I kept, const I columns, const I parts, const unsigned long long count
 ) {
-    const int WIDTH = 8, EACH = 8, BY = (256 - 32) / WIDTH, CHUNK = BY * EACH;
+    const int WIDTH = 8, EACH = sizeof(A) > 8 ? 4 : 8, BY = (256 - 32) / WIDTH, CHUNK = BY * EACH;
     __shared__ A loaded[2][CHUNK][WIDTH];
     const I groups = (columns + WIDTH - 1) / WIDTH, rounds = (parts + CHUNK - 1) / CHUNK;
     const int lane = threadIdx.x % WIDTH, row = (int(threadIdx.x) - 32) / WIDTH;

@@ -19,12 +19,37 @@ use crate::program::{compute_type, storage_type};
 /// Elements of a run below which it is folded in sequence.
 const SHORT: usize = 32;
 /// The most bytes of an accumulator.
-const ACCUMULATOR: usize = 8;
+const ACCUMULATOR: usize = 16;
+
+/// What a reduction makes of elements.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) enum Fold {
+    /// What the operator says.
+    Of(Reduce),
+    /// The number of those that are not zero, `int64`.
+    Nonzero,
+}
+
+impl Fold {
+    /// The dtype of the results, of elements of `dtype`.
+    fn result(self, dtype: DType) -> DType {
+        if self == Fold::Nonzero { DType::I64 } else { dtype }
+    }
+}
 
 /// What is joined, as a type of the kernels' text; `None` for dtypes that have no kernels.
-fn text(op: Reduce, dtype: DType) -> Option<String> {
+pub(super) fn text(fold: Fold, dtype: DType) -> Option<String> {
     let (stored, computed) = (storage_type(dtype)?, compute_type(dtype)?);
-    let is_float = matches!(computed, "f32" | "f64");
+    let Fold::Of(op) = fold else {
+        return Some(format!(
+            "struct fold {{\n    typedef {stored} E;\n    typedef i64 A;\n    typedef i64 O;\n    \
+             __device__ static A init() {{ return A(0); }}\n    \
+             __device__ static A load(const E& x) {{ return A(int(penstock_load(x) != 0)); }}\n    \
+             __device__ static A join(A a, A b) {{ return a + b; }}\n    \
+             __device__ static void finish(O& out, A a, unsigned long long) {{ out = a; }}\n}};\n"
+        ));
+    };
+    let is_float = matches!(computed, "f32" | "f64" | "c64" | "c128");
     let acc = if op == Reduce::Mean && !is_float { "i64" } else { computed };
     let (inf, highest, lowest) = match computed {
         "f32" => ("penstock_f32_of_bits(0x7f800000u)", "", ""),
@@ -50,24 +75,26 @@ fn text(op: Reduce, dtype: DType) -> Option<String> {
         Reduce::All => "a && b",
     };
     let value = match (op, is_float, dtype.is_unsigned()) {
+        (Reduce::Mean, true, _) if dtype == DType::C64 => "a / f32(n)",
+        (Reduce::Mean, true, _) if dtype == DType::C128 => "a / f64(n)",
         (Reduce::Mean, true, _) => "a / A(double(n))",
         (Reduce::Mean, false, true) => "E(i64((unsigned long long)a.v / n))",
         (Reduce::Mean, false, false) => "E(i64(a.v / (long long)n))",
         _ => "a",
     };
     Some(format!(
-        "struct fold {{\n    typedef {stored} E;\n    typedef {acc} A;\n    \
+        "struct fold {{\n    typedef {stored} E;\n    typedef {acc} A;\n    typedef E O;\n    \
          __device__ static A init() {{ return {init}; }}\n    \
          __device__ static A load(const E& x) {{ return A(penstock_load(x)); }}\n    \
          __device__ static A join(A a, A b) {{ return {join}; }}\n    \
-         __device__ static void finish(E& out, A a, unsigned long long n) {{ penstock_store(out, {value}); }}\n}};\n"
+         __device__ static void finish(O& out, A a, unsigned long long n) {{ penstock_store(out, {value}); }}\n}};\n"
     ))
 }
 
 /// The kernels of one reduction of one dtype.
 struct Kernels<'d> {
     device: &'d Arc<Opened>,
-    op: Reduce,
+    op: Fold,
     dtype: DType,
     width: Width,
     kept: SmallVec<[Axis; 6]>,
@@ -126,7 +153,7 @@ fn product(axes: &[Axis]) -> usize {
 /// As for [`penstock_ir::DeviceKernels`].
 pub(super) unsafe fn reduce(
     device: &Arc<Opened>,
-    op: Reduce,
+    op: Fold,
     x: &Tensor,
     marked: &[bool],
     dims: &[usize],
@@ -136,7 +163,8 @@ pub(super) unsafe fn reduce(
     if x.is_empty() || text(op, dtype).is_none() {
         return Ok(None);
     }
-    let memory = device.allocate(dtype, dims)?;
+    let made = op.result(dtype);
+    let memory = device.allocate(made, dims)?;
     let mut operands = Operands::new(device);
     let from = operands.address(x)?;
     let (mut kept, mut gone) = collapsed(x.dims(), marked);
@@ -161,7 +189,7 @@ pub(super) unsafe fn reduce(
             fold_rows(&kernels, out, input, [results, others, rows.size, inner.size, rows.stride], count)?;
         }
     }
-    operands.result(dtype, dims, memory).map(Some)
+    operands.result(made, dims, memory).map(Some)
 }
 
 /// How many neighbouring columns a thread takes at once: as many as are 16 bytes, where all rows lie at multiples of them.
@@ -287,7 +315,7 @@ pub(super) unsafe fn groups(
 ) -> Result<Option<Tensor>> {
     let dtype = x.dtype();
     let len = batches * outer * n * width;
-    let Some(what) = text(op, dtype).filter(|_| len > 0) else { return Ok(None) };
+    let Some(what) = text(Fold::Of(op), dtype).filter(|_| len > 0) else { return Ok(None) };
     let index = Width::of(len.max(x.len()));
     let function = device.function("groups", "penstock_fold_groups", (op, dtype, index.name()), || {
         format!("typedef {} I;\n{what}{}", index.name(), include_str!("groups.cuh"))

@@ -5,8 +5,10 @@
 #![expect(unsafe_code, reason = "launches of kernels on memory of this device")]
 
 mod blas;
+mod compact;
 mod conv;
 mod copy;
+mod counts;
 mod dnn;
 mod fold;
 mod gather;
@@ -17,6 +19,7 @@ mod random;
 mod rows;
 mod scan;
 mod select;
+mod update;
 
 pub use blas::CUBLAS_VARIABLE;
 pub(crate) use copy::copy;
@@ -25,13 +28,14 @@ pub use dnn::{CUDNN_VARIABLE, set_cudnn};
 
 use std::sync::Arc;
 
-use cudarc::driver::CudaFunction;
+use cudarc::driver::{CudaFunction, result};
 use penstock_data::{DType, Error, Result, Tensor};
 use penstock_ir::{BoxCopy, ByPlace, Convolution, DeviceKernels, Draw, Pooling, Product, Rest, Scan, Selection};
 use penstock_kernels::conv::Geometry;
 use penstock_kernels::pooling::Windows;
+use penstock_kernels::segment::Empty;
 use penstock_kernels::sort::Side;
-use penstock_kernels::{Philox, Reduce};
+use penstock_kernels::{Binary, Philox, Reduce};
 use smallvec::SmallVec;
 
 use crate::device::{CudaDevice, CudaMemory, data};
@@ -42,6 +46,7 @@ use crate::kernel::{Arg, BLOCK};
 use crate::memory::Memory;
 use crate::opened::Opened;
 use crate::queue::{Command, Launch};
+use fold::Fold;
 
 const INDICES: &str = include_str!("indices.cuh");
 
@@ -62,10 +67,18 @@ impl DeviceKernels for CudaDevice {
 
     unsafe fn reduce(&self, op: Reduce, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>> {
         // SAFETY: the caller's promise.
-        unsafe { fold::reduce(self.ready()?, op, x, marked, dims) }
+        unsafe { fold::reduce(self.ready()?, Fold::Of(op), x, marked, dims) }
+    }
+
+    unsafe fn count_nonzero(&self, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { fold::reduce(self.ready()?, Fold::Nonzero, x, marked, dims) }
     }
 
     unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
+        if product.a.dtype().is_complex() {
+            return Ok(None);
+        }
         // SAFETY: the caller's promise.
         unsafe { product::matmul(self.ready()?, product, dims) }
     }
@@ -106,6 +119,50 @@ impl DeviceKernels for CudaDevice {
     ) -> Result<Option<Tensor>> {
         // SAFETY: the caller's promise.
         unsafe { fold::groups(self.ready()?, op, x, groups, blocks, dims) }
+    }
+
+    unsafe fn reduce_segments(
+        &self,
+        how: (Reduce, Empty),
+        x: &Tensor,
+        offsets: &Tensor,
+        sizes: [usize; 2],
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { counts::segments(self.ready()?, how, x, offsets, sizes, dims) }
+    }
+
+    unsafe fn descent(&self, x: &Tensor) -> Result<Option<(Option<usize>, i64)>> {
+        // SAFETY: the caller's promise.
+        unsafe { counts::descent(self.ready()?, x) }
+    }
+
+    unsafe fn count_values(&self, x: &Tensor, n: usize, length: usize, dims: &[usize]) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { counts::values(self.ready()?, x, n, length, dims) }
+    }
+
+    unsafe fn nonzero(&self, x: &Tensor) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { compact::nonzero(self.ready()?, x) }
+    }
+
+    unsafe fn unique(&self, x: &Tensor, positions: DType) -> Result<Option<[Tensor; 3]>> {
+        // SAFETY: the caller's promise.
+        unsafe { compact::unique(self.ready()?, x, positions) }
+    }
+
+    unsafe fn update_rows(
+        &self,
+        op: Option<Binary>,
+        x: &Tensor,
+        updates: &Tensor,
+        order: [&Tensor; 2],
+        width: usize,
+    ) -> Result<Option<Tensor>> {
+        // SAFETY: the caller's promise.
+        unsafe { update::rows(self.ready()?, op, x, updates, order, width) }
     }
 
     unsafe fn convolution(
@@ -192,10 +249,15 @@ impl<'t> Operands<'t> {
         Ok(address)
     }
 
+    /// One of the tensors that the work made.
+    fn made(&self, dtype: DType, dims: &[usize], memory: Memory) -> Result<Tensor> {
+        let origins = faults::joined(self.origins.iter().copied(), None);
+        Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins }))
+    }
+
     /// The tensor that the work made.
     fn result(self, dtype: DType, dims: &[usize], memory: Memory) -> Result<Tensor> {
-        let origins = faults::joined(self.origins.into_iter(), None);
-        Tensor::on_device(dtype, dims, Box::new(CudaMemory { memory, origins }))
+        self.made(dtype, dims, memory)
     }
 }
 
@@ -256,6 +318,18 @@ unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args:
     let command = Command::Launch(Launch::new(function.cu_function(), blocks, args));
     // SAFETY: the caller's promise; kernels are loaded for good.
     unsafe { device.queue.push(device, command) }
+}
+
+/// Copies bytes of the device, and waits for them.
+///
+/// # Safety
+/// The address is of memory of this device for as many bytes.
+unsafe fn read_back(device: &Arc<Opened>, from: u64, to: &mut [u8]) -> Result<()> {
+    device.queue.behind(device, |stream| {
+        // SAFETY: the caller's promise; the target is read when the stream is through.
+        unsafe { result::memcpy_dtoh_async(to, from, stream) }
+    })?;
+    device.stream.synchronize().map_err(failure)
 }
 
 /// Working memory for `count` elements of `size` bytes.

@@ -33,7 +33,7 @@ fn segment(dtype: DType) -> usize {
 /// What is carried, as a type of the kernels' text; `None` for dtypes that have no kernels. `inner` says that the line is one of what
 /// stretches of another carry.
 fn text(carried: Carried, dtype: DType, inner: bool) -> Option<String> {
-    let (stored, computed) = (storage_type(dtype)?, compute_type(dtype)?);
+    let (stored, computed) = (storage_type(dtype)?, compute_type(dtype).filter(|_| !dtype.is_complex())?);
     let (of, inf) = match computed {
         "f32" => (DType::F32, "penstock_f32_of_bits(0x7f800000u)"),
         "f64" => (DType::F64, "penstock_f64_of_bits(0x7ff0000000000000ull)"),

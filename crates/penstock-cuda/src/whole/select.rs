@@ -55,7 +55,7 @@ fn function(
 
 /// Whether there are kernels for a dtype.
 fn is_ordered(dtype: DType) -> bool {
-    storage_type(dtype).is_some() && dtype != DType::Bool
+    storage_type(dtype).is_some() && dtype != DType::Bool && !dtype.is_complex()
 }
 
 /// The kernels for one order of one dtype.

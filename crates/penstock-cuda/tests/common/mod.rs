@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use penstock_cuda::{Output, Program, Step, devices, driver};
-use penstock_data::{DType, Error, Loc, Result, Tensor, bf16, f16};
+use penstock_data::{C64, C128, DType, DTypeSet, Error, Loc, Result, Tensor, bf16, f16};
 use penstock_exec::{Device, StdEnv, eager, set_wish};
 use penstock_ir::{Attr, Builder, Cuda, OpDef, OpSet, Type, Verified};
 use penstock_ops::Ops;
@@ -47,7 +47,7 @@ pub(crate) fn operator_cases() -> Vec<Case> {
     elementwise.flat_map(|op| (op.samples)().into_iter().filter_map(move |s| case(op, s.inputs, &s.attrs))).collect()
 }
 
-/// An operator on operands; `None` for complex numbers.
+/// An operator on operands; `None` for complex numbers of which it has no formula.
 pub(crate) fn case(op: &'static OpDef, inputs: Vec<Tensor>, attrs: &[(&str, Attr)]) -> Option<Case> {
     let what = format!("{} {attrs:?} of {inputs:?}", op.name);
     let complete = op.attributes(attrs).unwrap_or_else(|e| panic!("{what}: {e}"));
@@ -64,6 +64,46 @@ pub(crate) fn case(op: &'static OpDef, inputs: Vec<Tensor>, attrs: &[(&str, Attr
     let expected = eager(op, &refs, &complete, &StdEnv::default()).map(|out| out.into_iter().collect::<Vec<_>>());
     let dims = graph.ty(results[0]).shape().extents().unwrap_or_else(|| panic!("{what}: extents")).to_vec();
     Some(Case { what, program, inputs, dims, expected, ulps: ulps_of(op.name) })
+}
+
+/// Operators on complex numbers that have formulas.
+const OF_COMPLEX: [&str; 18] = [
+    "add", "sub", "mul", "div", "squared_difference", "divide_no_nan", "multiply_no_nan", "xdivy", "equal", "not_equal", "neg",
+    "sign", "square", "reciprocal", "conj", "abs", "real", "angle",
+];
+
+/// Operators on complex numbers, and conversions of and to them, at the edges of both parts.
+pub(crate) fn complex_cases() -> Vec<Case> {
+    let parts = edges(DType::F64);
+    let n = parts.len();
+    let column = parts.reshaped(&[n, 1]).expect("a column");
+    let run = |name: &str, inputs: &[&Tensor], attrs: &[(&str, Attr)]| {
+        let complete = op(name).attributes(attrs).expect("attributes");
+        eager(op(name), inputs, &complete, &StdEnv::default()).expect("a result").remove(0)
+    };
+    let all = run("complex", &[&column, &parts], &[]);
+    let to = |x: &Tensor, dtype: DType| run("cast", &[x], &[("dtype", dtype.into())]);
+    let mut out = Vec::new();
+    for (dtype, part) in [(DType::C64, DType::F32), (DType::C128, DType::F64)] {
+        let (z, w) = (to(&all, dtype), to(&all, dtype).reshaped(&[n, n, 1, 1]).expect("the same"));
+        for name in OF_COMPLEX {
+            let inputs = if op(name).operands.len() == 2 { vec![w.clone(), z.clone()] } else { vec![z.clone()] };
+            out.extend(case(op(name), inputs, &[]));
+        }
+        out.extend(case(op("imag"), vec![z.clone()], &[]));
+        out.extend(case(op("complex"), vec![to(&column, part), to(&parts, part)], &[]));
+        let flags = to(&z, DType::Bool);
+        out.extend(case(op("select"), vec![flags, z.clone(), z.reshaped(&[n, n]).expect("the same")], &[]));
+        for other in DTypeSet::PLAIN.iter() {
+            out.extend(case(op("cast"), vec![z.clone()], &[("dtype", other.into())]));
+            if !other.is_complex() {
+                let real = if other == DType::Bool { to(&z, other) } else { to(&edges(DType::F64), other) };
+                out.extend(case(op("cast"), vec![real], &[("dtype", dtype.into())]));
+            }
+        }
+    }
+    assert!(out.len() > 2 * (18 + 2 + 20), "{} cases", out.len());
+    out
 }
 
 /// Functions of the prelude that have an operator of their own meaning, with operands beyond its samples.
@@ -278,6 +318,14 @@ fn distances(a: &Tensor, b: &Tensor) -> Vec<u64> {
         DType::Bf16 => zip(a.as_slice::<bf16>(), b.as_slice(), |v| (v.is_nan(), v.to_bits().into(), 15)),
         DType::F32 => zip(a.as_slice::<f32>(), b.as_slice(), |v| (v.is_nan(), v.to_bits().into(), 31)),
         DType::F64 => zip(a.as_slice::<f64>(), b.as_slice(), |v| (v.is_nan(), v.to_bits(), 63)),
+        DType::C64 => {
+            let parts = |t: &Tensor| t.as_slice::<C64>().iter().flat_map(|z| [z.re, z.im]).collect::<Vec<f32>>();
+            zip(&parts(a), &parts(b), |v| (v.is_nan(), v.to_bits().into(), 31))
+        }
+        DType::C128 => {
+            let parts = |t: &Tensor| t.as_slice::<C128>().iter().flat_map(|z| [z.re, z.im]).collect::<Vec<f64>>();
+            zip(&parts(a), &parts(b), |v| (v.is_nan(), v.to_bits(), 63))
+        }
         _ => {
             let same = |(x, y)| if x == y { 0 } else { u64::MAX };
             let size = a.dtype().size().max(1);

@@ -1,9 +1,9 @@
 //! Reductions, softmax and cross-entropies.
 
 use penstock_data::{DType, Tensor};
-use penstock_ir::Attr;
+use penstock_ir::{Attr, Attrs};
 
-use super::{Numbers, agree, attributes, cast, host};
+use super::{Numbers, agree, attributes, cast, complex, host};
 use crate::common::op;
 use crate::gpu;
 
@@ -49,6 +49,45 @@ fn reductions_have_the_bits_of_the_host() {
         let name = if i % 2 == 0 { "reduce_any" } else { "reduce_all" };
         agree(op(name), &[&flags], &[("axes", axes), ("keepdims", true.into())]);
     }
+}
+
+#[test]
+fn counts_of_what_is_not_zero_are_those_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(41);
+    for (i, (dims, axes)) in REDUCED.into_iter().enumerate() {
+        let dtype = [DType::F32, DType::Bool, DType::F16, DType::I64, DType::U8, DType::Bf16, DType::F64][i % 7];
+        // Whole numbers, of which many are 0, or -0; and NaN.
+        let whole = host(op("round"), &[&numbers.tensor(DType::F64, dims)], &Attrs::EMPTY).expect("numbers").remove(0);
+        let mut values = whole.as_slice::<f64>().to_vec();
+        values[0] = f64::NAN;
+        let x = cast(&Tensor::from_slice(dims, &values).expect("memory"), dtype);
+        agree(op("count_nonzero"), &[&x], &[("axes", axes.to_vec().into()), ("keepdims", (i % 2 == 0).into())]);
+        agree(op("count_nonzero"), &[&x], &[]);
+    }
+    for dims in [&[0][..], &[3, 0], &[1], &[]] {
+        agree(op("count_nonzero"), &[&Tensor::zeros(DType::F32, dims).expect("memory")], &[]);
+    }
+}
+
+#[test]
+fn reductions_of_complex_numbers_have_the_bits_of_the_host() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(42);
+    for (i, (dims, axes)) in REDUCED.into_iter().enumerate() {
+        let x = complex(&mut numbers, [DType::C64, DType::C128][i % 2], dims);
+        for name in ["reduce_sum", ["reduce_mean", "reduce_prod"][i / 2 % 2]] {
+            agree(op(name), &[&x], &[("axes", axes.to_vec().into())]);
+        }
+        agree(op("count_nonzero"), &[&x], &[("axes", axes.to_vec().into())]);
+    }
+    // Columns in hundreds of parts.
+    let x = complex(&mut numbers, DType::C128, &[64 * 70 + 5, 1028]);
+    agree(op("reduce_sum"), &[&x], &[("axes", vec![0i64].into())]);
 }
 
 #[test]
