@@ -30,7 +30,8 @@
 //! which differs for 16-bit floats: `penstock_cast<{S}>({0})` rounds once. `{name}` is the value of an attribute.
 //! The other functions of the prelude have the CPU kernels' meaning where C++'s differs: `penstock_pow`, `penstock_lgamma`,
 //! `penstock_digamma`.
-//! Complex numbers have no compute type.
+//! Complex numbers are pairs of their parts, `c64` and `c128`; what is computed of them is made of formulas for the parts, but for
+//! conversions.
 
 mod combined;
 mod device;

@@ -2,8 +2,8 @@
 
 use penstock_data::{DType, DTypeSet, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, ElementFn, Elements, Env, Fails, Fold, InferCx, Jvp, OpDef, OutTypes, Rows,
-    Sample, Type, Vjp, arg, args_of,
+    ArgType, Batch, Call, Cost, Cpu, Cuda, DTypeVar, ElementFn, Elements, Env, Fails, Fold, InferCx, Jvp, OpDef,
+    OutTypes, Rows, Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::{Binary, binary_output};
 use smallvec::smallvec;

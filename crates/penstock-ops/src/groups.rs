@@ -4,9 +4,9 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Result, Tensor, memory, num_elements};
 use penstock_ir::{ByPlace, Call, DeviceKernels, Selection};
-use penstock_kernels::{Binary, Reduce};
 use penstock_kernels::segment::Empty;
 use penstock_kernels::sort::{Direction, Rows, Side};
+use penstock_kernels::{Binary, Reduce};
 use smallvec::SmallVec;
 
 use crate::moves;
@@ -65,12 +65,7 @@ fn offsets(device: &dyn DeviceKernels, ids: &Tensor, n: usize) -> Result<Option<
 ///
 /// # Errors
 /// Those of the device. What is wrong with ids is left to the host.
-pub(crate) fn segments_by_device(
-    call: &mut Call<'_>,
-    how: (Reduce, Empty),
-    x: &Tensor,
-    ids: &Tensor,
-) -> Result<bool> {
+pub(crate) fn segments_by_device(call: &mut Call<'_>, how: (Reduce, Empty), x: &Tensor, ids: &Tensor) -> Result<bool> {
     let Some(device) = call.env.kernels() else { return Ok(false) };
     if ids.is_empty() || x.is_empty() || !DTypeSet::INDEX.contains(ids.dtype()) {
         return Ok(false);

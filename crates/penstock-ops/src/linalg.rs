@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dim, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, AttrDef, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, ElementFn, Elements, Fails, Fold, InferCx, Jvp,
-    Known, OpDef, OutTypes, Product, Resolved, Rows, Sample, Type, Vjp, arg, arg_of,
+    ArgType, AttrDef, Attrs, Batch, Call, Cost, CostCx, Cpu, Cuda, DTypeVar, ElementFn, Elements, Fails, Fold, InferCx,
+    Jvp, Known, OpDef, OutTypes, Product, Resolved, Rows, Sample, Type, Vjp, arg, arg_of,
 };
 use penstock_kernels::few_product::FewProduct;
 use penstock_kernels::matmul::{MATMUL_DTYPES, matmul_batched};

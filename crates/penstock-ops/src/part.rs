@@ -4,8 +4,8 @@
 
 use penstock_data::{DType, DTypeSet, Dims, Error, Result, Shape, Tensor};
 use penstock_ir::{
-    ArgType, Attrs, Batch, BoxCopy, Call, CopyDim, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef, OutTypes,
-    Resolved, Rest, Rows, Sample, Type, Vjp, arg, args_of,
+    ArgType, Attrs, Batch, BoxCopy, Call, CopyDim, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx, Jvp, Known, OpDef,
+    OutTypes, Resolved, Rest, Rows, Sample, Type, Vjp, arg, args_of,
 };
 use penstock_kernels::byte_copies::{MOST_BYTES, copy_run};
 use smallvec::SmallVec;

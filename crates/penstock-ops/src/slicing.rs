@@ -24,7 +24,6 @@ const fn mask(name: &'static str) -> AttrDef {
 pub(crate) const MASKS: &[AttrDef] =
     &[mask("begin_mask"), mask("end_mask"), mask("ellipsis_mask"), mask("new_axis_mask"), mask("shrink_axis_mask")];
 
-
 /// The five masks: bit `i` speaks of entry `i` of the specification.
 #[derive(Clone, Copy)]
 struct Masks {

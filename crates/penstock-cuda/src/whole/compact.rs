@@ -140,7 +140,8 @@ pub(super) unsafe fn unique(device: &Arc<Opened>, x: &Tensor, positions: DType) 
     let what = Compaction::new(device, n, "u8", (moved, 0), more);
     // SAFETY: there is a mark for each element.
     let (before, total) = unsafe { what.places(marks.address) }?;
-    let memory = [device.allocate(dtype, &[total])?, device.allocate(positions, &[n])?, device.allocate(positions, &[total])?];
+    let memory =
+        [device.allocate(dtype, &[total])?, device.allocate(positions, &[n])?, device.allocate(positions, &[total])?];
     let [out, kinds, counts] = [0, 1, 2].map(|i| memory[i].address);
     // SAFETY: the arguments are those of the kernel: there is a result for each mark.
     unsafe {

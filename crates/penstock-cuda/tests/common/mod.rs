@@ -68,8 +68,24 @@ pub(crate) fn case(op: &'static OpDef, inputs: Vec<Tensor>, attrs: &[(&str, Attr
 
 /// Operators on complex numbers that have formulas.
 const OF_COMPLEX: [&str; 18] = [
-    "add", "sub", "mul", "div", "squared_difference", "divide_no_nan", "multiply_no_nan", "xdivy", "equal", "not_equal", "neg",
-    "sign", "square", "reciprocal", "conj", "abs", "real", "angle",
+    "add",
+    "sub",
+    "mul",
+    "div",
+    "squared_difference",
+    "divide_no_nan",
+    "multiply_no_nan",
+    "xdivy",
+    "equal",
+    "not_equal",
+    "neg",
+    "sign",
+    "square",
+    "reciprocal",
+    "conj",
+    "abs",
+    "real",
+    "angle",
 ];
 
 /// Operators on complex numbers, and conversions of and to them, at the edges of both parts.

@@ -142,7 +142,9 @@ fn rows_in_sorted_segments_have_the_bits_of_the_host() {
         for (k, ids) in [ids, few, vec![0; n]].into_iter().enumerate() {
             let ids = cast(&Tensor::vector(&ids), [DType::I32, DType::I64][(i + k) % 2]);
             let others = [DType::F64, DType::F16, DType::I32, DType::U8, DType::Bf16, DType::I64];
-            for (dtype, row) in [(DType::F32, &[][..]), (others[(i + k) % 6], &[]), (DType::F32, &[3]), (DType::F32, &[2, 5])] {
+            for (dtype, row) in
+                [(DType::F32, &[][..]), (others[(i + k) % 6], &[]), (DType::F32, &[3]), (DType::F32, &[2, 5])]
+            {
                 let dims = [&[n], row].concat();
                 let x = numbers.tensor(dtype, &dims);
                 agree(op(names[(i + k) % 5]), &[&x, &ids], &[]);
