@@ -25,14 +25,8 @@ const fn listed(list: &[Binary], op: u8) -> bool {
 }
 
 /// Operators on floats that go through scalar functions in any width.
-const SCALAR: &[Binary] = &[
-    Binary::FloorDiv,
-    Binary::FloorMod,
-    Binary::TruncMod,
-    Binary::Zeta,
-    Binary::Polygamma,
-    Binary::GammaSlope,
-];
+const SCALAR: &[Binary] =
+    &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncMod, Binary::Zeta, Binary::Polygamma, Binary::GammaSlope];
 
 const DIVISIONS: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncDiv, Binary::TruncMod];
 
@@ -469,7 +463,8 @@ impl<const OP: u8, T: complex::Part> Map2 for Cplx<OP, T> {
 /// The function of an operator on complex numbers.
 #[inline(always)]
 fn complex_function<const OP: u8, A: Algebra>(a: Complex<A>, b: Complex<A>) -> Complex<A> {
-    let unless_zero = |of: Complex<A>, value| complex::select(complex::is_equal(of, complex::zero()), complex::zero(), value);
+    let unless_zero =
+        |of: Complex<A>, value| complex::select(complex::is_equal(of, complex::zero()), complex::zero(), value);
     match const { Binary::ALL[OP as usize] } {
         Binary::Add => complex::add(a, b),
         Binary::Sub => complex::sub(a, b),

@@ -514,12 +514,7 @@ impl<const N: usize> KeptParts<N> {
     }
 
     /// Those of an operator of parts of a dtype: `float32` or `float64`.
-    pub(crate) fn get(
-        &self,
-        op: usize,
-        part: DType,
-        record: impl Fn() -> Option<Vec<Formula>>,
-    ) -> Option<&[Formula]> {
+    pub(crate) fn get(&self, op: usize, part: DType, record: impl Fn() -> Option<Vec<Formula>>) -> Option<&[Formula]> {
         self.0[op][usize::from(part == DType::F64)].get_or_init(record).as_deref()
     }
 }

@@ -7,7 +7,8 @@ mod ulps;
 use penstock_data::DType;
 use penstock_kernels::formula::{Kind, Primitive, Step};
 use penstock_kernels::{
-    Binary, Formula, Lane, LoopFn, Unary, binary, binary_formula, binary_output, binary_parts, unary, unary_formula, unary_output, unary_parts,
+    Binary, Formula, Lane, LoopFn, Unary, binary, binary_formula, binary_output, binary_parts, unary, unary_formula,
+    unary_output, unary_parts,
 };
 use ulps::{EDGES, spread};
 
@@ -257,7 +258,7 @@ fn the_next_value_is_that_of_the_c_library() {
     let edges: Vec<f64> = EDGES.iter().copied().chain([f64::NAN, 0.0, -0.0, f64::MAX, f64::INFINITY]).collect();
     for &x in &edges {
         for &y in &edges {
-            let mut got = 0.0;
+            let mut got = 0.0f64;
             let lanes = [Lane::fixed((&raw const x).cast()), Lane::fixed((&raw const y).cast())];
             // SAFETY: one element on each side.
             unsafe { f(1, &lanes, (&raw mut got).cast()) }.unwrap();
