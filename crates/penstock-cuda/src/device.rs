@@ -9,7 +9,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Place, Remote, Result, Tensor};
-use penstock_exec::{Device, DeviceKind, Exchange, Outputs, Recorder, Run};
+use penstock_exec::{Device, DeviceKind, Exchange, Looper, Outputs, Recorder, Run};
 use penstock_ir::{DeviceKernels, Graph, Region};
 use smallvec::SmallVec;
 
@@ -20,6 +20,7 @@ use crate::faults::{self, Faults, Origins, Site};
 use crate::kernel::{TILES, Variant};
 use crate::laid::{Laid, Ways};
 use crate::layout::Layout;
+use crate::loops::CudaLooper;
 use crate::memory::Memory;
 use crate::opened::{Opened, kernel_of};
 use crate::parts::PartId;
@@ -267,6 +268,10 @@ impl Device for CudaDevice {
 
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         Some(self)
+    }
+
+    fn looper(&self) -> Option<Arc<dyn Looper>> {
+        Some(Arc::new(CudaLooper::new(self.ready().ok()?.clone())))
     }
 
     fn exchange(&self) -> Option<&dyn Exchange> {

@@ -12,12 +12,11 @@ use smallvec::SmallVec;
 use crate::driver::failure;
 use crate::memory::Memory;
 use crate::opened::{Opened, lock};
-use crate::queue::Command;
 
 /// The words that are allocated, and set, at a time.
 const WORDS: usize = 1024;
 /// What a word says where there was no fault.
-const NONE: u32 = u32::MAX;
+pub(crate) const NONE: u32 = u32::MAX;
 
 /// What a checked step is, for the message of its fault.
 #[derive(Clone, Copy, PartialEq)]
@@ -33,13 +32,18 @@ pub(crate) struct Words {
     next: usize,
 }
 
-/// The word of one launch, and what its number stands for.
+/// What a launch may have met.
 pub(crate) struct Faults {
-    words: Arc<Memory>,
-    index: usize,
-    sites: Arc<[Site]>,
-    /// What the word said, once it was read.
+    of: Of,
+    /// What was found, once it was looked for.
     found: OnceLock<Result<()>>,
+}
+
+enum Of {
+    /// The word of one launch, and what its number stands for.
+    Launch { words: Arc<Memory>, index: usize, sites: Arc<[Site]> },
+    /// The launches of a loop that the device runs, which are known once an iteration was noted.
+    Loop(OnceLock<Origins>),
 }
 
 /// The launches that a tensor comes from, in their order, as far as they may have met faults.
@@ -52,22 +56,35 @@ impl Faults {
         let words = match free.memory.upgrade().filter(|_| free.next < WORDS) {
             Some(words) => words,
             None => {
-                let words = Arc::new(device.memory(WORDS * size_of::<u32>()).map_err(failure)?);
-                let fill = Command::FillWords { to: words.address, word: NONE, count: WORDS };
-                // SAFETY: the memory has as many words.
-                unsafe { device.queue.push(device, fill) }?;
+                let words = Arc::new(device.filled(WORDS, NONE)?);
                 *free = Words { memory: Arc::downgrade(&words), next: 0 };
                 words
             }
         };
         let index = free.next;
         free.next += 1;
-        Ok(Arc::new(Faults { words, index, sites: sites.clone(), found: OnceLock::new() }))
+        let of = Of::Launch { words, index, sites: sites.clone() };
+        Ok(Arc::new(Faults { of, found: OnceLock::new() }))
     }
 
-    /// Where the word is.
+    /// Those of a loop that the device will run.
+    pub(crate) fn of_loop() -> Arc<Faults> {
+        Arc::new(Faults { of: Of::Loop(OnceLock::new()), found: OnceLock::new() })
+    }
+
+    /// Makes known what launches a loop has.
+    pub(crate) fn settle(&self, launches: Origins) {
+        if let Of::Loop(known) = &self.of {
+            let _ = known.set(launches);
+        }
+    }
+
+    /// Where the word is, of those of a launch.
     pub(crate) fn address(&self) -> u64 {
-        self.words.address + (self.index * size_of::<u32>()) as u64
+        match &self.of {
+            Of::Launch { words, index, .. } => words.address + (index * size_of::<u32>()) as u64,
+            Of::Loop(_) => 0,
+        }
     }
 
     /// Waits for the launch.
@@ -78,7 +95,21 @@ impl Faults {
         if let Some(found) = self.found.get() {
             return found.clone();
         }
-        let device = &self.words.device;
+        let found = match &self.of {
+            Of::Loop(launches) => launches.get().map_or(Ok(()), |known| known.iter().try_for_each(|f| f.check())),
+            Of::Launch { words, sites, .. } => match self.read(&words.device)? {
+                NONE => Ok(()),
+                number => Err(match sites.get(number as usize) {
+                    Some(site) => Error::invalid(site.op.fault().to_string()).in_op(site.op.name).at(site.loc),
+                    None => Error::internal("a kernel reported a fault that it does not have"),
+                }),
+            },
+        };
+        self.found.get_or_init(|| found).clone()
+    }
+
+    /// Waits for the word.
+    fn read(&self, device: &Opened) -> Result<u32> {
         device.ready()?;
         let mut word = [NONE];
         device.queue.behind(device, |stream| {
@@ -86,20 +117,29 @@ impl Faults {
             unsafe { result::memcpy_dtoh_async(&mut word, self.address(), stream) }
         })?;
         device.stream.synchronize().map_err(failure)?;
-        let found = match word[0] {
-            NONE => Ok(()),
-            number => Err(match self.sites.get(number as usize) {
-                Some(site) => Error::invalid(site.op.fault().to_string()).in_op(site.op.name).at(site.loc),
-                None => Error::internal("a kernel reported a fault that it does not have"),
-            }),
-        };
-        self.found.get_or_init(|| found).clone()
+        Ok(word[0])
     }
 
     /// Whether the launch is known to have met no fault.
     fn is_clear(&self) -> bool {
         matches!(self.found.get(), Some(Ok(())))
     }
+}
+
+/// The launches alone, with those of loops that are known. Those of a loop that is being noted stay out: what comes from it has it for an
+/// origin anyway.
+pub(crate) fn launches_of(origins: &Origins) -> Origins {
+    let parts = origins.iter().filter_map(|faults| match &faults.of {
+        Of::Launch { .. } => Some(std::slice::from_ref(faults)),
+        Of::Loop(launches) => launches.get().map(|known| &known[..]),
+    });
+    let mut out = Origins::new();
+    for faults in parts.flatten() {
+        if !out.iter().any(|known| Arc::ptr_eq(known, faults)) {
+            out.push(faults.clone());
+        }
+    }
+    out
 }
 
 /// The origins of what is computed of tensors by a launch.

@@ -42,6 +42,7 @@ mod formula;
 mod kernel;
 mod laid;
 mod layout;
+mod loops;
 mod memory;
 mod nvrtc;
 mod opened;

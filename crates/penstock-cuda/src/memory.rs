@@ -14,6 +14,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaEvent, DriverError, result, sys};
 
+use rustc_hash::FxHashSet;
+
 use crate::driver::failure;
 use crate::opened::{Opened, lock};
 
@@ -72,11 +74,14 @@ pub(crate) struct Pool {
     freed: Mutex<BTreeMap<usize, Freed>>,
     /// Whether freed blocks are kept.
     keeps: AtomicBool,
+    /// The blocks that were written ahead of an iteration of a loop which is noted, and those of them that were freed, with their sizes. Every
+    /// iteration may read them, so none of its commands may have such a block for something else.
+    ahead: Mutex<(FxHashSet<u64>, Vec<(u64, usize)>)>,
 }
 
 impl Pool {
     pub(crate) fn new() -> Pool {
-        Pool { freed: Mutex::default(), keeps: AtomicBool::new(true) }
+        Pool { freed: Mutex::default(), keeps: AtomicBool::new(true), ahead: Mutex::default() }
     }
 
     /// The bytes of the freed blocks that are kept.
@@ -118,10 +123,26 @@ impl Pool {
                 allocate()
             })?,
         };
+        if first == First::Copy && device.queue.is_noting() {
+            lock(&self.ahead).0.insert(address);
+        }
         Ok(Memory { device: device.clone(), address, bytes, others: Others::default() })
     }
 
+    /// Frees what was kept for the iterations of a loop, which was handed over.
+    pub(crate) fn let_go(&self, device: &Opened) {
+        let (_, freed) = mem::take(&mut *lock(&self.ahead));
+        freed.into_iter().for_each(|(address, bytes)| self.put(device, address, bytes));
+    }
+
     fn put(&self, device: &Opened, address: u64, bytes: usize) {
+        if device.queue.is_noting() {
+            let mut ahead = lock(&self.ahead);
+            if ahead.0.contains(&address) {
+                ahead.1.push((address, bytes));
+                return;
+            }
+        }
         if self.keeps() {
             let stamp = device.queue.stamp();
             lock(&self.freed).entry(bytes).or_default().insert(address, stamp);

@@ -28,7 +28,7 @@ use crate::memory::{self, First, Memory, Pool};
 use crate::nvrtc::Nvrtc;
 use crate::parts::Parts;
 use crate::program::Program;
-use crate::queue::{Command, Queue};
+use crate::queue::Queue;
 use crate::store;
 
 /// What a convolution takes beside its operands and results.
@@ -62,6 +62,7 @@ pub(crate) struct Opened {
     pub(crate) patch_bytes: AtomicUsize,
     pub(crate) blas: Library,
     pub(crate) dnn: Library,
+    pub(crate) loops: Library,
     /// What is being copied to the device, which is kept until it is there.
     uploads: Mutex<VecDeque<(CudaEvent, Tensor)>>,
     pub(crate) words: Mutex<Words>,
@@ -69,7 +70,7 @@ pub(crate) struct Opened {
     counters: OnceLock<u64>,
 }
 
-/// What somebody else's library is on the device, once it was asked for.
+/// What is opened on the device when it is asked for, such as somebody else's library.
 #[derive(Default)]
 pub(crate) struct Library(OnceLock<Box<dyn Any + Send + Sync>>);
 
@@ -146,6 +147,7 @@ impl Opened {
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: Library::default(),
             dnn: Library::default(),
+            loops: Library::default(),
             uploads: Mutex::default(),
             words: Mutex::default(),
             counters: OnceLock::new(),
@@ -215,16 +217,23 @@ impl Opened {
         if let Some(&address) = self.counters.get() {
             return Ok(address);
         }
-        let memory = self.memory(TILES * size_of::<u32>()).map_err(failure)?;
-        let fill = Command::FillWords { to: memory.address, word: 0, count: TILES };
-        // SAFETY: the memory has as many words.
-        unsafe { self.queue.push(self, fill) }?;
+        let memory = self.filled(TILES, 0)?;
         let address = memory.address;
         // Of two threads, the second lets go of its own. The device is never closed.
         if self.counters.set(address).is_ok() {
             std::mem::forget(memory);
         }
         Ok(self.counters.get().copied().unwrap_or(address))
+    }
+
+    /// Memory of so many equal words, which are there before all commands that wait.
+    pub(crate) fn filled(self: &Arc<Self>, count: usize, word: u32) -> Result<Memory> {
+        let memory = self.pool.take(self, count * size_of::<u32>(), First::Copy).map_err(failure)?;
+        self.queue.ahead(self, |stream| {
+            // SAFETY: the memory has as many words, and no command that is held back uses it.
+            unsafe { sys::cuMemsetD32Async(memory.address, word, count, stream) }.result()
+        })?;
+        Ok(memory)
     }
 
     /// Memory to which a copy of a tensor's elements is queued. The tensor is kept until they are there: where its memory is

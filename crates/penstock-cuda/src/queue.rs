@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex};
 use std::thread::ThreadId;
 
 use cudarc::driver::{CudaStream, DriverError, result, sys};
-use penstock_data::{Result, settings};
+use penstock_data::{Error, Result, settings};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
@@ -47,14 +47,25 @@ pub(crate) enum Command {
         byte: u8,
         count: usize,
     },
-    /// A word, everywhere.
-    FillWords {
+    /// Bytes of the device to another place there.
+    Copy {
         to: u64,
-        word: u32,
-        count: usize,
+        from: u64,
+        bytes: usize,
     },
     /// A call of somebody else's library.
     Call(Arc<dyn Call>),
+    /// A loop within another one's iteration. It comes in graphs of loops alone.
+    While(Arc<While>),
+}
+
+/// A loop, as a device runs it: what computes the condition, again and again, and the body as long as it holds.
+#[derive(Clone, PartialEq)]
+pub(crate) struct While {
+    pub(crate) condition: Vec<Command>,
+    /// What tells the graph whether to go on. Its last argument, which it lacks, is the graph's handle of the condition.
+    pub(crate) test: Launch,
+    pub(crate) body: Vec<Command>,
 }
 
 /// A call of a library.
@@ -80,10 +91,11 @@ impl PartialEq for Command {
             (Command::Fill { to, byte, count }, Command::Fill { to: t, byte: b, count: c }) => {
                 (to, byte, count) == (t, b, c)
             }
-            (Command::FillWords { to, word, count }, Command::FillWords { to: t, word: w, count: c }) => {
-                (to, word, count) == (t, w, c)
+            (Command::Copy { to, from, bytes }, Command::Copy { to: t, from: f, bytes: b }) => {
+                (to, from, bytes) == (t, f, b)
             }
             (Command::Call(a), Command::Call(b)) => a.is_same(&**b),
+            (Command::While(a), Command::While(b)) => a == b,
             _ => false,
         }
     }
@@ -142,7 +154,7 @@ impl Command {
     ///
     /// # Safety
     /// What it works on is memory of this device for all that it reads and writes.
-    unsafe fn run(&self, device: &Opened, stream: sys::CUstream) -> Result<()> {
+    pub(crate) unsafe fn run(&self, device: &Opened, stream: sys::CUstream) -> Result<()> {
         match self {
             Command::Launch(launch) => {
                 let mut pointers = launch.pointers();
@@ -155,10 +167,11 @@ impl Command {
                 // SAFETY: the caller's promise.
                 unsafe { result::memset_d8_async(*to, *byte, *count, stream) }.map_err(failure)
             }
-            Command::FillWords { to, word, count } => {
+            Command::Copy { to, from, bytes } => {
                 // SAFETY: the caller's promise.
-                unsafe { sys::cuMemsetD32Async(*to, *word, *count, stream) }.result().map_err(failure)
+                unsafe { result::memcpy_dtod_async(*to, *from, *bytes, stream) }.map_err(failure)
             }
+            Command::While(_) => Err(Error::internal("a loop outside of a loop's graph")),
             // SAFETY: the caller's promise; the queue is locked.
             Command::Call(call) => unsafe { call.run(stream == device.queue.capture.cu_stream()) },
         }
@@ -171,7 +184,7 @@ impl Command {
             (Command::Launch(a), Command::Launch(b)) if a.is_like(b) => Difference::Arguments,
             // A graph cannot be given their operands anew.
             (Command::Fill { .. }, Command::Fill { .. })
-            | (Command::FillWords { .. }, Command::FillWords { .. })
+            | (Command::Copy { .. }, Command::Copy { .. })
             | (Command::Call(_), Command::Call(_)) => Difference::Places,
             _ => Difference::Kind,
         }
@@ -269,7 +282,7 @@ unsafe fn capture(device: &Opened, commands: &[Command]) -> Result<Captured> {
 ///
 /// # Safety
 /// The stream captures.
-unsafe fn last_node(stream: sys::CUstream) -> Result<sys::CUgraphNode, DriverError> {
+pub(crate) unsafe fn last_node(stream: sys::CUstream) -> Result<sys::CUgraphNode, DriverError> {
     let mut status = sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE;
     let (mut id, mut graph, mut nodes, mut count) = (0, std::ptr::null_mut(), std::ptr::null(), 0);
     // SAFETY: each place is of the type that the function writes.
@@ -425,13 +438,23 @@ struct Open {
     commands: Vec<Command>,
     /// Whether they are held back.
     held: bool,
+    /// What iterations of loops queue that are noted now, the innermost last.
+    notes: Vec<Vec<Command>>,
+    /// Whether somebody else's work came between, or too many commands, so that the notes are worth nothing.
+    spoilt: bool,
+}
+
+/// What an error says that only ends the noting of an iteration.
+fn unknown_yet() -> Error {
+    Error::precondition("what an iteration of a loop makes cannot be read while it is noted")
 }
 
 impl Open {
     fn new(device: &Opened, recording: Arc<Recording>) -> Open {
         let thread = std::thread::current().id();
         let commands = std::mem::take(&mut *lock(&recording.room));
-        let mut open = Open { recording, thread, at: (0, 0), commands, held: false };
+        let (notes, spoilt) = (Vec::new(), false);
+        let mut open = Open { recording, thread, at: (0, 0), commands, held: false, notes, spoilt };
         open.decide(device);
         open
     }
@@ -441,6 +464,19 @@ impl Open {
         let is_known = |segments: &FxHashMap<_, Segment>| segments.get(&self.at).is_some_and(Segment::is_known);
         self.held = self.at.1 < PARTS && device.pool.keeps() && is_known(&lock(&self.recording.segments));
         device.queue.holds.store(self.held, Ordering::Release);
+    }
+
+    /// Ends the segment; the next is another one in front of the same point.
+    fn part(&mut self, device: &Opened) -> Result<()> {
+        let next = (self.at.0, self.at.1.saturating_add(u32::from(!self.commands.is_empty())));
+        self.end(device, next)
+    }
+
+    /// Whether an iteration is noted, of the calling thread. Where another thread comes in between, the notes are spoilt.
+    fn notes(&mut self) -> bool {
+        let own = self.thread == std::thread::current().id();
+        self.spoilt |= !self.notes.is_empty() && !own;
+        !self.notes.is_empty() && own
     }
 
     /// Ends the segment; the next begins at `at`.
@@ -473,6 +509,8 @@ pub(crate) struct Queue {
     open: Mutex<Option<Open>>,
     /// Whether commands may be held back now.
     holds: AtomicBool,
+    /// Whether an iteration of a loop is noted now.
+    noting: AtomicBool,
     /// The batches of commands that were held back, and then handed over; 1 before the first.
     handed_over: AtomicU64,
 }
@@ -480,7 +518,14 @@ pub(crate) struct Queue {
 impl Queue {
     pub(crate) fn new(capture: Arc<CudaStream>) -> Queue {
         let graphs = settings::flag(GRAPHS_VARIABLE, true);
-        Queue { capture, graphs, open: Mutex::default(), holds: AtomicBool::new(false), handed_over: AtomicU64::new(1) }
+        Queue {
+            capture,
+            graphs,
+            open: Mutex::default(),
+            holds: AtomicBool::new(false),
+            noting: AtomicBool::new(false),
+            handed_over: AtomicU64::new(1),
+        }
     }
 
     /// The stream on which commands are captured.
@@ -512,6 +557,14 @@ impl Queue {
             // SAFETY: the caller's promise.
             return unsafe { command.run(device, stream) };
         };
+        if open.notes() {
+            open.spoilt |= open.notes.iter().map(Vec::len).sum::<usize>() >= MOST;
+            if open.spoilt {
+                return Err(unknown_yet());
+            }
+            open.notes.last_mut().into_iter().for_each(|commands| commands.push(command.clone()));
+            return Ok(());
+        }
         if open.thread != std::thread::current().id() || open.commands.len() >= MOST {
             // Somebody else's work would come between, each time at another place.
             let next = (open.at.0, if open.commands.len() >= MOST { open.at.1 + 1 } else { PARTS });
@@ -540,8 +593,10 @@ impl Queue {
     ) -> Result<R> {
         let mut queue = lock(&self.open);
         if let Some(open) = &mut *queue {
-            let next = (open.at.0, open.at.1.saturating_add(u32::from(!open.commands.is_empty())));
-            open.end(device, next)?;
+            if open.notes() {
+                return Err(unknown_yet());
+            }
+            open.part(device)?;
         }
         call(device.stream.cu_stream()).map_err(failure)
     }
@@ -573,6 +628,71 @@ impl Queue {
         device.stream.synchronize().map_err(failure)
     }
 
+    /// Begins to note what an iteration of a loop queues, on the calling thread, instead of queueing it. Gives whether it is within an
+    /// iteration of another loop; `None` where the thread's run is not recorded, or memory is not kept.
+    ///
+    /// # Errors
+    /// Those of commands that waited.
+    pub(crate) fn begin_notes(&self, device: &Opened) -> Result<Option<bool>> {
+        let mut queue = lock(&self.open);
+        let Some(open) = queue.as_mut().filter(|open| open.thread == std::thread::current().id()) else {
+            return Ok(None);
+        };
+        if !device.pool.keeps() || open.spoilt {
+            return Ok(None);
+        }
+        let inner = !open.notes.is_empty();
+        if !inner {
+            open.part(device)?;
+            // What is freed from now on may be used by what is noted.
+            self.holds.store(true, Ordering::Release);
+            self.noting.store(true, Ordering::Release);
+        }
+        open.notes.push(Vec::new());
+        Ok(Some(inner))
+    }
+
+    /// Takes what was noted since the last time, of the innermost loop; `None` where that is worth nothing.
+    pub(crate) fn take_notes(&self) -> Option<Vec<Command>> {
+        let mut queue = lock(&self.open);
+        let open = queue.as_mut().filter(|open| !open.spoilt)?;
+        open.notes.last_mut().map(std::mem::take)
+    }
+
+    /// Ends the notes of the innermost loop. Those of an outermost one that are of use are handed to `launch`, with the stream.
+    ///
+    /// # Errors
+    /// Those of `launch`.
+    pub(crate) fn end_notes(
+        &self,
+        device: &Opened,
+        launch: Option<impl FnOnce(sys::CUstream) -> Result<()>>,
+    ) -> Result<bool> {
+        let mut queue = lock(&self.open);
+        let Some(open) = &mut *queue else { return Ok(false) };
+        open.notes.pop();
+        let of_use = !open.spoilt && launch.is_some();
+        if !open.notes.is_empty() {
+            return Ok(of_use);
+        }
+        open.spoilt = false;
+        let result = match launch {
+            Some(launch) if of_use => launch(device.stream.cu_stream()),
+            _ => Ok(()),
+        };
+        self.noting.store(false, Ordering::Release);
+        self.handed_over.fetch_add(1, Ordering::AcqRel);
+        open.decide(device);
+        drop(queue);
+        device.pool.let_go(device);
+        result.map(|()| of_use)
+    }
+
+    /// Whether an iteration of a loop is noted now.
+    pub(crate) fn is_noting(&self) -> bool {
+        self.noting.load(Ordering::Acquire)
+    }
+
     /// Opens a recording for the calling thread's commands; `false` where another is open.
     pub(crate) fn open(&self, device: &Opened, recording: &Arc<Recording>) -> bool {
         let mut queue = lock(&self.open);
@@ -590,7 +710,9 @@ impl Queue {
     pub(crate) fn point(&self, device: &Opened, point: u32) -> Result<()> {
         let mut queue = lock(&self.open);
         match &mut *queue {
-            Some(open) if open.thread == std::thread::current().id() => open.end(device, (point, 0)),
+            Some(open) if open.notes.is_empty() && open.thread == std::thread::current().id() => {
+                open.end(device, (point, 0))
+            }
             _ => Ok(()),
         }
     }

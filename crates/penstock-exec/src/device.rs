@@ -88,6 +88,11 @@ pub trait Device: Send + Sync {
         None
     }
 
+    /// What runs one loop of a plan, whose condition the device computes; `None` where the host walks all loops.
+    fn looper(&self) -> Option<Arc<dyn Looper>> {
+        None
+    }
+
     /// What shares its memory with other libraries of the process; `None` where they know no such device.
     fn exchange(&self) -> Option<&dyn Exchange> {
         None
@@ -123,6 +128,37 @@ pub trait Recorder: Send + Sync {
     /// # Errors
     /// Those of its work.
     fn end(&self) -> Result<()>;
+}
+
+/// Who runs all iterations of a loop, without the host between them.
+pub trait Looper: Send + Sync {
+    /// Runs a loop from the values `first` of its variables on, and gives those after its end. `None` where that cannot be, and nothing has
+    /// happened: the host then walks the loop. `poll` is called now and then while the device runs; where it fails, the loop ends, with its
+    /// error.
+    ///
+    /// # Errors
+    /// Those of the device, and of `poll`. What an iteration has rejected is an error of the tensors that come from it.
+    fn run(
+        &self,
+        first: &[Tensor],
+        round: &mut dyn Round,
+        poll: &mut dyn FnMut() -> Result<()>,
+    ) -> Result<Option<Vec<Tensor>>>;
+}
+
+/// One iteration of a loop, to be noted.
+pub trait Round {
+    /// Queues what computes the condition of these values of the loop's variables, and gives it.
+    ///
+    /// # Errors
+    /// Those of the steps.
+    fn condition(&mut self, values: &[Tensor]) -> Result<Tensor>;
+
+    /// Queues the loop's body, on the values that [`Round::condition`] got last, and gives the next ones.
+    ///
+    /// # Errors
+    /// Those of the steps.
+    fn body(&mut self) -> Result<Vec<Tensor>>;
 }
 
 /// A run of a program, as [`Program::launch`] has it.

@@ -18,7 +18,7 @@ mod tile;
 mod variable;
 mod work;
 
-pub use device::{Device, DeviceKind, Memory, Program, Recorder, Run, cpu, devices, register};
+pub use device::{Device, DeviceKind, Looper, Memory, Program, Recorder, Round, Run, cpu, devices, register};
 pub use eager::{eager, eager_args};
 pub use env::StdEnv;
 pub use exchange::{Borrowed, Exchange, device_at};

@@ -130,6 +130,18 @@ static unsigned int mock_random() {
 static const char* mock_finding;
 static void mock_find(const char* text) { if (mock_finding == nullptr) mock_finding = text; }
 
+// What a handle of a conditional node names.
+struct mock_conditional {
+    unsigned long magic;
+    unsigned int set, value;
+};
+extern "C" __attribute__((visibility("hidden"))) inline void cudaGraphSetConditional(unsigned long long handle, unsigned int value) {
+    mock_conditional* of = reinterpret_cast<mock_conditional*>(handle);
+    if (of == nullptr || of->magic != 0x434f4e444954494full) return mock_find("a handle of no conditional node is set");
+    of->set = 1;
+    of->value = value;
+}
+
 static void mock_set_thread(unsigned int number) {
     threadIdx.x = number % blockDim.x;
     threadIdx.y = number / blockDim.x % blockDim.y;

@@ -6,14 +6,15 @@ use std::sync::Arc;
 
 use cudarc::driver::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUcontext, CUdevice, CUdevice_attribute, CUdeviceptr, CUevent, CUfunction,
-    CUfunction_attribute, CUgraph, CUgraphExec, CUgraphNode, CUmemPool_attribute, CUmemoryPool, CUmemorytype, CUmodule,
+    CUfunction_attribute, CUgraph, CUgraphConditionalHandle, CUgraphConditionalNodeType, CUgraphEdgeData, CUgraphExec,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeType, CUmemPool_attribute, CUmemoryPool, CUmemorytype, CUmodule,
     CUpointer_attribute, CUresult, CUstream, CUstream_flags, CUstreamCaptureMode, CUstreamCaptureStatus, CUuuid,
 };
 use libloading::Library;
 
 use crate::compiler::MAGIC;
 use crate::races;
-use crate::state::{Event, Function, Graph, Launch, Source, State, Stream, Work, state};
+use crate::state::{Body, Conditional, Event, Function, Graph, Launch, Source, State, Stream, Work, state};
 
 const OK: CUresult = CUresult::CUDA_SUCCESS;
 const INVALID: CUresult = CUresult::CUDA_ERROR_INVALID_VALUE;
@@ -200,6 +201,14 @@ driver! {
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, memory) }
     }
+    fn cuMemHostGetDevicePointer_v2(state, out: *mut CUdeviceptr, memory: *mut c_void, _flags: c_uint) {
+        in_context!(state);
+        if !state.pinned.contains_key(&(memory as u64)) {
+            return INVALID;
+        }
+        // SAFETY: the caller of the C function gave a place for it, or null.
+        unsafe { put(out, memory as CUdeviceptr) }
+    }
     fn cuPointerGetAttribute(state, out: *mut c_void, attribute: CUpointer_attribute, pointer: CUdeviceptr) {
         in_context!(state);
         let Some(device) = state.arena.device_of(pointer) else { return INVALID };
@@ -328,8 +337,13 @@ driver! {
     }
     fn cuEventQuery(state, event: CUevent) {
         let Some((event, generation)) = event_of(&state, event) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
-        let done = state.events.get(&event).is_some_and(|e| e.done >= generation);
-        if done { OK } else { CUresult::CUDA_ERROR_NOT_READY }
+        let done = |state: &State| state.events.get(&event).is_some_and(|e| e.done >= generation);
+        if done(&state) {
+            return OK;
+        }
+        // Who looks again and again sees time pass.
+        state.run_one();
+        CUresult::CUDA_ERROR_NOT_READY
     }
     fn cuEventElapsedTime(state, out: *mut f32, start: CUevent, end: CUevent) {
         // SAFETY: the caller of the C function gave a place for it, or null.
@@ -422,8 +436,30 @@ driver! {
         in_context!(state);
         match state.streams.get_mut(&(stream as u64)) {
             Some(stream) if stream.captured.is_none() => {
-                stream.captured = Some(Graph::new());
+                (stream.captured, stream.target) = (Some(Graph::new()), None);
                 stream.last = 0;
+                OK
+            }
+            _ => CUresult::CUDA_ERROR_ILLEGAL_STATE,
+        }
+    }
+    fn cuStreamBeginCaptureToGraph(
+        state,
+        stream: CUstream,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        _edges: *const CUgraphEdgeData,
+        count: usize,
+        _mode: CUstreamCaptureMode,
+    ) {
+        in_context!(state);
+        // SAFETY: the caller gives as many nodes.
+        let behind = unsafe { last_of(&mut state, graph, dependencies, count) };
+        let Some(behind) = behind else { return INVALID };
+        match state.streams.get_mut(&(stream as u64)) {
+            Some(stream) if stream.captured.is_none() => {
+                (stream.captured, stream.target) = (Some(Graph::new()), Some(graph as u64));
+                stream.last = behind;
                 OK
             }
             _ => CUresult::CUDA_ERROR_ILLEGAL_STATE,
@@ -454,17 +490,73 @@ driver! {
     }
     fn cuStreamEndCapture(state, stream: CUstream, out: *mut CUgraph) {
         in_context!(state);
-        let captured = state.streams.get_mut(&(stream as u64)).and_then(|s| s.captured.take());
-        let Some(captured) = captured else { return CUresult::CUDA_ERROR_ILLEGAL_STATE };
-        let handle = state.handle();
-        state.graphs.insert(handle, captured);
+        let found = state.streams.get_mut(&(stream as u64)).and_then(|s| Some((s.captured.take()?, s.target.take())));
+        let Some((captured, target)) = found else { return CUresult::CUDA_ERROR_ILLEGAL_STATE };
+        let handle = target.unwrap_or_else(|| state.handle());
+        state.graphs.entry(handle).or_default().extend(captured);
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUgraph) }
     }
-    fn cuGraphInstantiateWithFlags(state, out: *mut CUgraphExec, graph: CUgraph, _flags: u64) {
-        let Some(graph) = state.graphs.get(&(graph as u64)).cloned() else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+    fn cuGraphCreate(state, out: *mut CUgraph, _flags: c_uint) {
+        in_context!(state);
         let handle = state.handle();
-        state.executables.insert(handle, graph);
+        state.graphs.insert(handle, Graph::new());
+        // SAFETY: the caller of the C function gave a place for it, or null.
+        unsafe { put(out, handle as CUgraph) }
+    }
+    fn cuGraphConditionalHandleCreate(
+        state,
+        out: *mut CUgraphConditionalHandle,
+        graph: CUgraph,
+        _context: CUcontext,
+        value: c_uint,
+        flags: c_uint,
+    ) {
+        in_context!(state);
+        if !state.graphs.contains_key(&(graph as u64)) {
+            return CUresult::CUDA_ERROR_INVALID_HANDLE;
+        }
+        // With a flag, each launch would set the condition to its first value.
+        if flags != 0 {
+            return CUresult::CUDA_ERROR_NOT_SUPPORTED;
+        }
+        // SAFETY: the caller of the C function gave a place for it, or null.
+        unsafe { put(out, Conditional::handle(value, false)) }
+    }
+    fn cuGraphAddNode_v2(
+        state,
+        out: *mut CUgraphNode,
+        graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        _edges: *const CUgraphEdgeData,
+        count: usize,
+        params: *mut CUgraphNodeParams,
+    ) {
+        in_context!(state);
+        // SAFETY: the caller gives parameters, or null, and as many nodes.
+        let (params, behind) = unsafe { (params.as_mut(), last_of(&mut state, graph, dependencies, count)) };
+        let (Some(params), Some(_)) = (params, behind) else { return INVALID };
+        if params.type_ != CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL {
+            return CUresult::CUDA_ERROR_NOT_SUPPORTED;
+        }
+        // SAFETY: the type says which parameters these are.
+        let conditional = unsafe { &mut params.__bindgen_anon_1.conditional };
+        if conditional.type_ != CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE || conditional.size != 1 {
+            return INVALID;
+        }
+        let (node, body) = (state.handle(), state.handle());
+        state.graphs.insert(body, Graph::new());
+        // The driver's own array, which callers read.
+        conditional.phGraph_out = Box::leak(Box::new(body as CUgraph));
+        let work = Work::While { handle: conditional.handle, body: Body::Open(body) };
+        state.graphs.entry(graph as u64).or_default().insert(node, work);
+        // SAFETY: the caller of the C function gave a place for it, or null.
+        unsafe { put(out, node as CUgraphNode) }
+    }
+    fn cuGraphInstantiateWithFlags(state, out: *mut CUgraphExec, graph: CUgraph, _flags: u64) {
+        let Some(graph) = state.ready(graph as u64) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
+        let handle = state.handle();
+        state.executables.insert(handle, Arc::new(graph));
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, handle as CUgraphExec) }
     }
@@ -479,7 +571,7 @@ driver! {
         let Some(function) = state.functions.get(&(params.func as u64)).cloned() else {
             return CUresult::CUDA_ERROR_INVALID_HANDLE;
         };
-        let found = state.executables.get_mut(&(executable as u64)).and_then(|graph| graph.get_mut(&(node as u64)));
+        let found = state.executables.get_mut(&(executable as u64)).and_then(|graph| Arc::make_mut(graph).get_mut(&(node as u64)));
         let Some(Work::Kernel { function: old, args, launch }) = found else {
             return CUresult::CUDA_ERROR_INVALID_HANDLE;
         };
@@ -496,10 +588,11 @@ driver! {
         let Some(nodes) = state.executables.get(&(executable as u64)).cloned() else {
             return CUresult::CUDA_ERROR_INVALID_HANDLE;
         };
+        State::forget_conditions(&nodes);
         state.queue(stream as u64, device, Work::Graph { nodes })
     }
     fn cuGraphDestroy(state, graph: CUgraph) {
-        state.graphs.remove(&(graph as u64)).map_or(CUresult::CUDA_ERROR_INVALID_HANDLE, |_| OK)
+        if state.destroy(graph as u64) { OK } else { CUresult::CUDA_ERROR_INVALID_HANDLE }
     }
     fn cuGraphExecDestroy(state, executable: CUgraphExec) {
         state.executables.remove(&(executable as u64)).map_or(CUresult::CUDA_ERROR_INVALID_HANDLE, |_| OK)
@@ -512,6 +605,23 @@ driver! {
         // SAFETY: the caller of the C function gave a place for it, or null.
         unsafe { put(out, text(error).as_ptr()) }
     }
+}
+
+/// The last of the nodes that something is put behind, or 0 for none. `None` where the graph has no such nodes, or where they are not its
+/// last ones: the emulation runs a graph in the order in which it grew.
+///
+/// # Safety
+/// There are as many nodes.
+unsafe fn last_of(state: &mut State, graph: CUgraph, nodes: *const CUgraphNode, count: usize) -> Option<u64> {
+    let graph = state.graphs.get(&(graph as u64))?;
+    // SAFETY: the caller's promise.
+    let behind = (0..count).map(|i| unsafe { *nodes.add(i) } as u64).max().unwrap_or(0);
+    let last = graph.keys().next_back().copied().unwrap_or(0);
+    if last != behind {
+        state.find("a graph grows elsewhere than behind its last node");
+        return None;
+    }
+    Some(behind)
 }
 
 /// The bytes of each argument of a kernel.

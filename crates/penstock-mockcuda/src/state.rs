@@ -93,8 +93,54 @@ pub(crate) enum Work {
     },
     /// The nodes of a graph, as they were when it was launched.
     Graph {
-        nodes: Graph,
+        nodes: Arc<Graph>,
     },
+    /// A conditional node, whose body runs as long as its handle holds another number than 0.
+    While {
+        handle: u64,
+        body: Body,
+    },
+}
+
+/// The body of a conditional node.
+#[derive(Clone)]
+pub(crate) enum Body {
+    /// By the handle of its graph, which may still grow.
+    Open(u64),
+    /// As it was when the graph around it was made ready to run.
+    Ready(Arc<Graph>),
+}
+
+/// What a handle of a conditional node names, as the device header has it.
+#[repr(C)]
+pub(crate) struct Conditional {
+    magic: u64,
+    /// Whether a kernel has set the number since the graph was launched.
+    set: u32,
+    value: u32,
+}
+
+impl Conditional {
+    const MAGIC: u64 = 0x434f_4e44_4954_494f;
+
+    /// A new one, which is kept for good: code of the device may still name it.
+    pub(crate) fn handle(value: u32, set: bool) -> u64 {
+        let new = Conditional { magic: Conditional::MAGIC, set: u32::from(set), value };
+        std::ptr::from_mut(Box::leak(Box::new(new))) as u64
+    }
+
+    /// The number of a handle; `None` where nobody has set it.
+    fn value(handle: u64) -> Option<u32> {
+        // SAFETY: handles are addresses of such, which are kept for good.
+        let of = unsafe { std::ptr::read_volatile(handle as *const Conditional) };
+        (of.set != 0).then_some(of.value)
+    }
+
+    /// What kernels have set is unknown from now on.
+    fn forget(handle: u64) {
+        // SAFETY: as above.
+        unsafe { (*(handle as *mut Conditional)).set = 0 };
+    }
 }
 
 /// Captured work by the handles of its nodes, in an order in which it may run.
@@ -109,15 +155,17 @@ pub(crate) struct Stream {
     /// Whether it waits for the legacy default stream, and that for it.
     pub(crate) blocking: bool,
     pub(crate) queue: VecDeque<Work>,
-    /// What was captured so far, where the stream captures.
+    /// What was captured so far, where the stream captures,
     pub(crate) captured: Option<Graph>,
+    /// and the graph that it goes to, where that was there before.
+    pub(crate) target: Option<u64>,
     /// The node that was captured last, as the driver's callers read it.
     pub(crate) last: u64,
 }
 
 impl Stream {
     pub(crate) fn new(device: usize, blocking: bool) -> Stream {
-        Stream { device, blocking, queue: VecDeque::new(), captured: None, last: 0 }
+        Stream { device, blocking, queue: VecDeque::new(), captured: None, target: None, last: 0 }
     }
 }
 
@@ -156,7 +204,7 @@ pub(crate) struct State {
     pub(crate) functions: BTreeMap<u64, Arc<Function>>,
     /// Graphs, and those that were made ready to run.
     pub(crate) graphs: BTreeMap<u64, Graph>,
-    pub(crate) executables: BTreeMap<u64, Graph>,
+    pub(crate) executables: BTreeMap<u64, Arc<Graph>>,
     /// Pinned memory of the host: start and length.
     pub(crate) pinned: BTreeMap<u64, usize>,
     pub(crate) counts: BTreeMap<&'static str, u64>,
@@ -305,6 +353,17 @@ impl State {
             if let Some(code) = self.sticky {
                 return code;
             }
+            if !self.run_one() {
+                self.find("somebody waits for work that was never queued, or that waits for itself");
+                self.sticky = Some(CUresult::CUDA_ERROR_UNKNOWN);
+                break;
+            }
+        }
+        self.sticky.unwrap_or(CUresult::CUDA_SUCCESS)
+    }
+
+    /// Runs one piece of work, of any stream that can go on; `false` where none can.
+    pub(crate) fn run_one(&mut self) -> bool {
             let ready: Vec<u64> = self
                 .streams
                 .iter()
@@ -318,18 +377,73 @@ impl State {
                 .map(|(&id, _)| id)
                 .collect();
             if ready.is_empty() {
-                self.find("somebody waits for work that was never queued, or that waits for itself");
-                self.sticky = Some(CUresult::CUDA_ERROR_UNKNOWN);
-                break;
+                return false;
             }
             let chosen = ready[(self.draw() % ready.len() as u64) as usize];
             let work = self.streams.get_mut(&chosen).and_then(|s| s.queue.pop_front());
-            if let Some(work) = work {
-                self.time += 1;
-                self.run(work);
+            let Some(work) = work else { return false };
+            self.time += 1;
+            let next = match work {
+                Work::Graph { nodes } => nodes.values().cloned().collect(),
+                Work::While { handle, body } => self.round(handle, body),
+                work => {
+                    self.run(work);
+                    Vec::new()
+                }
+            };
+            if let Some(stream) = self.streams.get_mut(&chosen) {
+                next.into_iter().rev().for_each(|work| stream.queue.push_front(work));
+            }
+            true
+    }
+
+    /// What a conditional node that comes to run does next: nothing, or its body and then itself.
+    fn round(&mut self, handle: u64, body: Body) -> Vec<Work> {
+        let Body::Ready(nodes) = &body else { return Vec::new() };
+        match Conditional::value(handle) {
+            Some(0) => Vec::new(),
+            Some(_) => nodes.values().cloned().chain([Work::While { handle, body: body.clone() }]).collect(),
+            None => {
+                self.find("a conditional node runs whose condition no kernel has set");
+                Vec::new()
             }
         }
-        self.sticky.unwrap_or(CUresult::CUDA_SUCCESS)
+    }
+
+    /// A graph as it is now, with the bodies of its conditional nodes.
+    pub(crate) fn ready(&self, graph: u64) -> Option<Graph> {
+        let nodes = self.graphs.get(&graph)?.iter();
+        let ready = |(&node, work): (&u64, &Work)| {
+            let work = match work {
+                Work::While { handle, body: Body::Open(body) } => {
+                    Work::While { handle: *handle, body: Body::Ready(Arc::new(self.ready(*body)?)) }
+                }
+                work => work.clone(),
+            };
+            Some((node, work))
+        };
+        nodes.map(ready).collect()
+    }
+
+    /// A graph is launched: its conditions are unknown.
+    pub(crate) fn forget_conditions(nodes: &Graph) {
+        for work in nodes.values() {
+            if let Work::While { handle, body: Body::Ready(body) } = work {
+                Conditional::forget(*handle);
+                State::forget_conditions(body);
+            }
+        }
+    }
+
+    /// Removes a graph, with the bodies of its conditional nodes; `false` where there is none.
+    pub(crate) fn destroy(&mut self, graph: u64) -> bool {
+        let Some(nodes) = self.graphs.remove(&graph) else { return false };
+        for work in nodes.into_values() {
+            if let Work::While { body: Body::Open(body), .. } = work {
+                self.destroy(body);
+            }
+        }
+        true
     }
 
     /// Runs everything.
@@ -406,7 +520,8 @@ impl State {
                 }
             }
             Work::Wait { .. } => {}
-            Work::Graph { nodes } => nodes.into_values().for_each(|work| self.run(work)),
+            // These are taken apart before.
+            Work::Graph { .. } | Work::While { .. } => {}
         }
         self.arena.set_open(false);
     }

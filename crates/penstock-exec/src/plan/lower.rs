@@ -19,6 +19,7 @@ use std::sync::Arc;
 use super::Kind;
 use super::concurrent::{self, ConcurrentStep};
 use super::device::{self, DeviceStep, Work};
+use super::device_loop::{DeviceLoop, Question};
 use super::frame::Reg;
 use super::horizontal::{self, Runs};
 use super::native::NativeStep;
@@ -28,7 +29,7 @@ use super::step::{
     AssignStep, BroadcastStep, CallArg, CallStep, Change, Constants, FusedStep, KernelStep, LoopStep, ReadStep,
     ReshapeStep, Step,
 };
-use crate::device::{Device, Program};
+use crate::device::{Device, Looper, Program};
 use crate::placement;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
@@ -538,7 +539,9 @@ impl Lowerer<'_> {
             return if is_there || !all { Runs::Operator } else { Runs::Not };
         }
         let is_worth_it = !data.operands.is_empty() && (is_there || !data.results.iter().any(is_small));
-        if !is_worth_it || !data.op.is(&FUSED) && !placement::has_code(data.op.0) {
+        // Scalars are the host's, but for those that are made of what is there.
+        let is_group = data.op.is(&FUSED) || data.op.is(&NATIVE) && is_there && self.is_straight(data);
+        if !is_worth_it || !is_group && !placement::has_code(data.op.0) {
             return Runs::Not;
         }
         let sums = |region: &Region| {
@@ -546,6 +549,15 @@ impl Lowerer<'_> {
             insts.iter().any(|&i| summed_columns(self.graph, i).is_some())
         };
         if data.regions.iter().any(sums) { Runs::Alone } else { Runs::Program }
+    }
+
+    /// Whether a group of scalar instructions is elementwise ones alone.
+    fn is_straight(&self, data: &InstData) -> bool {
+        let graph = self.graph;
+        let is_scalar = |v: &Value| graph.ty(*v).shape().rank() == Some(0);
+        let has_code = |&i: &Inst| graph.insts[i].op.0.is_constant() || placement::has_code(graph.insts[i].op.0);
+        data.operands.iter().chain(&data.results).all(is_scalar)
+            && data.regions.iter().all(|&region| graph.regions[region].insts.iter().all(has_code))
     }
 
     /// Lowers the first of `insts` as a step of a device, where it runs that, and gives the rest: with the programs that follow and do not
@@ -596,7 +608,7 @@ impl Lowerer<'_> {
         let Some(update) = part.update else {
             let data = &self.graph.insts[part.work?];
             let values = |list: &[Value]| Values::from_slice(list);
-            let program = if data.op.is(&FUSED) {
+            let program = if data.op.is(&FUSED) || data.op.is(&NATIVE) {
                 device.compile(self.graph, data.regions[0]).ok()
             } else {
                 let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
@@ -726,6 +738,26 @@ impl Lowerer<'_> {
         Ok(Some(self.push(Step::RowLoop(Box::new(step)))))
     }
 
+    /// Makes room for the step that has the device run a loop, where its condition is computed there and nothing in it needs the host. All
+    /// variables are there then.
+    fn device_loop(&mut self, data: &InstData) -> Option<(u32, Arc<dyn Looper>)> {
+        let looper = self.device.filter(|_| self.allows("device_loops"))?.looper()?;
+        let graph = self.graph;
+        let question = Question {
+            graph,
+            runs: &|data, more| self.device_runs(data, more),
+            is_reshape: &|data| self.reshaped(data).is_some(),
+            is_there: &|value| self.there.contains(&value),
+            kind: &|value| kind_of(graph.ty(value)),
+        };
+        if !question.is_for_device(data) {
+            return None;
+        }
+        self.there.extend(data.regions.iter().flat_map(|&region| graph.regions[region].params.iter()));
+        self.there.extend(&data.results);
+        Some((self.push(Step::Jump(self.here() + 1)), looper))
+    }
+
     fn repeat(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let (origin, graph) = (self.origin, self.graph);
         let inner = self.out.loops.len() as u32;
@@ -739,6 +771,7 @@ impl Lowerer<'_> {
         let entry = self.moves(&data.operands, &variables)?;
         let row_loop = self.row_loop(data, &variables)?;
         self.out.together.extend(row_loop.map(|step| (step, vec![inst])));
+        let device_loop = self.device_loop(data);
         let (head, before) = (self.here(), self.cost);
         self.region(cond)?;
         self.origin = origin;
@@ -753,6 +786,11 @@ impl Lowerer<'_> {
         let back = self.push(Step::Back { target: head, cost, inner, number });
         self.land(exit);
         row_loop.into_iter().for_each(|step| self.land(step));
+        if let Some((step, looper)) = device_loop {
+            let (variables, target) = (variables.clone(), self.here());
+            let own = DeviceLoop { looper, variables, pred, head, exit, back, target };
+            self.out.steps[step as usize] = Step::DeviceLoop(Box::new(own));
+        }
         self.out.loops.push(Loop { entry, head, exit, back, variables });
         Ok(())
     }

@@ -6,6 +6,7 @@
 mod calls;
 mod concurrent;
 mod device;
+mod device_loop;
 mod frame;
 mod frame_pool;
 mod horizontal;

@@ -202,21 +202,22 @@ impl Plan {
         match profiler {
             Some(profiler) if profiler.detail() != Detail::Functions => {
                 let mut clock = Clock::new(profiler, self);
-                let walked = self.walk_noting(frame, args, env, at, &mut clock);
+                let walked = self.walk_noting(frame, args, env, at, self.steps.len(), &mut clock);
                 clock.stop(self, *at, &walked);
                 walked
             }
-            _ => self.walk_noting(frame, args, env, at, &mut ()),
+            _ => self.walk_noting(frame, args, env, at, self.steps.len(), &mut ()),
         }
     }
 
-    /// [`Plan::walk`], compiled for runs that are profiled and for those that are not.
-    fn walk_noting(
+    /// [`Plan::walk`] up to step `end`, compiled for runs that are profiled and for those that are not.
+    pub(super) fn walk_noting(
         self: &Arc<Self>,
         frame: &mut Frame,
         args: &[Arg],
         env: &dyn Env,
         at: &mut usize,
+        end: usize,
         note: &mut impl Note,
     ) -> Result<bool> {
         let Frame { regs: own, iterations } = frame;
@@ -225,7 +226,9 @@ impl Plan {
         Reserve::check()?;
         let mut budget = POLL_EVERY;
         let mut pc = *at;
-        while let Some(step) = self.steps.get(pc) {
+        while pc < end
+            && let Some(step) = self.steps.get(pc)
+        {
             *at = pc;
             pc += 1;
             note.begins(self, *at);
@@ -297,6 +300,16 @@ impl Plan {
                 Step::RowLoop(s) => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
                     if !unsafe { s.run(regs, env)? } {
+                        continue;
+                    }
+                    pc = s.target as usize;
+                }
+                Step::DeviceLoop(s) => {
+                    let mut whole = Frame { regs: std::mem::take(own), iterations: std::mem::take(iterations) };
+                    let done = s.run(self, &mut whole, args, env);
+                    (*own, *iterations) = (whole.regs, whole.iterations);
+                    regs = Regs::of(own);
+                    if !done? {
                         continue;
                     }
                     pc = s.target as usize;

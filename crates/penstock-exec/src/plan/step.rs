@@ -9,6 +9,7 @@ use smallvec::SmallVec;
 
 use super::concurrent::ConcurrentStep;
 use super::device::DeviceStep;
+use super::device_loop::DeviceLoop;
 use super::frame::Reg;
 use super::native::NativeStep;
 use super::pipeline::{Pipeline, RowLoop};
@@ -58,6 +59,8 @@ pub(crate) enum Step {
     Concurrent(Box<ConcurrentStep>),
     /// A program of a device.
     Device(Box<DeviceStep>),
+    /// All iterations of the loop whose steps follow, on a device; goes on behind the loop.
+    DeviceLoop(Box<DeviceLoop>),
     /// Gives the tensor in a register other extents.
     Reshape(Box<ReshapeStep>),
     /// Reads a variable, an argument of the run.
@@ -257,6 +260,10 @@ impl Step {
                 s.ins.iter_mut().for_each(|r| visit(r, ReadLate));
                 s.outs.iter_mut().for_each(|r| visit(r, Write));
             }
+            // It changes the loop variables, which are not read in front of the loop any more.
+            Step::DeviceLoop(s) => {
+                s.variables.iter_mut().chain(std::iter::once(&mut s.pred)).for_each(|r| visit(r, ReadLate));
+            }
             // It reads what the step before has moved there, so that nothing comes in between.
             Step::Reshape(s) => visit(&mut s.reg, Write),
             Step::Read(s) => visit(&mut s.out, Write),
@@ -297,6 +304,9 @@ impl Step {
             Step::Switch { targets, .. } => targets.iter_mut().for_each(visit),
             Step::Native(s) => visit(&mut s.target),
             Step::RowLoop(s) => visit(&mut s.target),
+            Step::DeviceLoop(s) => {
+                [&mut s.head, &mut s.exit, &mut s.back, &mut s.target].into_iter().for_each(visit);
+            }
             _ => {}
         }
     }
@@ -326,7 +336,7 @@ impl Step {
                 Change::Part { .. } => "update",
                 Change::Window { .. } => "window",
             },
-            Step::Device(_) => "device",
+            Step::Device(_) | Step::DeviceLoop(_) => "device",
             Step::Reshape(_) | Step::Call(_) | Step::Branch { .. } | Step::Switch { .. } | Step::Jump(_) => {
                 return None;
             }
@@ -377,7 +387,7 @@ impl Step {
                 200 + out * per_byte
             }
             // The device says nothing of its time.
-            Step::Call(_) | Step::Device(_) => return None,
+            Step::Call(_) | Step::Device(_) | Step::DeviceLoop(_) => return None,
             Step::Read(_) => 50,
             Step::Assign(s) => match &s.change {
                 Change::Value | Change::By(..) => 50,
@@ -439,6 +449,9 @@ impl fmt::Debug for Step {
             Step::Device(s) => {
                 write!(f, "{:?} = {} {:?}", Regs(&s.outs), s.device.name(), Regs(&s.ins))?;
                 s.variables().try_for_each(|variable| write!(f, ", update v{variable}"))
+            }
+            Step::DeviceLoop(s) => {
+                write!(f, "{:?} by the device while r{}, goto {} when done", Regs(&s.variables), s.pred, s.target)
             }
             Step::Reshape(s) => write!(f, "r{} reshaped to {:?}", s.reg, s.dims.as_slice()),
             Step::Read(s) => write!(f, "r{} = read v{}", s.out, s.variable),
