@@ -665,7 +665,20 @@ impl Lowerer<'_> {
         self.origin = origin;
         self.moves(&graph.regions[region].results, &outs)?;
         start.into_iter().for_each(|start| self.land(start));
+        // A loop of the device over what is not worth a copy is none of the host's.
+        if let Some(start) = start
+            && self.out.steps[start as usize..].iter().any(|step| matches!(step, Step::DeviceLoop(_)))
+            && data.operands.iter().any(|&v| !self.is_few(v))
+        {
+            self.out.steps[start as usize] = Step::Jump(start + 1);
+        }
         Ok(())
+    }
+
+    /// Whether a value surely has so few elements that the host may read them.
+    fn is_few(&self, value: Value) -> bool {
+        let ty = self.graph.ty(value);
+        ty.shape().num_elements().is_some_and(|n| n * ty.dtype().size() < placement::WORTH_A_COPY)
     }
 
     fn call(&mut self, data: &InstData) -> Result<()> {
