@@ -10,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use cudarc::driver::{CudaEvent, result, sys};
 use penstock_data::{DType, Error, Place, Remote, Result, Tensor};
 use penstock_exec::{Device, DeviceKind, Exchange, Looper, Outputs, Recorder, Run};
-use penstock_ir::{DeviceKernels, Graph, Region};
+use penstock_ir::{DeviceKernels, Graph, Product, Region};
 use smallvec::SmallVec;
 
 use crate::combined::{Member, Together};
@@ -26,7 +26,7 @@ use crate::opened::{Opened, kernel_of};
 use crate::parts::PartId;
 use crate::program::{Output, Program};
 use crate::queue::{Command, Launch, Recording};
-use crate::whole::Dnn;
+use crate::whole::{self, Dnn};
 
 /// A CUDA device. It is opened when memory or code is first asked of it.
 pub struct CudaDevice {
@@ -268,6 +268,19 @@ impl Device for CudaDevice {
 
     fn kernels(&self) -> Option<&dyn DeviceKernels> {
         Some(self)
+    }
+
+    fn has_biased_products(&self, dtype: DType) -> bool {
+        whole::has_biased_products(dtype)
+    }
+
+    fn biased_product(&self, product: &Product<'_>, bias: &Tensor, dims: &[usize]) -> Result<Option<Tensor>> {
+        let device = self.ready()?;
+        if bias.dims() != [product.n] || bias.dtype() != product.a.dtype() {
+            return Ok(None);
+        }
+        // SAFETY: the sizes of a product are those of its operands; the vector has an element for each column.
+        unsafe { whole::biased(device, product, bias, dims) }
     }
 
     fn looper(&self) -> Option<Arc<dyn Looper>> {

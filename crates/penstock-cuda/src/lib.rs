@@ -60,4 +60,4 @@ pub use nvrtc::{Arch, Image, NVRTC_VARIABLE, Nvrtc, add_site_packages, set_nvrtc
 pub use program::{Output, Program, Step};
 pub use queue::GRAPHS_VARIABLE;
 pub use store::CACHE_VARIABLE;
-pub use whole::{CUBLAS_VARIABLE, CUDNN_VARIABLE, set_cudnn};
+pub use whole::{CUBLAS_VARIABLE, CUDNN_VARIABLE, set_cublaslt, set_cudnn};

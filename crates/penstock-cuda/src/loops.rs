@@ -217,14 +217,19 @@ impl CudaLooper {
         let mut words: SmallVec<[u64; 8]> = launches.iter().map(|launch| launch.address()).collect();
         words.resize(FAULTS, 0);
         faults.settle(launches);
-        let args =
-            [Arg::Pointer(going_at.memory.address), Arg::Pointer(tools.stop.device), Arg::List64(words)];
+        let args = [Arg::Pointer(going_at.memory.address), Arg::Pointer(tools.stop.device), Arg::List64(words)];
         let looped = While { condition, test: Launch::new(tools.test.cu_function(), 1, &args), body };
         Ok(Some(Noted { entry, looped, variables, _held: held }))
     }
 
     /// Queues copies of the variables' next values to their places, as if all were made at once.
-    fn queue_moves(&self, tools: &Tools, mut moves: Vec<Move>, variables: &[Tensor], held: &mut Vec<Memory>) -> Result<()> {
+    fn queue_moves(
+        &self,
+        tools: &Tools,
+        mut moves: Vec<Move>,
+        variables: &[Tensor],
+        held: &mut Vec<Memory>,
+    ) -> Result<()> {
         let device = &self.device;
         let push = |command: Command| {
             // SAFETY: each place has as many bytes, on this device.

@@ -61,6 +61,7 @@ pub(crate) struct Opened {
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
     pub(crate) blas: Library,
+    pub(crate) lt: Library,
     pub(crate) dnn: Library,
     pub(crate) loops: Library,
     /// What is being copied to the device, which is kept until it is there.
@@ -146,6 +147,7 @@ impl Opened {
             parts: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: Library::default(),
+            lt: Library::default(),
             dnn: Library::default(),
             loops: Library::default(),
             uploads: Mutex::default(),

@@ -591,7 +591,9 @@ fn random_loop(numbers: &mut Numbers, n: usize) -> String {
             0 => writeln!(body, "{name} = {text} {x}, {y}"),
             1 => writeln!(body, "{name} = {text} {x}, {s}"),
             2 => writeln!(body, "{name} = {} {x}", ["tanh", "neg", "abs", "square"][numbers.below(4) as usize]),
-            _ => writeln!(body, "{name} = {} {x}", ["reduce_max", "reduce_sum", "reduce_min"][numbers.below(3) as usize]),
+            _ => {
+                writeln!(body, "{name} = {} {x}", ["reduce_max", "reduce_sum", "reduce_min"][numbers.below(3) as usize])
+            }
         };
         let is_scalar = body.lines().last().is_some_and(|line| line.contains("reduce_"));
         if is_scalar { scalars.push(name) } else { vectors.push(name) }

@@ -7,8 +7,8 @@ use std::any::Any;
 use std::fmt;
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
-use penstock_data::{Result, Tensor};
-use penstock_ir::{DeviceKernels, Graph, Region};
+use penstock_data::{DType, Result, Tensor};
+use penstock_ir::{DeviceKernels, Graph, Product, Region};
 use penstock_passes::evaluate::Outputs;
 use smallvec::SmallVec;
 
@@ -82,6 +82,21 @@ pub trait Device: Send + Sync {
     /// What does the work on whole tensors for operators that say [`Cuda::Kernels`](penstock_ir::Cuda::Kernels); `None` where the host does
     /// it all.
     fn kernels(&self) -> Option<&dyn DeviceKernels>;
+
+    /// Whether there is something that adds a vector to each row of a product of a dtype at once.
+    fn has_biased_products(&self, dtype: DType) -> bool {
+        let _ = dtype;
+        false
+    }
+
+    /// A product of extents `dims` whose sizes were checked, with a vector added to each row; `None` where that is two pieces of work.
+    ///
+    /// # Errors
+    /// As [`Device::upload`].
+    fn biased_product(&self, product: &Product<'_>, bias: &Tensor, dims: &[usize]) -> Result<Option<Tensor>> {
+        let _ = (product, bias, dims);
+        Ok(None)
+    }
 
     /// A recorder for the runs of a plan; `None` where the device has no use for one.
     fn recorder(&self) -> Option<Arc<dyn Recorder>> {

@@ -1,6 +1,6 @@
-//! A CUDA driver, its run-time compiler and cuDNN's convolutions, emulated on the host, so that the CUDA device is tested without a GPU.
+//! A CUDA driver, its run-time compiler, cuDNN's convolutions and cublasLt's products, emulated on the host, so that the CUDA device is tested without a GPU.
 //!
-//! The library has the C functions of all three, as many as the engine calls; [`path`] says where its file is,
+//! The library has the C functions of all four, as many as the engine calls; [`path`] says where its file is,
 //! which `PENSTOCK_CUDA_DRIVER`, `PENSTOCK_NVRTC` and `PENSTOCK_CUDNN` then name. Kernels are compiled by `g++`, after the real NVRTC has
 //! checked them where `PENSTOCK_MOCK_NVRTC` names it.
 //!
@@ -24,6 +24,7 @@
 mod compiler;
 mod dnn;
 mod driver;
+mod lt;
 mod memory;
 mod races;
 mod state;
@@ -31,6 +32,7 @@ mod state;
 pub use compiler::*;
 pub use dnn::*;
 pub use driver::*;
+pub use lt::*;
 
 use std::ffi::{CStr, CString, c_char, c_int};
 use std::path::PathBuf;

@@ -12,6 +12,7 @@ use cudarc::driver::sys::CUresult;
 use libloading::Library;
 
 use crate::dnn::{Object, Shape};
+use crate::lt::{Descriptor, Product};
 use crate::memory::Arena;
 use crate::races::{self, ReadRaces};
 
@@ -80,6 +81,7 @@ pub(crate) enum Work {
         at: [u64; 3],
         workspace: (u64, usize),
     },
+    Product(Box<Product>),
     Free {
         block: u64,
     },
@@ -200,6 +202,8 @@ pub(crate) struct State {
     pub(crate) events: BTreeMap<u64, Event>,
     /// What handles of cuDNN name.
     pub(crate) objects: BTreeMap<u64, Object>,
+    /// What handles of cublasLt name.
+    pub(crate) descriptors: BTreeMap<u64, Descriptor>,
     pub(crate) modules: BTreeMap<u64, Arc<Library>>,
     pub(crate) functions: BTreeMap<u64, Arc<Function>>,
     /// Graphs, and those that were made ready to run.
@@ -242,6 +246,7 @@ impl State {
             streams: BTreeMap::new(),
             events: BTreeMap::new(),
             objects: BTreeMap::new(),
+            descriptors: BTreeMap::new(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
             graphs: BTreeMap::new(),
@@ -319,8 +324,14 @@ impl State {
         let node = self.handle();
         let Some(found) = self.streams.get_mut(&stream) else { return CUresult::CUDA_ERROR_INVALID_HANDLE };
         if let Some(captured) = &mut found.captured {
-            let of_the_device =
-                matches!(work, Work::Kernel { .. } | Work::Copy { .. } | Work::Fill { .. } | Work::Convolution { .. });
+            let of_the_device = matches!(
+                work,
+                Work::Kernel { .. }
+                    | Work::Copy { .. }
+                    | Work::Fill { .. }
+                    | Work::Convolution { .. }
+                    | Work::Product(_)
+            );
             captured.insert(node, work);
             found.last = node;
             if !of_the_device {
@@ -329,7 +340,9 @@ impl State {
             }
             return CUresult::CUDA_SUCCESS;
         }
-        if self.settings.idle && matches!(work, Work::Kernel { .. } | Work::Convolution { .. } | Work::Graph { .. }) {
+        if self.settings.idle
+            && matches!(work, Work::Kernel { .. } | Work::Convolution { .. } | Work::Product(_) | Work::Graph { .. })
+        {
             return CUresult::CUDA_SUCCESS;
         }
         // The legacy default stream waits for blocking streams, and they for it.
@@ -364,37 +377,35 @@ impl State {
 
     /// Runs one piece of work, of any stream that can go on; `false` where none can.
     pub(crate) fn run_one(&mut self) -> bool {
-            let ready: Vec<u64> = self
-                .streams
-                .iter()
-                .filter(|(_, s)| match s.queue.front() {
-                    None => false,
-                    Some(Work::Wait { event, generation }) => {
-                        self.events.get(event).is_none_or(|e| e.done >= *generation)
-                    }
-                    Some(_) => true,
-                })
-                .map(|(&id, _)| id)
-                .collect();
-            if ready.is_empty() {
-                return false;
+        let ready: Vec<u64> = self
+            .streams
+            .iter()
+            .filter(|(_, s)| match s.queue.front() {
+                None => false,
+                Some(Work::Wait { event, generation }) => self.events.get(event).is_none_or(|e| e.done >= *generation),
+                Some(_) => true,
+            })
+            .map(|(&id, _)| id)
+            .collect();
+        if ready.is_empty() {
+            return false;
+        }
+        let chosen = ready[(self.draw() % ready.len() as u64) as usize];
+        let work = self.streams.get_mut(&chosen).and_then(|s| s.queue.pop_front());
+        let Some(work) = work else { return false };
+        self.time += 1;
+        let next = match work {
+            Work::Graph { nodes } => nodes.values().cloned().collect(),
+            Work::While { handle, body } => self.round(handle, body),
+            work => {
+                self.run(work);
+                Vec::new()
             }
-            let chosen = ready[(self.draw() % ready.len() as u64) as usize];
-            let work = self.streams.get_mut(&chosen).and_then(|s| s.queue.pop_front());
-            let Some(work) = work else { return false };
-            self.time += 1;
-            let next = match work {
-                Work::Graph { nodes } => nodes.values().cloned().collect(),
-                Work::While { handle, body } => self.round(handle, body),
-                work => {
-                    self.run(work);
-                    Vec::new()
-                }
-            };
-            if let Some(stream) = self.streams.get_mut(&chosen) {
-                next.into_iter().rev().for_each(|work| stream.queue.push_front(work));
-            }
-            true
+        };
+        if let Some(stream) = self.streams.get_mut(&chosen) {
+            next.into_iter().rev().for_each(|work| stream.queue.push_front(work));
+        }
+        true
     }
 
     /// What a conditional node that comes to run does next: nothing, or its body and then itself.
@@ -507,6 +518,7 @@ impl State {
                 }
             }
             Work::Convolution { shape, at, workspace } => shape.run(self, at, workspace),
+            Work::Product(product) => product.run(self),
             Work::Free { block } => {
                 if let Err(text) = self.arena.free(block) {
                     self.find(text);

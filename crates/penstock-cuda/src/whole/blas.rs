@@ -24,7 +24,8 @@ const NAMES: &[&str] = &["cublas64_13.dll", "cublas64_12.dll"];
 const NAMES: &[&str] = &["libcublas.so.13", "libcublas.so.12", "libcublas.so"];
 
 /// The folders of `site-packages` in which NVIDIA's wheels put the library.
-const WHEEL_FOLDERS: &[&str] = &["nvidia/cu13/lib", "nvidia/cu13/bin/x86_64", "nvidia/cublas/lib", "nvidia/cublas/bin"];
+pub(super) const WHEEL_FOLDERS: &[&str] =
+    &["nvidia/cu13/lib", "nvidia/cu13/bin/x86_64", "nvidia/cublas/lib", "nvidia/cublas/bin"];
 
 /// Bytes of working memory, as the library's manual advises for its newest devices.
 const WORKSPACE: usize = 32 << 20;

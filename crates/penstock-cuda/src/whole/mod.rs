@@ -12,6 +12,7 @@ mod counts;
 mod dnn;
 mod fold;
 mod gather;
+mod lt;
 mod place;
 mod pool;
 mod product;
@@ -25,6 +26,9 @@ pub use blas::CUBLAS_VARIABLE;
 pub(crate) use copy::copy;
 pub(crate) use dnn::Dnn;
 pub use dnn::{CUDNN_VARIABLE, set_cudnn};
+pub(crate) use lt::has_biased_products;
+pub use lt::set_cublaslt;
+pub(crate) use product::biased;
 
 use std::sync::Arc;
 

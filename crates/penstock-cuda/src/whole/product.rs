@@ -9,6 +9,7 @@ use penstock_ir::Product;
 use smallvec::SmallVec;
 
 use super::blas::Blas;
+use super::lt;
 use super::{INDICES, Operands, Width, at_least_one, launch};
 use crate::kernel::{Arg, BLOCK};
 use crate::opened::Opened;
@@ -49,6 +50,32 @@ pub(super) struct Matrices {
 /// # Safety
 /// As for [`penstock_ir::DeviceKernels`].
 pub(super) unsafe fn matmul(device: &Arc<Opened>, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
+    // SAFETY: the caller's promise.
+    unsafe { product_of(device, product, None, dims) }
+}
+
+/// A product, to each row of which a vector is added; `None` where there is no library that does both at once.
+///
+/// # Safety
+/// As for [`matmul`]; the vector has an element for each column.
+pub(crate) unsafe fn biased(
+    device: &Arc<Opened>,
+    product: &Product<'_>,
+    bias: &Tensor,
+    dims: &[usize],
+) -> Result<Option<Tensor>> {
+    // SAFETY: the caller's promise.
+    unsafe { product_of(device, product, Some(bias), dims) }
+}
+
+/// # Safety
+/// As for [`matmul`] and [`biased`].
+unsafe fn product_of(
+    device: &Arc<Opened>,
+    product: &Product<'_>,
+    bias: Option<&Tensor>,
+    dims: &[usize],
+) -> Result<Option<Tensor>> {
     let Product { m, k, n, a_transposed, b_transposed, .. } = *product;
     let dtype = product.a.dtype();
     if storage_type(dtype).is_none() || dims.contains(&0) || k == 0 {
@@ -67,8 +94,18 @@ pub(super) unsafe fn matmul(device: &Arc<Opened>, product: &Product<'_>, dims: &
         dtype,
         out: dtype,
     };
-    // SAFETY: the addresses are of memory of this device for the matrices of the result and of the operands.
-    unsafe { multiply(device, &matrices, [memory.address, a, b]) }?;
+    let at = [memory.address, a, b];
+    match bias {
+        // SAFETY: the addresses are of memory of this device for the matrices of the result and of the operands.
+        None => unsafe { multiply(device, &matrices, at) }?,
+        Some(bias) => {
+            let bias = operands.address(bias)?;
+            // SAFETY: as above; the caller's promise of the vector.
+            if !unsafe { lt::biased_product(device, &matrices, at, bias) }? {
+                return Ok(None);
+            }
+        }
+    }
     operands.result(dtype, dims, memory).map(Some)
 }
 

@@ -466,6 +466,7 @@ pub(crate) mod mock {
         {
             penstock_cuda::set_driver(&file);
             penstock_cuda::set_nvrtc(&file);
+            penstock_cuda::set_cublaslt(&file);
             penstock_cuda::set_cudnn(file);
         }
     }

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use penstock_data::{INLINE_BYTES, Result, Tensor};
-use penstock_ir::{Attrs, Env, OpDef, Type};
-use penstock_passes::evaluate::{Outputs, check_promise, extents_of};
+use penstock_data::{Error, INLINE_BYTES, Result, Tensor};
+use penstock_ir::{Attrs, Env, OpDef, Product, Type};
+use penstock_ops::linalg::MATMUL;
+use penstock_passes::evaluate::{Outputs, check_promise, extents_of, infer};
 use smallvec::SmallVec;
 
 use super::frame::{Reg, Regs};
@@ -20,6 +21,9 @@ pub(crate) enum Work {
     Programs(Vec<Part>),
     /// An operator whose kernel has the device do the work on whole tensors.
     Operator(&'static OpDef, Attrs),
+    /// A product of matrices, with these attributes, to each row of which the last operand is added: by the program, where the device does
+    /// not do it at once.
+    Biased(Attrs, Arc<dyn Program>),
 }
 
 /// A program of a step: elementwise instructions on operands that broadcast to the extents of its results.
@@ -66,6 +70,7 @@ impl DeviceStep {
         let inputs: SmallVec<[&Tensor; 6]> = unsafe { regs.list(&self.ins) };
         let results = match &self.work {
             Work::Programs(parts) => self.run_programs(parts, &inputs, args)?,
+            Work::Biased(attrs, add) => self.run_biased(attrs, add, &inputs, env)?,
             Work::Operator(op, attrs) => match run_kernels(&self.device, op, &inputs, attrs, env)? {
                 Some(results) => results,
                 None => run_on_host(op, &inputs, attrs, env)?,
@@ -77,6 +82,26 @@ impl DeviceStep {
             unsafe { *regs.get_mut(out) = result };
         }
         Ok(())
+    }
+
+    /// Queues a product, to each row of which the last operand is added.
+    fn run_biased(&self, attrs: &Attrs, add: &Arc<dyn Program>, inputs: &[&Tensor], env: &dyn Env) -> Result<Outputs> {
+        let &[a, b, bias] = inputs else { return Err(Error::internal("a product has two operands")) };
+        let types = infer(&MATMUL, attrs, &[a, b])?;
+        let dims = types[0].shape().extents().ok_or_else(|| Error::internal("an extent is not known"))?;
+        // Where they are adjoint, real numbers are transposed.
+        let [a_transposed, b_transposed] = [0, 1].map(|i| attrs.flag(i) || attrs.flag(2 + i));
+        let (batch, &[m, n]) = dims.split_last_chunk::<2>().ok_or_else(|| Error::internal("a product of rank 1"))?;
+        let k = a.dims()[a.rank() - if a_transposed { 2 } else { 1 }];
+        let product = Product { a, b, a_transposed, b_transposed, batch: batch.into(), m, k, n };
+        if let Some(made) = self.device.biased_product(&product, bias, &dims)? {
+            return Ok(Outputs::from_iter([made]));
+        }
+        let made = match run_kernels(&self.device, &MATMUL, &[a, b], attrs, env)? {
+            Some(made) => made,
+            None => run_on_host(&MATMUL, &[a, b], attrs, env)?,
+        };
+        add.launch(&[&made[0], bias], &extents_of(&[&made[0], bias])?)
     }
 
     /// Queues programs; gives the results but for those that are variables' values now.

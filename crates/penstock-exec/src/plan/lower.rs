@@ -1,7 +1,9 @@
 //! From a graph to steps over values: control flow becomes jumps.
 
+mod on_device;
+
 use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
-use penstock_ir::{Attr, Cpu, Cuda, Effect, ElementFn, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
+use penstock_ir::{Attr, Cpu, Effect, ElementFn, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
@@ -10,7 +12,7 @@ use penstock_ops::slicing::strided_box;
 use penstock_ops::state::{ASSIGN, READ_VARIABLE};
 use penstock_ops::updates::STRIDED_SLICE_ASSIGN;
 use penstock_passes::evaluate::resolve;
-use penstock_passes::{Options, Thresholds, rejects_elements, summed_columns};
+use penstock_passes::{Options, Thresholds, rejects_elements};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
@@ -18,10 +20,8 @@ use std::sync::Arc;
 
 use super::Kind;
 use super::concurrent::{self, ConcurrentStep};
-use super::device::{self, DeviceStep, Work};
-use super::device_loop::{DeviceLoop, Question};
+use super::device_loop::DeviceLoop;
 use super::frame::Reg;
-use super::horizontal::{self, Runs};
 use super::native::NativeStep;
 use super::pipeline::{self, row_loop};
 use super::small_broadcast::SmallBroadcast;
@@ -29,8 +29,7 @@ use super::step::{
     AssignStep, BroadcastStep, CallArg, CallStep, Change, Constants, FusedStep, KernelStep, LoopStep, ReadStep,
     ReshapeStep, Step,
 };
-use crate::device::{Device, Looper, Program};
-use crate::placement;
+use crate::device::Device;
 use crate::state::{update_kind, update_loop};
 use crate::tile::TileProgram;
 use crate::work::{Weight, is_heavy};
@@ -529,108 +528,6 @@ impl Lowerer<'_> {
         Ok(())
     }
 
-    /// What the device does for an instruction, where the values of `more` are there, too: not what it has no code for, and not what is a
-    /// few elements of the host, which are worth no copy.
-    fn device_runs(&self, data: &InstData, more: &FxHashSet<Value>) -> Runs {
-        let is_small = |v: &Value| matches!(kind_of(self.graph.ty(*v)), Kind::Inline(..));
-        let is_there = data.operands.iter().any(|v| self.there.contains(v) || more.contains(v));
-        if matches!(data.op.cuda, Cuda::Kernels) && self.reshaped(data).is_none() {
-            let all = data.operands.iter().chain(&data.results).all(is_small);
-            return if is_there || !all { Runs::Operator } else { Runs::Not };
-        }
-        let is_worth_it = !data.operands.is_empty() && (is_there || !data.results.iter().any(is_small));
-        // Scalars are the host's, but for those that are made of what is there.
-        let is_group = data.op.is(&FUSED) || data.op.is(&NATIVE) && is_there && self.is_straight(data);
-        if !is_worth_it || !is_group && !placement::has_code(data.op.0) {
-            return Runs::Not;
-        }
-        let sums = |region: &Region| {
-            let insts = &self.graph.regions[*region].insts;
-            insts.iter().any(|&i| summed_columns(self.graph, i).is_some())
-        };
-        if data.regions.iter().any(sums) { Runs::Alone } else { Runs::Program }
-    }
-
-    /// Whether a group of scalar instructions is elementwise ones alone.
-    fn is_straight(&self, data: &InstData) -> bool {
-        let graph = self.graph;
-        let is_scalar = |v: &Value| graph.ty(*v).shape().rank() == Some(0);
-        let has_code = |&i: &Inst| graph.insts[i].op.0.is_constant() || placement::has_code(graph.insts[i].op.0);
-        data.operands.iter().chain(&data.results).all(is_scalar)
-            && data.regions.iter().all(|&region| graph.regions[region].insts.iter().all(has_code))
-    }
-
-    /// Lowers the first of `insts` as a step of a device, where it runs that, and gives the rest: with the programs that follow and do not
-    /// depend on each other.
-    fn on_device<'i>(&mut self, device: &Arc<dyn Device>, insts: &'i [Inst]) -> Result<Option<&'i [Inst]>> {
-        let graph = self.graph;
-        let data = &graph.insts[insts[0]];
-        if self.device_runs(data, &FxHashSet::default()) == Runs::Operator {
-            self.origin = (data.op.name, graph.locs[insts[0]]);
-            let (ins, outs) = (self.regs(&data.operands)?, data.results.clone());
-            self.device_step(device, Work::Operator(data.op.0, data.attrs.clone()), &ins, &outs);
-            return Ok(Some(&insts[1..]));
-        }
-        let found = {
-            let runs = |data: &InstData, more: &FxHashSet<Value>| self.device_runs(data, more);
-            let (is_there, uses) = (|v| self.there.contains(&v), |v| self.pipelines.uses(v));
-            horizontal::find(graph, insts, &runs, &is_there, &uses)
-        };
-        let Some(found) = found else { return Ok(None) };
-        self.list(&found.before)?;
-        let (mut parts, mut alone) = (Vec::new(), Vec::new());
-        let (mut ins, mut outs): (SmallVec<[Reg; 4]>, SmallVec<[Value; 1]>) = (SmallVec::new(), SmallVec::new());
-        for part in found.parts {
-            let Some((program, operands, results)) = self.program(device, part) else {
-                alone.extend(part.insts());
-                continue;
-            };
-            let variable = part.update.map(|update| self.variable(graph.insts[update].operands[0])).transpose()?;
-            parts.push(device::Part { program, ins: operands.len(), outs: results.len(), variable });
-            ins.extend(self.regs(&operands)?);
-            outs.extend(results);
-            if parts.len() == 1 {
-                let first = part.insts().next().unwrap_or(insts[0]);
-                self.origin = (graph.insts[first].op.name, graph.locs[first]);
-            }
-        }
-        if !parts.is_empty() {
-            self.device_step(device, Work::Programs(parts), &ins, &outs);
-        }
-        // What the device has no code for after all.
-        alone.into_iter().try_for_each(|inst| self.one(inst))?;
-        self.list(&found.behind)?;
-        Ok(Some(&insts[found.taken..]))
-    }
-
-    /// The program of a part of a step, its operands and its results, but for a variable's value; `None` where the device has no code for it.
-    fn program(&self, device: &Arc<dyn Device>, part: horizontal::Part) -> Option<(Arc<dyn Program>, Values, Values)> {
-        let Some(update) = part.update else {
-            let data = &self.graph.insts[part.work?];
-            let values = |list: &[Value]| Values::from_slice(list);
-            let program = if data.op.is(&FUSED) || data.op.is(&NATIVE) {
-                device.compile(self.graph, data.regions[0]).ok()
-            } else {
-                let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
-                let dtypes = data.operands.iter().map(|&v| self.graph.ty(v).dtype());
-                placement::program_of(device, data.op.0, &data.attrs, dtypes, &results)
-            };
-            return program.map(|program| (program, values(&data.operands), values(&data.results)));
-        };
-        let computed = horizontal::with_update(self.graph, part.work, update).ok()?;
-        let program = device.compile(&computed.graph, computed.graph.body()).ok()?;
-        Some((program, computed.operands, computed.results))
-    }
-
-    fn device_step(&mut self, device: &Arc<dyn Device>, work: Work, ins: &[Reg], results: &[Value]) {
-        let types = results.iter().map(|&v| self.graph.ty(v).clone()).collect();
-        // Where they are few elements, too, they come to the host only when it reads them.
-        let outs = results.iter().map(|&v| self.define_as(v, Kind::Any)).collect();
-        self.there.extend(results);
-        let ins = ins.iter().copied().collect();
-        self.push(Step::Device(Box::new(DeviceStep { device: device.clone(), work, ins, outs, types })));
-    }
-
     fn fused(&mut self, data: &InstData) -> Result<()> {
         let region = data.regions[0];
         let program = TileProgram::new(self.graph, region, self.options)?;
@@ -673,12 +570,6 @@ impl Lowerer<'_> {
             self.out.steps[start as usize] = Step::Jump(start + 1);
         }
         Ok(())
-    }
-
-    /// Whether a value surely has so few elements that the host may read them.
-    fn is_few(&self, value: Value) -> bool {
-        let ty = self.graph.ty(value);
-        ty.shape().num_elements().is_some_and(|n| n * ty.dtype().size() < placement::WORTH_A_COPY)
     }
 
     fn call(&mut self, data: &InstData) -> Result<()> {
@@ -749,26 +640,6 @@ impl Lowerer<'_> {
         step.ins = self.regs(&ins)?.into_iter().collect();
         step.variables = variables.iter().copied().collect();
         Ok(Some(self.push(Step::RowLoop(Box::new(step)))))
-    }
-
-    /// Makes room for the step that has the device run a loop, where its condition is computed there and nothing in it needs the host. All
-    /// variables are there then.
-    fn device_loop(&mut self, data: &InstData) -> Option<(u32, Arc<dyn Looper>)> {
-        let looper = self.device.filter(|_| self.allows("device_loops"))?.looper()?;
-        let graph = self.graph;
-        let question = Question {
-            graph,
-            runs: &|data, more| self.device_runs(data, more),
-            is_reshape: &|data| self.reshaped(data).is_some(),
-            is_there: &|value| self.there.contains(&value),
-            kind: &|value| kind_of(graph.ty(value)),
-        };
-        if !question.is_for_device(data) {
-            return None;
-        }
-        self.there.extend(data.regions.iter().flat_map(|&region| graph.regions[region].params.iter()));
-        self.there.extend(&data.results);
-        Some((self.push(Step::Jump(self.here() + 1)), looper))
     }
 
     fn repeat(&mut self, inst: Inst, data: &InstData) -> Result<()> {
