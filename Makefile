@@ -223,7 +223,7 @@ calibrate: ## measure the rates of the machine, print the table of costs
 
 # Built beside the binding, so that everything has the features that it has in `make build`, and is made once.
 GPU_CARGO := $(CARGO_FLAGS) --release -p penstock-python -p penstock-cuda
-GPU_TESTS := device graphs steps
+GPU_TESTS := device graphs loops steps
 gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 	mkdir -p target/gpu
 	$(CARGO) build $(GPU_CARGO) --example gpu_bench
@@ -246,7 +246,7 @@ gpu-registers: $(NVRTC_STAMP) $(NVDISASM_STAMP) ## registers and memory accesses
 gpu-races: ## run the tests of the CUDA device on the emulated one, with all kernels watched for races
 	rm -f target/races.txt
 	PENSTOCK_MOCK_RACES=1 PENSTOCK_MOCK_FINDINGS=$(CURDIR)/target/races.txt \
-		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test graphs --test placement --test steps
+		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test graphs --test loops --test placement --test steps
 	@test ! -s target/races.txt || { sort target/races.txt | uniq -c; exit 1; }
 
 # The folders that are about tensors, functions and what is computed.

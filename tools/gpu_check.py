@@ -33,6 +33,35 @@ extern "C" __global__ void count(unsigned long long handle, unsigned int* left) 
 }
 """
 
+# The same for the driver's own compiler, in an old version of the language, as the engine has it.
+CONDITIONAL_PTX = """
+.version 6.4
+.target sm_75
+.address_size 64
+.extern .func cudaGraphSetConditional (.param .b64 handle, .param .b32 value);
+.visible .entry count(.param .u64 handle, .param .u64 left)
+{
+    .reg .pred %p<2>;
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [handle];
+    ld.param.u64 %rd2, [left];
+    ld.u32 %r1, [%rd2];
+    sub.u32 %r1, %r1, 1;
+    st.u32 [%rd2], %r1;
+    setp.ne.u32 %p1, %r1, 0;
+    selp.u32 %r1, 1, 0, %p1;
+    {
+        .param .b64 param0;
+        .param .b32 param1;
+        st.param.b64 [param0], %rd1;
+        st.param.b32 [param1], %r1;
+        call.uni cudaGraphSetConditional, (param0, param1);
+    }
+    ret;
+}
+"""
+
 
 class Failure(Exception):
     """A stage that found something wrong."""
@@ -149,15 +178,24 @@ def conditional() -> dict[str, Any]:
     """Whether code that leaves `cudaGraphSetConditional` to the driver loads, and the time of a round."""
     driver = Driver()
     module, function = ctypes.c_void_p(), ctypes.c_void_p()
-    out: dict[str, Any] = {"loads": True}
-    try:
-        driver.call("cuModuleLoadData", ctypes.byref(module), compile_cubin(CONDITIONAL, driver.arch))
-    except Failure as failure:
-        out = {"loads": False, "why": str(failure)}
-        print("   ", out, flush=True)
-        image = linked(driver, compile_cubin(CONDITIONAL, driver.arch, b"--relocatable-device-code=true"))
-        driver.call("cuModuleLoadData", ctypes.byref(module), image)
-        out["loads_linked"] = True
+    out: dict[str, Any] = {}
+
+    def loads(form: str, image: Callable[[], bytes | ctypes.c_void_p]) -> None:
+        try:
+            found = ctypes.c_void_p()
+            driver.call("cuModuleLoadData", ctypes.byref(found), image())
+            module.value = module.value or found.value
+            out[form] = "loads"
+        except Failure as failure:
+            out[form] = str(failure)
+        print("   ", form, out[form], flush=True)
+
+    # As the engine tries them; code that was linked is what there would be else.
+    loads("machine code", lambda: compile_cubin(CONDITIONAL, driver.arch))
+    loads("PTX", lambda: CONDITIONAL_PTX.encode() + b"\0")
+    if not module.value:
+        relocatable = b"--relocatable-device-code=true"
+        loads("linked", lambda: linked(driver, compile_cubin(CONDITIONAL, driver.arch, relocatable)))
     driver.call("cuModuleGetFunction", ctypes.byref(function), module, b"count")
 
     graph, handle = ctypes.c_void_p(), ctypes.c_ulonglong()
@@ -194,6 +232,68 @@ def conditional() -> dict[str, Any]:
                 raise Failure(f"{count.value} of {rounds} rounds are left")
         times[rounds] = best
     out["us_a_round"] = round((times[11_000] - times[1000]) / 10_000 * 1e6, 3)
+    return out
+
+
+def epilogues() -> dict[str, Any]:
+    """What cublasLt makes of NaN and -0 where it adds a vector to a product, and takes the positive part."""
+    driver = Driver()
+    name = "libcublasLt.so.13"
+    folder = Path(find_nvrtc()).parent
+    for other in (folder / name, folder.parents[1] / "cublas" / "lib" / "libcublasLt.so.12"):
+        if other.exists():
+            name = str(other)
+    library = ctypes.CDLL(name)
+
+    def call(function: str, *args: Any) -> None:
+        code = getattr(library, function)(*args)
+        if code != 0:
+            raise Failure(f"{function}: status {code}")
+
+    def attribute(function: str, at: ctypes.c_void_p, which: int, value: Any) -> None:
+        call(function, at, which, ctypes.byref(value), ctypes.c_size_t(ctypes.sizeof(value)))
+
+    side, nan = 64, float("nan")
+    handle, workspace = ctypes.c_void_p(), 1 << 22
+    call("cublasLtCreate", ctypes.byref(handle))
+
+    def memory(values: list[float] | int) -> ctypes.c_ulonglong:
+        at, size = ctypes.c_ulonglong(), values if isinstance(values, int) else 4 * len(values)
+        driver.call("cuMemAlloc_v2", ctypes.byref(at), ctypes.c_size_t(size))
+        if not isinstance(values, int):
+            data = (ctypes.c_float * len(values))(*values)
+            driver.call("cuMemcpyHtoD_v2", at, data, ctypes.c_size_t(size))
+        return at
+
+    # The first row times the first of each column, matrices being stored by columns.
+    special = [nan, -0.0, -1.0, 1.0, float("-inf")]
+    one = [float(i % (side + 1) == 0) for i in range(side * side)]
+    x = [0.0] * (side * side)
+    x[: len(special) * side : side] = special
+    a, b, d, room = memory(one), memory(x), memory(4 * side * side), memory(workspace)
+    bias = memory([0.0] * side)
+    out: dict[str, Any] = {}
+    for label, epilogue in (("none", 1), ("bias", 4), ("bias and ReLU", 6)):
+        product, layout, preference = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
+        call("cublasLtMatmulDescCreate", ctypes.byref(product), 68, 0)
+        attribute("cublasLtMatmulDescSetAttribute", product, 7, ctypes.c_uint32(epilogue))
+        attribute("cublasLtMatmulDescSetAttribute", product, 8, bias)
+        extents = (ctypes.c_uint64(side), ctypes.c_uint64(side), ctypes.c_int64(side))
+        call("cublasLtMatrixLayoutCreate", ctypes.byref(layout), 0, *extents)
+        call("cublasLtMatmulPreferenceCreate", ctypes.byref(preference))
+        attribute("cublasLtMatmulPreferenceSetAttribute", preference, 1, ctypes.c_uint64(workspace))
+        # The proposals: an algorithm of 64 bytes first, of 96 or more in all.
+        found, count = ctypes.create_string_buffer(256), ctypes.c_int()
+        descriptors = (product, layout, layout, layout, layout, preference, 1, found, ctypes.byref(count))
+        call("cublasLtMatmulAlgoGetHeuristic", handle, *descriptors)
+        alpha, beta = ctypes.c_float(1), ctypes.c_float(0)
+        operands = (ctypes.byref(alpha), a, layout, b, layout, ctypes.byref(beta), d, layout, d, layout)
+        call("cublasLtMatmul", handle, product, *operands, found, room, ctypes.c_size_t(workspace), None)
+        got = (ctypes.c_float * (side * side))()
+        driver.call("cuCtxSynchronize")
+        driver.call("cuMemcpyDtoH_v2", got, d, ctypes.c_size_t(ctypes.sizeof(got)))
+        out[label] = [str(value) for value in got[: len(special) * side : side]]
+        print("   ", label, out[label], flush=True)
     return out
 
 
@@ -243,7 +343,7 @@ def device_tests() -> dict[str, Any]:
         [str(PROGRAMS / "device"), "--nocapture", "--test-threads=1"], 240, PENSTOCK_REPORT=str(report)
     )
     # Steps of training, and work that repeats.
-    for test in ("steps", "graphs"):
+    for test in ("steps", "graphs", "loops"):
         own, again = run([str(PROGRAMS / test), "--test-threads=1"], 120)
         status, output = status or own, output + again
     # Products by the kernel that is used where cuBLAS is not installed.
@@ -632,6 +732,7 @@ def jax_training() -> dict[str, Any]:
 STAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "machine": machine,
     "conditional": conditional,
+    "epilogues": epilogues,
     "device tests": device_tests,
     "tests/gpu": python_tests,
     "kernels": kernels,

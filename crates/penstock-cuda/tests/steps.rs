@@ -198,7 +198,7 @@ fn kernels_of(network: &Network) -> Option<u64> {
 #[test]
 fn a_step_of_a_perceptron_takes_few_kernels() {
     let _alone = alone();
-    // Of each layer a product and the bias, and of all but the first the derivatives by its input, by its weights and by its bias; the
+    // Of each layer a product and the bias, which is one call for the last, and of all but the first the derivatives by its input, by its weights and by its bias; the
     // loss and its mean; the derivative by the logits; and one for all updates.
     for optimizer in [Optimizer::Descent, Optimizer::Adam] {
         if let Some(kernels) = kernels_of(&network(&[64, 128, 128, 10], 64, optimizer)) {
