@@ -26,18 +26,14 @@ use crate::opened::{Opened, kernel_of};
 use crate::parts::PartId;
 use crate::program::{Output, Program};
 use crate::queue::{Command, Launch, Recording};
+use crate::remote;
+pub(crate) use crate::remote::{CudaMemory, data};
 use crate::whole::{self, Dnn};
 
 /// A CUDA device. It is opened when memory or code is first asked of it.
 pub struct CudaDevice {
     info: DeviceInfo,
     opened: OnceLock<Result<Arc<Opened>>>,
-}
-
-/// The data of a tensor, and the launches that it comes from.
-pub(crate) struct CudaMemory {
-    pub(crate) memory: Memory,
-    pub(crate) origins: Origins,
 }
 
 impl Remote for CudaMemory {
@@ -226,7 +222,7 @@ impl Device for CudaDevice {
         if is_here(device, tensor) {
             return Ok(tensor.clone());
         }
-        if let Some(copied) = exchange::from_peer(device, tensor)? {
+        if let Some(copied) = remote::from_peer(device, tensor)? {
             return Tensor::on_device(tensor.dtype(), tensor.dims(), Box::new(copied));
         }
         let host = tensor.on_host()?;
@@ -305,12 +301,6 @@ impl Device for CudaDevice {
 fn own<'p>(device: &Arc<Opened>, program: &'p dyn penstock_exec::Program) -> Result<&'p CudaProgram> {
     let own = program.as_any().downcast_ref::<CudaProgram>().filter(|own| Arc::ptr_eq(&own.device, device));
     own.ok_or_else(|| Error::internal("a program of another device"))
-}
-
-/// The data of a tensor of the device; `None` where it lies elsewhere.
-pub(crate) fn data<'t>(device: &Arc<Opened>, tensor: &'t Tensor) -> Option<&'t CudaMemory> {
-    let memory: &dyn Any = tensor.remote()?;
-    memory.downcast_ref::<CudaMemory>().filter(|data| Arc::ptr_eq(&data.memory.device, device))
 }
 
 /// Whether a tensor is on the device.
@@ -404,7 +394,7 @@ impl CudaProgram {
                 sources.push(&data.origins);
                 from.push(data.memory.address);
             } else {
-                let (copy, origins) = exchange::bring(device, tensor)?;
+                let (copy, origins) = remote::bring(device, tensor)?;
                 from.push(copy.address);
                 copies.push(copy);
                 sources.extend(origins);

@@ -49,6 +49,7 @@ mod opened;
 mod parts;
 mod program;
 mod queue;
+mod remote;
 mod store;
 mod whole;
 

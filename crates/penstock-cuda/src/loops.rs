@@ -17,14 +17,13 @@ use penstock_data::{DType, Error, Result, Tensor};
 use penstock_exec::{Looper, Round};
 use smallvec::SmallVec;
 
-use crate::device::{CudaMemory, data};
 use crate::driver::failure;
-use crate::exchange;
 use crate::faults::{self, Faults, NONE, Origins};
 use crate::kernel::{Arg, BLOCK};
 use crate::memory::Memory;
 use crate::opened::{Opened, lock};
 use crate::queue::{Command, Launch, While, last_node};
+use crate::remote::{self, CudaMemory, data};
 
 /// The most launches of an iteration that may meet faults.
 const FAULTS: usize = 16;
@@ -342,7 +341,7 @@ fn source(device: &Arc<Opened>, tensor: &Tensor, held: &mut Vec<Memory>) -> Resu
     if let Some(data) = data(device, tensor) {
         return Ok((data.memory.address, data.origins.clone()));
     }
-    let (memory, origins) = exchange::bring(device, tensor)?;
+    let (memory, origins) = remote::bring(device, tensor)?;
     let address = memory.address;
     held.push(memory);
     Ok((address, origins.cloned().unwrap_or_default()))

@@ -44,12 +44,12 @@ use smallvec::SmallVec;
 
 use crate::device::{CudaDevice, CudaMemory, data};
 use crate::driver::failure;
-use crate::exchange;
 use crate::faults::{self, Origins};
 use crate::kernel::{Arg, BLOCK};
 use crate::memory::Memory;
 use crate::opened::Opened;
 use crate::queue::{Command, Launch};
+use crate::remote;
 use fold::Fold;
 
 const INDICES: &str = include_str!("indices.cuh");
@@ -246,7 +246,7 @@ impl<'t> Operands<'t> {
             self.origins.push(&data.origins);
             return Ok(data.memory.address);
         }
-        let (copy, origins) = exchange::bring(self.device, tensor)?;
+        let (copy, origins) = remote::bring(self.device, tensor)?;
         let address = copy.address;
         self.copies.push(copy);
         self.origins.extend(origins);
