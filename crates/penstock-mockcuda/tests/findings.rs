@@ -117,3 +117,53 @@ fn the_call_that_a_test_names_fails_and_the_next_does_not() {
     d.memory(8, stream);
     assert_eq!(d.mock.count("cuMemAllocAsync") - before, 3);
 }
+
+const DECIDE: &str = "extern \"C\" __device__ void cudaGraphSetConditional(unsigned long long handle, unsigned int value);\n\
+    extern \"C\" __global__ void decide(unsigned long long handle, unsigned int* left) {\n\
+    *left -= 1; cudaGraphSetConditional(handle, *left > 0);\n}";
+
+/// Adds a `WHILE` node to an empty graph.
+fn add_loop(handle: sys::CUgraphConditionalHandle, graph: sys::CUgraph) {
+    // SAFETY: zeros are a value of these parameters; the node has all that its type asks for.
+    unsafe {
+        let mut params: sys::CUgraphNodeParams = std::mem::zeroed();
+        params.type_ = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
+        params.__bindgen_anon_1.conditional = sys::CUDA_CONDITIONAL_NODE_PARAMS {
+            handle,
+            type_: sys::CUgraphConditionalNodeType::CU_GRAPH_COND_TYPE_WHILE,
+            size: 1,
+            phGraph_out: std::ptr::null_mut(),
+            ctx: std::ptr::null_mut(),
+        };
+        let mut node = std::ptr::null_mut();
+        let none = std::ptr::null();
+        ok(sys::cuGraphAddNode_v2(&mut node, graph, none, std::ptr::null(), 0, &mut params));
+    }
+}
+
+#[test]
+fn a_condition_that_no_kernel_sets_is_found() {
+    let Some(d) = driver() else { return };
+    let stream = d.stream();
+    let (mut graph, mut handle, mut executable) = (std::ptr::null_mut(), 0, std::ptr::null_mut());
+    // SAFETY: each call writes a handle.
+    unsafe {
+        ok(sys::cuGraphCreate(&mut graph, 0));
+        ok(sys::cuGraphConditionalHandleCreate(&mut handle, graph, std::ptr::null_mut(), 0, 0));
+        add_loop(handle, graph);
+        ok(sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0));
+        ok(sys::cuGraphLaunch(executable, stream));
+    }
+    ok(d.wait(stream));
+    d.assert_found("whose condition no kernel has set");
+}
+
+#[test]
+fn a_handle_of_no_conditional_node_is_found() {
+    let Some(d) = driver() else { return };
+    let (stream, decide) = (d.stream(), d.kernel(DECIDE, "decide"));
+    let left = d.memory(64, stream);
+    d.launch(decide, 1, 1, stream, &[left, left]);
+    ok(d.wait(stream));
+    d.assert_found("a handle of no conditional node is set");
+}
