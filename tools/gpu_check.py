@@ -277,7 +277,8 @@ def epilogues() -> dict[str, Any]:
         product, layout, preference = ctypes.c_void_p(), ctypes.c_void_p(), ctypes.c_void_p()
         call("cublasLtMatmulDescCreate", ctypes.byref(product), 68, 0)
         attribute("cublasLtMatmulDescSetAttribute", product, 7, ctypes.c_uint32(epilogue))
-        attribute("cublasLtMatmulDescSetAttribute", product, 8, bias)
+        if epilogue != 1:
+            attribute("cublasLtMatmulDescSetAttribute", product, 8, bias)
         extents = (ctypes.c_uint64(side), ctypes.c_uint64(side), ctypes.c_int64(side))
         call("cublasLtMatrixLayoutCreate", ctypes.byref(layout), 0, *extents)
         call("cublasLtMatmulPreferenceCreate", ctypes.byref(preference))

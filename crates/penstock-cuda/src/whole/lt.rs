@@ -1,6 +1,6 @@
 //! cublasLt, found when it is first needed: products with a vector added to each row.
 //!
-//! Its other epilogues are not used: its ReLU does not promise to pass NaN on, and its GELU is an approximation of its own.
+//! Its other epilogues are not used: its documentation does not say that ReLU passes NaN on, and its GELU is an approximation of its own.
 
 #![expect(unsafe_code, reason = "calls into a library that is loaded at run time")]
 
