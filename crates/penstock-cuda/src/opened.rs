@@ -228,7 +228,7 @@ impl Opened {
         Ok(self.counters.get().copied().unwrap_or(address))
     }
 
-    /// Memory of so many equal words, which are there before all commands that wait.
+    /// Memory that is filled with one word before any command that still waits.
     pub(crate) fn filled(self: &Arc<Self>, count: usize, word: u32) -> Result<Memory> {
         let memory = self.pool.take(self, count * size_of::<u32>(), First::Copy).map_err(failure)?;
         self.queue.ahead(self, |stream| {

@@ -1,4 +1,4 @@
-//! The data of tensors on the device, and copies of what lies on another one.
+//! The data of tensors on a device, and copies from another device.
 
 #![expect(unsafe_code, reason = "driver calls on memory of this device and others")]
 

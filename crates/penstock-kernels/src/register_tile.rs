@@ -499,7 +499,7 @@ pub(crate) struct Channels<'a, T> {
     pub(crate) channels: usize,
 }
 
-/// A vector, or, if `left` is not 0, so many elements of one.
+/// A whole vector, or its first `left` elements where that is not 0.
 ///
 /// # Safety
 /// As for [`Vector::load_part`].
@@ -509,7 +509,7 @@ unsafe fn load_first<V: Vector>(from: *const V::Of, left: usize) -> V {
     unsafe { if left == 0 { V::load(from) } else { V::load_part(from, left) } }
 }
 
-/// `P` pixels by a vector of channels from channel `c` on, or, if `left` is not 0, by so many.
+/// `P` pixels by a vector of channels from channel `c` on, or by its first `left` channels where that is not 0.
 ///
 /// # Safety
 /// There is the instruction set of `V`; what the taps and the pixels read is there, and `out` is writable.
@@ -535,7 +535,7 @@ unsafe fn channel_tile<V: Vector, const P: usize>(t: &Channels<'_, V::Of>, c: us
 /// The most pixels of a [`channel_tile`].
 pub(crate) const PIXELS: usize = 8;
 
-/// So many pixels, at most [`PIXELS`], as [`channel_tile`].
+/// [`channel_tile`] for a number of pixels up to [`PIXELS`].
 ///
 /// # Safety
 /// As there.
@@ -597,7 +597,7 @@ pub(crate) struct Kernels<T: 'static> {
     dots: &'static [unsafe fn(&Dots<'_, T>)],
     /// A [`Row`].
     row: unsafe fn(&Row<T>),
-    /// [`Channels`] of so many pixels.
+    /// [`Channels`] of a number of pixels.
     channels: unsafe fn(usize, &Channels<'_, T>),
     /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
     pub(crate) depth: usize,

@@ -94,7 +94,7 @@ fn destroy(state: &mut State, at: *mut c_void) -> c_int {
 }
 
 /// # Safety
-/// There are so many bytes.
+/// `bytes` bytes can be read there.
 unsafe fn number(at: *const c_void, bytes: usize) -> i64 {
     let mut word = [0u8; 8];
     // SAFETY: the caller's promise; attributes have at most eight bytes.
@@ -137,7 +137,7 @@ library! {
         create(&mut state, out, made)
     }
     fn cublasLtMatmulDescSetAttribute(state, at: *mut c_void, which: c_int, from: *const c_void, bytes: usize) {
-        // SAFETY: the caller gives so many bytes.
+        // SAFETY: the caller's buffer has the size that it names.
         let value = unsafe { number(from, bytes) };
         let Some(Descriptor::Product { transposed, epilogue, bias, .. }) = state.descriptors.get_mut(&(at as u64)) else {
             return INVALID;
@@ -157,7 +157,7 @@ library! {
         create(&mut state, out, Descriptor::Layout(Layout { dtype, rows, columns, ld, batch: 1, step: 0 }))
     }
     fn cublasLtMatrixLayoutSetAttribute(state, at: *mut c_void, which: c_int, from: *const c_void, bytes: usize) {
-        // SAFETY: the caller gives so many bytes.
+        // SAFETY: the caller's buffer has the size that it names.
         let value = unsafe { number(from, bytes) };
         let Some(Descriptor::Layout(layout)) = state.descriptors.get_mut(&(at as u64)) else { return INVALID };
         match (which, bytes) {
@@ -172,7 +172,7 @@ library! {
         create(&mut state, out, Descriptor::Preference { workspace: 0 })
     }
     fn cublasLtMatmulPreferenceSetAttribute(state, at: *mut c_void, which: c_int, from: *const c_void, bytes: usize) {
-        // SAFETY: the caller gives so many bytes.
+        // SAFETY: the caller's buffer has the size that it names.
         let value = unsafe { number(from, bytes) };
         match (state.descriptors.get_mut(&(at as u64)), which, bytes) {
             (Some(Descriptor::Preference { workspace }), 1, 8) => *workspace = value as usize,

@@ -18,7 +18,7 @@ const EVENTS: usize = 1 << 20;
 /// Which part of the time of a program recording may take: where it would take more, not all runs of the same are recorded. It is
 /// less than what is promised, as runs that are only counted take time too.
 const BUDGET: f64 = 0.01;
-/// So many runs of the same are recorded before some are only counted, unless that takes longer than these nanoseconds.
+/// The runs of one kind that are recorded before any is only counted, and the nanoseconds after which fewer are.
 const FIRST: u32 = 16;
 const FIRST_COST: f64 = 50_000.0;
 /// What recording a run costs besides its spans, in spans.
@@ -144,7 +144,7 @@ impl Thread {
         (mixed >> 40) as f64 / (1u64 << 24) as f64
     }
 
-    /// How many spans were kept that began at a moment or later: a run is told behind what lies within it.
+    /// How many of the kept spans began at a moment or later. The span of a run comes behind those within it.
     fn count_since(&self, began: u64) -> usize {
         self.chunks.iter().rev().flat_map(|chunk| chunk.iter().rev()).take_while(|kept| kept.began >= began).count()
     }

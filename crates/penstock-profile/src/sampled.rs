@@ -146,7 +146,7 @@ impl Sampled {
             by_host.entry(host_of(&lane.events, &parents, one.like)).or_default().push(one);
         }
         let mut gaps = gaps(lane, &parents, end, |host| by_host.contains_key(&host));
-        // What lies in runs comes first: the parts of a run depend on it.
+        // Spans within runs come first, since the parts of a run are worked out from them.
         let mut hosts: Vec<Option<usize>> = by_host.keys().copied().collect();
         hosts.sort_unstable_by(|a, b| b.cmp(a));
         for host in hosts {

@@ -48,7 +48,7 @@ impl Profiler for Current {
     }
 }
 
-/// Who is told what takes time: nobody of what lies within a run that is only counted.
+/// The profiler of a run. There is none for what lies within a run that is only counted.
 #[inline]
 pub(crate) fn profiler() -> Option<&'static dyn Profiler> {
     (CURRENT.on.load(Ordering::Relaxed) && !is_quiet()).then_some(&CURRENT)

@@ -31,7 +31,7 @@ struct Repeating {
     holds_long: AtomicBool,
 }
 
-/// After so many iterations within one of the loop around it, a loop is a long one.
+/// The number of iterations, within one iteration of the loop around it, from which on a loop counts as long.
 const LONG: u32 = 64;
 
 /// How a profiler is told of a plan.
