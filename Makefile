@@ -41,8 +41,8 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
-	gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers screenshots setup sizes \
-	test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-onnx-models \
+	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers \
+	screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-onnx-models \
 	test-python test-recipe test-rust test-sanitizers test-tensorflow test-wheel types wheel
 
 help: ## list the targets
@@ -242,6 +242,9 @@ gpu-registers: $(NVRTC_STAMP) $(NVDISASM_STAMP) ## registers and memory accesses
 	$(PYTHON) tools/kernel_registers.py target/kernels $(GPU_WHEELS)/lib/libnvrtc.so.13 $(GPU_WHEELS)/bin/nvdisasm \
 		> target/cuda-registers.md
 	mv target/cuda-registers.md docs/cuda-registers.md
+
+gpu-orders: ## run each sample of each operator on the emulated device in five orders of threads; make test has two
+	PENSTOCK_TEST_SEEDS=5 $(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device every_
 
 gpu-races: ## run the tests of the CUDA device on the emulated one, with all kernels watched for races
 	rm -f target/races.txt

@@ -50,7 +50,7 @@ fn run_all(cases: Vec<Case>) {
     let mut worst: BTreeMap<&str, u64> = BTreeMap::new();
     // The emulation draws the order of blocks and streams.
     let mock = common::mock::get();
-    let seeds = mock.map_or(1, |_| 5);
+    let seeds = common::seeds();
     for seed in 1..=seeds {
         if let Some(mock) = mock {
             mock.set("seed", seed);

@@ -31,6 +31,13 @@ fn ulps_of(op: &str) -> u64 {
     APPROXIMATE.iter().find(|(name, _)| *name == op).map_or(0, |(_, ulps)| *ulps)
 }
 
+/// How many orders of threads, blocks and streams the emulation is asked for: two, or as many as `PENSTOCK_TEST_SEEDS` says, which is five
+/// in `make gpu-orders`. A GPU has its own.
+pub(crate) fn seeds() -> i64 {
+    let asked = || std::env::var("PENSTOCK_TEST_SEEDS").ok()?.parse().ok();
+    mock::get().map_or(1, |_| asked().unwrap_or(2))
+}
+
 /// The operator of a name.
 pub(crate) fn op(name: &str) -> &'static OpDef {
     Ops.find(name).unwrap_or_else(|| panic!("no operator {name}"))

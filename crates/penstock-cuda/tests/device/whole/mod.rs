@@ -129,7 +129,7 @@ fn every_sample_of_an_operator_with_kernels_gives_what_the_host_gives_in_any_ord
     }
     // The emulation draws the order of threads, blocks and streams.
     let mock = crate::common::mock::get();
-    for seed in 1..=mock.map_or(1, |_| 5) {
+    for seed in 1..=crate::common::seeds() {
         let mut tried = 0;
         for op in penstock_ops::all().filter(|op| matches!(op.cuda, Cuda::Kernels)) {
             for sample in (op.samples)() {
