@@ -62,7 +62,7 @@ ROOMS: Final = (
     ("distribute",),
     ("saved_model", "train", "convert", "onnx"),
     ("feature_column",),
-    ("_keras_hook",),
+    ("_keras_hook", "_keras_import"),
     ("keras",),
     ("_hooks",),
     ("penstock",),

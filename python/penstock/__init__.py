@@ -6,6 +6,7 @@ import typing as _typing
 from penstock import (
     _core,
     _hooks,
+    _keras_import,
     autodiff as autodiff,
     errors as errors,
     linalg as linalg,
@@ -481,7 +482,4 @@ if any(name.startswith("PENSTOCK_") for name in _os.environ):
 
     _warn_of_settings()
 
-if _os.environ.get("KERAS_BACKEND") == "penstock":
-    from penstock import _keras_hook
-
-    _keras_hook.install()
+_keras_import.watch()

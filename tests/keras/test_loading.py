@@ -29,6 +29,17 @@ def test_keras_runs_on_this_backend_by_the_environment():
     assert run(program, KERAS_BACKEND="penstock") == "penstock penstock\n"
 
 
+def test_the_environment_may_be_set_after_this_package_is_imported():
+    program = """
+import os
+import penstock
+os.environ["KERAS_BACKEND"] = "penstock"
+import keras
+print(keras.backend.backend(), type(keras.ops.ones([2])).__module__)
+"""
+    assert run(program) == "penstock penstock\n"
+
+
 def test_a_plain_keras_program_needs_only_the_environment():
     program = "import keras; print(keras.backend.backend(), type(keras.ops.ones([2])).__module__)"
     assert run(program, KERAS_BACKEND="penstock") == "penstock penstock\n"
