@@ -369,5 +369,5 @@ def test_threads_of_the_engine_are_told_with_the_steps_that_they_work_for():
     lanes = {e["tid"]: e["args"]["name"] for e in events if e["name"] == "thread_name"}
     parts = [e for e in events if lanes.get(e.get("tid")) in helpers and e["ph"] == "X"]
     assert {e["cat"] for e in parts} == {"part"}
-    assert {e["name"] for e in parts} <= {"matmul", "exp", "reduce_sum", ""}
+    assert {e["name"] for e in parts} <= {"matmul", "fused", "exp", "reduce_sum", ""}
     assert _row(recording, "matmul").count == 1
