@@ -48,7 +48,7 @@ impl Profiler for Current {
     }
 }
 
-/// The profiler of a run. There is none for what lies within a run that is only counted.
+/// The profiler, where it records now. Within a run that is only counted it does not.
 #[inline]
 pub(crate) fn profiler() -> Option<&'static dyn Profiler> {
     (CURRENT.on.load(Ordering::Relaxed) && !is_quiet()).then_some(&CURRENT)

@@ -32,7 +32,7 @@ impl Part {
         Ok(Part(extents))
     }
 
-    /// Some rows of a tensor of so many dimensions.
+    /// `count` rows, from row `start` on, of a tensor of `rank` dimensions.
     pub(crate) fn rows(start: usize, count: usize, rank: usize) -> Part {
         let mut extents = vec![(0, None); rank];
         extents[0] = (start as i64, Some(count as i64));
