@@ -63,6 +63,26 @@ fn damaged_files_do_not_panic() {
     }
 }
 
+/// An object says by the number of a field what it is. Those of plain objects are changed to each other number.
+#[test]
+fn an_object_may_be_of_another_kind() {
+    const PLAIN: &[u8] = b"\x0a\x14_generic_user_object";
+    let mut changed = 0;
+    for model in models() {
+        let places: Vec<usize> = (2..model.len() - PLAIN.len()).filter(|&at| model[at..].starts_with(PLAIN)).collect();
+        for place in places {
+            for field in 1..16 {
+                let mut bytes = model.clone();
+                bytes[place - 2] = field << 3 | 2;
+                let read = catch_unwind(|| drop(parse_saved_model(&bytes, None)));
+                assert!(read.is_ok(), "an object of kind {field} panics");
+                changed += 1;
+            }
+        }
+    }
+    assert!(changed > 0);
+}
+
 #[test]
 fn a_file_of_empty_parts_takes_no_memory() {
     // A graph of nothing but empty nodes: two bytes each.

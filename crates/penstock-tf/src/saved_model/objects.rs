@@ -351,7 +351,9 @@ impl Import<'_, '_> {
                 let Kind::Asset(i) = object.kind else { return Err(Error::internal("an asset is none")) };
                 json!({"kind": "asset", "variable": variable, "path": asset_path(graph, i)?})
             }
-            Kind::Resource => self.tables[&id].clone(),
+            Kind::Resource => self.tables.get(&id).cloned().ok_or_else(|| {
+                crate::damaged(proto::SECTION, "the first object is a resource that is no table which is known")
+            })?,
             Kind::Function(names, spec) => self.function(names, spec, "function", builder)?,
             Kind::Bare(name, spec) => self.function(std::slice::from_ref(name), spec, "concrete", builder)?,
             Kind::User(kind) => {
