@@ -216,6 +216,58 @@ fn a_zero_that_stands_beside_what_is_computed_keeps_an_extent() {
     assert_eq!(Model::from_bytes(&bytes).unwrap().run(&[x]).unwrap()[0].dims(), [2, 1, 3]);
 }
 
+/// Two images with two classes and three boxes, of which the first two overlap; no size is known beforehand.
+#[test]
+fn boxes_that_overlap_are_left_out_by_image_and_class() {
+    let bytes = |center: i64, inputs: &[&str]| {
+        model(&Parts {
+            nodes: &[("NonMaxSuppression", inputs, &["y"], &[("center_point_box", Attr::Int(center))])],
+            inputs: &[("boxes", 1, &[-1, NAMELESS, 4]), ("scores", 1, &[-1, NAMELESS, NAMELESS]), ("most", 7, &[1])],
+            weights: &[("overlap", &[1], &[0.5])],
+            outputs: &["y"],
+        })
+    };
+    let image = [0.0f32, 0.0, 2.0, 4.0, 0.0, 0.2, 2.0, 4.2, 5.0, 5.0, 6.0, 6.0];
+    let boxes = Tensor::from_slice(&[2, 3, 4], &[image, image].concat()).unwrap();
+    let centres = [1.0f32, 2.0, 2.0, 4.0, 1.0, 2.2, 2.0, 4.0, 5.5, 5.5, 1.0, 1.0];
+    let centres = Tensor::from_slice(&[2, 3, 4], &[centres, centres].concat()).unwrap();
+    let scores = [0.9f32, 0.8, 0.7, 0.1, 0.2, 0.3, -0.5, -0.6, -0.7, 0.5, 0.5, 0.5];
+    let scores = Tensor::from_slice(&[2, 2, 3], &scores).unwrap();
+    let run = |bytes: &[u8], boxes: &Tensor, most: i64| {
+        let inputs = [boxes.clone(), scores.clone(), Tensor::vector(&[most])];
+        Model::from_bytes(bytes).unwrap().run(&inputs).unwrap().remove(0)
+    };
+    let kept = [[0i64, 0, 0], [0, 0, 2], [0, 1, 2], [0, 1, 1], [1, 0, 0], [1, 0, 2], [1, 1, 0], [1, 1, 2]];
+    for (center, boxes) in [(0, &boxes), (1, &centres)] {
+        let model = bytes(center, &["boxes", "scores", "most", "overlap"]);
+        assert_eq!(run(&model, boxes, i64::MAX).as_slice::<i64>(), kept.as_flattened());
+        let best = run(&model, boxes, 1);
+        assert_eq!((best.dims(), &best.as_slice::<i64>()[..6]), (&[4usize, 3][..], &[0, 0, 0, 0, 1, 2][..]));
+        assert_eq!(run(&model, boxes, 0).dims(), [0, 3]);
+    }
+    // Without a number nothing is kept.
+    assert_eq!(run(&bytes(0, &["boxes", "scores"]), &boxes, 3).dims(), [0, 3]);
+}
+
+#[test]
+fn texts_are_split_into_rows_of_equal_length() {
+    let bytes = model(&Parts {
+        nodes: &[("StringSplit", &["x"], &["y", "n"], &[("delimiter", Attr::Text(","))])],
+        inputs: &[("x", 8, &[-1, NAMELESS])],
+        weights: &[],
+        outputs: &["y", "n"],
+    });
+    let model = Model::from_bytes(&bytes).unwrap();
+    let texts = |words: &[&str]| words.iter().map(|w| w.as_bytes().to_vec().into()).collect::<Vec<_>>();
+    let given = Tensor::from_strings(&[2, 2], texts(&["a,b,c", "", "d", "e,f"])).unwrap();
+    let results = model.run(&[given]).unwrap();
+    let due = texts(&["a", "b", "c", "", "", "", "d", "", "", "e", "f", ""]);
+    assert_eq!((results[0].dims(), results[0].strings()), (&[2usize, 2, 3][..], &due[..]));
+    assert_eq!((results[1].dims(), results[1].as_slice::<i64>()), (&[2usize, 2][..], &[3i64, 1, 1, 2][..]));
+    let nothing = model.run(&[Tensor::from_strings(&[0, 2], vec![]).unwrap()]).unwrap();
+    assert_eq!((nothing[0].dims(), nothing[1].dims()), (&[0usize, 2, 0][..], &[0usize, 2][..]));
+}
+
 #[test]
 fn an_error_names_every_operator_in_the_way() {
     let bytes = model(&Parts {

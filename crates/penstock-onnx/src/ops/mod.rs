@@ -2,6 +2,7 @@
 
 mod arrays;
 mod attention;
+mod boxes;
 mod control;
 mod elementwise;
 mod indexing;
@@ -36,6 +37,7 @@ const AREAS: &[&[Entry]] = &[
     recurrent::OPS,
     signals::OPS,
     texts::OPS,
+    boxes::OPS,
 ];
 
 static TABLE: LazyLock<HashMap<&str, Vec<(i64, Handler)>>> = LazyLock::new(|| {

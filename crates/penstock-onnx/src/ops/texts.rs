@@ -3,7 +3,7 @@
 use penstock_data::{DType, Error, Tensor};
 
 use super::Entry;
-use crate::cx::{Cx, Outputs, one};
+use crate::cx::{Cx, Outputs, Size, one};
 
 pub(super) const OPS: &[Entry] = &[
     ("Bernoulli", 15, bernoulli),
@@ -14,6 +14,7 @@ pub(super) const OPS: &[Entry] = &[
     ("RegexFullMatch", 20, regex_full_match),
     ("StringConcat", 20, string_concat),
     ("StringNormalizer", 10, string_normalizer),
+    ("StringSplit", 20, string_split),
 ];
 
 fn string_concat(cx: &mut Cx<'_, '_>) -> Outputs {
@@ -25,6 +26,37 @@ fn regex_full_match(cx: &mut Cx<'_, '_>) -> Outputs {
     let x = cx.x(0)?;
     let pattern = cx.text("pattern", "")?;
     one(cx.op("regex_full_match", &[x], &[("pattern", pattern.into())])?)
+}
+
+/// The pieces of each text along a new dimension, empty texts behind those of the shorter rows, and how many there are.
+fn string_split(cx: &mut Cx<'_, '_>) -> Outputs {
+    let x = cx.x(0)?;
+    let delimiter = cx.text("delimiter", "")?;
+    let most = cx.int("maxsplit", -1);
+    let mut sizes = cx.sizes(x)?;
+    let flat = cx.reshape_known(x, &[-1])?;
+    let split = cx.ops("string_split", &[flat], &[("sep", delimiter.into()), ("maxsplit", most.into())])?;
+    let (pieces, splits) = (split[0], split[1]);
+    let begins = cx.slice(splits, 0, Size::Known(0), Some(Size::Known(-1)))?;
+    let ends = cx.slice(splits, 0, Size::Known(1), None)?;
+    let counts = cx.bin("sub", ends, begins)?;
+    // At least 0, which is the width where there are no rows.
+    let zero = cx.i64s(&[0]);
+    let all = cx.concat(&[counts, zero], 0)?;
+    let width = Size::Value(cx.reduce("reduce_max", all, &[0], false)?);
+    let columns = cx.range(width)?;
+    let (firsts, limits) = (cx.expand(begins, 1)?, cx.expand(counts, 1)?);
+    let (places, taken) = (cx.bin("add", firsts, columns)?, cx.bin("less", columns, limits)?);
+    // Behind the pieces stands the empty text.
+    let behind = cx.extent(pieces, 0)?;
+    let behind = cx.size(behind);
+    let empty = cx.constant(Tensor::from_strings(&[1], vec![Vec::new().into()])?);
+    let pieces = cx.concat(&[pieces, empty], 0)?;
+    let places = cx.select(taken, places, behind)?;
+    let rows = cx.op("gather", &[pieces, places], &[("axis", 0i64.into())])?;
+    let counts = cx.reshape(counts, &sizes)?;
+    sizes.push(width);
+    Ok(vec![cx.reshape(rows, &sizes)?.into(), counts.into()])
 }
 
 /// Drops stop words, and changes the case. Where nothing is left there is one empty text.
