@@ -1,18 +1,34 @@
 //! The state of the calling thread: which traces are open, which tapes record.
 
-use std::cell::{Cell, RefCell};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+mod names;
+mod recorders;
+mod regions;
 
-use penstock_autodiff::{Accumulator, Grad, Influence, Request, Rows, Tape, gradients_in, row_pieces};
+use std::cell::{Cell, RefCell};
+use std::sync::{Arc, OnceLock};
+
+use penstock_autodiff::{Grad, Influence, Request, Rows, gradients_in, row_pieces};
 use penstock_data::{Class, Error, Loc, Result, Shape, Tensor};
-use penstock_ir::{Attrs, Builder, Entity, Env, Function, Graph, Inst, OpDef, Region, Type, Value, Verified, stack};
+use penstock_ir::{Attrs, Builder, Entity, Env, Graph, Inst, OpDef, Region, Type, Value, Verified};
 use penstock_ops::control;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use self::names::own_name;
+use self::recorders::Active;
 use crate::later::{self, Pending};
 use crate::scopes::UniqueNames;
-use crate::var::{Closed, Home, Kind, Symbolic, Var, fresh_id};
+use crate::var::{Closed, Home, Kind, Symbolic, Var};
+
+pub use self::names::{has_nameless_captures, name_capture};
+pub(crate) use self::names::{put_name, put_scope, scope_of, with_scopes};
+pub use self::recorders::{
+    Override, Paused, Recorder, Recording, SharedAccumulator, SharedTape, pause_recorders, pop_override, pop_recorder,
+    push_override, push_recorder, record_with,
+};
+pub(crate) use self::recorders::{overridden, pause_from, recorders_here, tapes_of_trace};
+pub use self::regions::{abandon_region, begin_region, end_region, is_in_scope, region_results};
+pub(crate) use self::regions::{captured_by, end_region_as_function, outline};
 
 /// The program around the engine: what it prints to, and where in its source it is.
 pub trait Host: Env + Send + Sync {
@@ -105,54 +121,6 @@ impl Tracer {
         }
     }
 }
-
-/// A recorder that takes part where the thread was when it started: not inside a trace or branch begun since.
-#[derive(Clone)]
-struct Active {
-    recorder: Recorder,
-    depth: usize,
-}
-
-/// A tape that the program and the thread's state both hold.
-pub type SharedTape = Arc<Mutex<Tape<Var>>>;
-
-/// An accumulator of tangents that the program and the thread's state both hold.
-pub type SharedAccumulator = Arc<Mutex<Accumulator<Var>>>;
-
-/// What takes note of operations, for reverse or for forward mode.
-#[derive(Clone)]
-pub enum Recorder {
-    /// Records them, for reverse mode.
-    Tape(SharedTape),
-    /// Computes the tangents of what they give, for forward mode.
-    Forward(SharedAccumulator),
-}
-
-impl Recorder {
-    fn is(&self, other: &Recorder) -> bool {
-        match (self, other) {
-            (Recorder::Tape(a), Recorder::Tape(b)) => Arc::ptr_eq(a, b),
-            (Recorder::Forward(a), Recorder::Forward(b)) => Arc::ptr_eq(a, b),
-            _ => false,
-        }
-    }
-
-    /// Whether an operation on these values concerns it.
-    pub(crate) fn concerns(&self, inputs: &[Var]) -> bool {
-        match self {
-            Recorder::Tape(tape) => tape.lock().unwrap_or_else(PoisonError::into_inner).records(inputs),
-            Recorder::Forward(acc) => acc.lock().unwrap_or_else(PoisonError::into_inner).tracks(inputs),
-        }
-    }
-}
-
-/// The recorders of one place, outermost first.
-pub(crate) type Recorders = SmallVec<[Recorder; 2]>;
-
-/// What may give an operation another gradient: it gets operator, attributes, inputs and outputs, and gives
-/// what stands for the outputs then, or nothing.
-pub type Override =
-    Arc<dyn Fn(&'static OpDef, &Attrs, &[Var], &[Var]) -> Result<Option<SmallVec<[Var; 1]>>> + Send + Sync>;
 
 #[derive(Default)]
 struct State {
@@ -255,36 +223,6 @@ impl State {
 pub fn inaccessible(var: &Var) -> Option<Error> {
     let s = var.as_symbolic()?;
     (!is_tracing() && !crate::open::is_open_graph(s.trace)).then(|| out_of_scope(s))
-}
-
-/// The name that the program gave to a variable.
-fn own_name(var: &Var) -> Option<&str> {
-    let Kind::Variable(variable) = var.kind() else { return None };
-    let name = variable.name();
-    let name = name.strip_suffix(":0").unwrap_or(name);
-    (!name.is_empty() && name != "Variable").then_some(name)
-}
-
-/// Names what the innermost trace has taken from outside, for people, where it has no name yet.
-pub fn name_capture(var: &Var, name: &str) {
-    with_state(|state| {
-        if let Some(tracer) = state.tracers.last_mut()
-            && let Some(&value) = tracer.by_id.get(&var.id())
-            && !tracer.builder.graph().names.contains_key(&value)
-        {
-            tracer.builder.name(value, name);
-        }
-    });
-}
-
-/// Whether the innermost trace has taken something from outside that has no name.
-pub fn has_nameless_captures() -> bool {
-    with_state(|state| {
-        state.tracers.last().is_some_and(|tracer| {
-            let names = &tracer.builder.graph().names;
-            tracer.captures.iter().any(|var| tracer.by_id.get(&var.id()).is_some_and(|v| !names.contains_key(v)))
-        })
-    })
 }
 
 /// The error of a symbolic value that is used where its trace is not open.
@@ -599,77 +537,6 @@ impl HandedOver {
     }
 }
 
-/// Opens a region of the innermost trace with parameters of the given types, which are `firsts` in the first iteration
-/// where it is the body of a loop.
-///
-/// # Errors
-/// `Internal` where no trace is open, `ResourceExhausted` where little of the thread's stack is left; those of a value
-/// that does not belong to the trace.
-pub fn begin_region(params: &[Type], firsts: &[Var]) -> Result<Vec<Var>> {
-    with_state(|state| {
-        let firsts = firsts.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>()?;
-        let tracer = state.top()?;
-        // What is made is walked through while it is traced, too.
-        stack::check(tracer.builder.depth())?;
-        let region = tracer.builder.begin_region(params.iter().cloned());
-        let values = tracer.builder.params(region);
-        tracer.firsts.extend(values.iter().copied().zip(firsts));
-        Ok(values.into_iter().map(|v| tracer.var(v)).collect())
-    })
-}
-
-/// Whether operations can use a value around the `levels` innermost regions of the innermost trace: one that is symbolic
-/// belongs to a region of an open trace that is open then.
-pub fn is_in_scope(var: &Var, levels: usize) -> bool {
-    let Some(s) = var.as_symbolic() else { return true };
-    with_state(|state| {
-        let innermost = state.tracers.last().map(|t| t.id);
-        let tracer = state.tracers.iter().find(|t| t.id == s.trace);
-        tracer.is_some_and(|t| {
-            let open = t.builder.open_regions();
-            let closing = if innermost == Some(t.id) { levels.min(open.len() - 1) } else { 0 };
-            open[..open.len() - closing].contains(&t.builder.graph().values[s.value].region)
-        })
-    })
-}
-
-/// Closes the innermost region with its results.
-///
-/// # Errors
-/// As [`Builder::end_region`]; the region is closed all the same.
-pub fn end_region(results: &[Var]) -> Result<Region> {
-    if let Err(error) = later::settle(Some(results)) {
-        abandon_region();
-        return Err(error);
-    }
-    with_state(|state| {
-        let values = results.iter().map(|v| state.value_of(v)).collect::<Result<Vec<_>>>();
-        let builder = &mut state.top()?.builder;
-        let closed = values.and_then(|values| builder.end_region(&values));
-        if closed.is_err() {
-            builder.abandon_region();
-        }
-        closed
-    })
-}
-
-/// Closes the innermost region and forgets it.
-pub fn abandon_region() {
-    with_state(|state| {
-        if let Some(tracer) = state.tracers.last_mut() {
-            tracer.builder.abandon_region();
-        }
-    });
-}
-
-/// The types of a region's results.
-///
-/// # Errors
-/// `Internal` where no trace is open.
-pub fn region_results(region: Region) -> Result<Vec<Type>> {
-    with_state(|state| Ok(state.top()?.builder.graph().signature_of(region).results))
-}
-
 /// Adds an instruction to the innermost trace.
 pub(crate) fn capture(
     op: &'static OpDef,
@@ -741,247 +608,6 @@ pub fn refine(var: &Var, shape: &Shape) -> Result<()> {
     })?;
     s.set_ty(ty);
     Ok(())
-}
-
-/// Names a symbolic value, for people, or what the innermost trace makes of a tensor.
-pub(crate) fn put_name(var: &Var, name: &str) {
-    with_state(|state| match var.kind() {
-        Kind::Symbolic(s) => {
-            if let Some(tracer) = state.tracers.iter_mut().find(|t| t.id == s.trace) {
-                tracer.builder.name(s.value, name);
-            }
-        }
-        Kind::Eager(_) => {
-            if let Some(tracer) = state.tracers.last_mut() {
-                match tracer.by_id.get(&var.id()) {
-                    Some(&value) => tracer.builder.name(value, name),
-                    None => drop(tracer.names.insert(var.id(), name.to_owned())),
-                }
-            }
-        }
-        Kind::Variable(_) => {}
-    });
-}
-
-/// The scope of names that an open trace has for a value: empty, or names that each end in `/`.
-pub(crate) fn scope_of(var: &Var) -> String {
-    let Kind::Symbolic(s) = var.kind() else { return String::new() };
-    with_state(|state| {
-        let tracer = state.tracers.iter().find(|t| t.id == s.trace)?;
-        let name = tracer.builder.graph().names.get(&s.value)?;
-        Some(name[..name.rfind('/')? + 1].to_owned())
-    })
-    .unwrap_or_default()
-}
-
-/// Notes the scope of names of an instruction of the innermost trace that has no results.
-pub(crate) fn put_scope(inst: Inst, scope: Arc<str>) {
-    with_state(|state| {
-        if let Some(tracer) = state.tracers.last_mut() {
-            tracer.builder.scope(inst, scope);
-        }
-    });
-}
-
-/// Asks the scopes of names that the innermost trace opened; None outside traces.
-pub(crate) fn with_scopes<R>(ask: impl FnOnce(&mut UniqueNames) -> R) -> Option<R> {
-    with_state(|state| state.tracers.last_mut().map(|tracer| ask(&mut tracer.scopes)))
-}
-
-/// Asks about the gradient of each operation that is dispatched from now on, before those asked already.
-pub fn push_override(hook: Override) {
-    with_state(|state| state.overrides.push(hook));
-}
-
-/// Undoes the last [`push_override`].
-pub fn pop_override() {
-    with_state(|state| {
-        state.overrides.pop();
-    });
-}
-
-/// What stands for the outputs of an operation whose gradient is overridden. Quick where none is.
-#[inline]
-pub(crate) fn overridden(
-    op: &'static OpDef,
-    attrs: &Attrs,
-    inputs: &[Var],
-    outputs: &[Var],
-) -> Result<Option<SmallVec<[Var; 1]>>> {
-    if FLAGS.with(|f| f.get() & OVERRIDING == 0) {
-        return Ok(None);
-    }
-    // What the hooks do is not overridden itself.
-    let hooks = with_state(|state| std::mem::take(&mut state.overrides));
-    let mut found = Ok(None);
-    for hook in hooks.iter().rev() {
-        found = hook(op, attrs, inputs, outputs);
-        if !matches!(found, Ok(None)) {
-            break;
-        }
-    }
-    with_state(|state| state.overrides = hooks);
-    found
-}
-
-/// Starts a recorder.
-pub fn push_recorder(recorder: Recorder) {
-    with_state(|state| {
-        let depth = state.depth();
-        state.recorders.push(Active { recorder, depth });
-    });
-}
-
-/// Stops a recorder.
-pub fn pop_recorder(recorder: &Recorder) {
-    with_state(|state| {
-        if let Some(i) = state.recorders.iter().rposition(|a| a.recorder.is(recorder)) {
-            state.recorders.remove(i);
-        }
-    });
-}
-
-/// A recorder that records until it is dropped.
-pub struct Recording(Recorder);
-
-/// Starts a recorder that records until the result is dropped.
-pub fn record_with(recorder: Recorder) -> Recording {
-    push_recorder(recorder.clone());
-    Recording(recorder)
-}
-
-impl Drop for Recording {
-    fn drop(&mut self) {
-        pop_recorder(&self.0);
-    }
-}
-
-/// Some recorders do not record until the result is dropped.
-pub struct Paused {
-    recorders: Vec<Active>,
-    /// How many recorders are outside of them.
-    outside: usize,
-}
-
-/// Pauses all recorders until the result is dropped.
-pub fn pause_recorders() -> Paused {
-    Paused { recorders: with_state(|state| std::mem::take(&mut state.recorders)), outside: 0 }
-}
-
-/// Pauses a recorder and those inside of it until the result is dropped.
-pub(crate) fn pause_from(recorder: &Recorder) -> Paused {
-    with_state(|state| {
-        let outside = state.recorders.iter().rposition(|a| a.recorder.is(recorder)).unwrap_or(state.recorders.len());
-        Paused { recorders: state.recorders.split_off(outside), outside }
-    })
-}
-
-impl Drop for Paused {
-    fn drop(&mut self) {
-        let paused = std::mem::take(&mut self.recorders);
-        // Those that were started meanwhile stay, inside of the paused ones.
-        with_state(|state| {
-            let at = self.outside.min(state.recorders.len());
-            state.recorders.splice(at..at, paused);
-        });
-    }
-}
-
-/// The recorders that take part here, outermost first. Quick where none is active.
-#[inline]
-pub(crate) fn recorders_here() -> Recorders {
-    if FLAGS.with(|f| f.get() & TAPING == 0) {
-        return SmallVec::new();
-    }
-    STATE.with(|state| {
-        let state = state.borrow();
-        let depth = state.depth();
-        state.recorders.iter().filter(|a| a.depth == depth).map(|a| a.recorder.clone()).collect()
-    })
-}
-
-/// The tapes that were started in the innermost trace, or, outside of traces, all.
-pub(crate) fn tapes_of_trace() -> SmallVec<[SharedTape; 2]> {
-    if FLAGS.with(|f| f.get() & TAPING == 0) {
-        return SmallVec::new();
-    }
-    STATE.with(|state| {
-        let state = state.borrow();
-        let outside: usize = state.tracers.iter().rev().skip(1).map(|t| t.builder.depth()).sum();
-        let floor = if state.tracers.is_empty() { 0 } else { outside + 1 };
-        let here = state.recorders.iter().filter(|a| a.depth >= floor);
-        here.filter_map(|a| if let Recorder::Tape(tape) = &a.recorder { Some(tape.clone()) } else { None }).collect()
-    })
-}
-
-/// What the regions of an instruction of the innermost trace take from around it.
-pub(crate) fn captured_by(inst: Inst) -> Result<Vec<Var>> {
-    with_state(|state| {
-        let tracer = state.top()?;
-        let graph = tracer.builder.graph();
-        let values = penstock_autodiff::captures(graph, &graph.insts[inst].regions);
-        Ok(values.into_iter().map(|v| tracer.var(v)).collect())
-    })
-}
-
-/// Takes the last instruction out of the innermost trace: as a function of its operands and of what its
-/// regions take from around it, with these.
-pub(crate) fn outline(inst: Inst) -> Result<(Arc<Function>, Vec<Var>)> {
-    with_state(|state| {
-        let tracer = state.top()?;
-        let here = tracer.builder.current();
-        let (function, used) = {
-            let graph = tracer.builder.graph();
-            let data = &graph.insts[inst];
-            let mut used: Vec<Value> = Vec::new();
-            for v in data.operands.iter().copied().chain(penstock_autodiff::captures(graph, &data.regions)) {
-                if !used.contains(&v) {
-                    used.push(v);
-                }
-            }
-            let mut builder = Builder::new(&control::CONST);
-            let mut map = inputs_for(&mut builder, graph, &used);
-            let copy = builder.copy_inst(graph, inst, &mut map)?;
-            let outputs = builder.results(copy).to_vec();
-            used.retain(|&v| graph.constant(v).is_none());
-            (Function::new(format!("{}_{}", data.op.name, fresh_id()), builder.finish(&outputs)?), used)
-        };
-        tracer.builder.graph_mut().regions[here].insts.retain(|&i| i != inst);
-        let operands = used.into_iter().map(|v| tracer.var(v)).collect();
-        Ok((Arc::new(function), operands))
-    })
-}
-
-/// An input for each value of another graph; constants become constants.
-fn inputs_for(builder: &mut Builder, source: &Graph, values: &[Value]) -> FxHashMap<Value, Value> {
-    let new = |&v: &Value| match source.constant(v) {
-        Some(constant) => (v, builder.constant(constant.clone())),
-        None => (v, builder.input(source.ty(v).clone(), None)),
-    };
-    values.iter().map(new).collect()
-}
-
-/// Closes the innermost region of the innermost trace: as a function of its parameters and of what it
-/// takes from around it, with the latter.
-///
-/// # Errors
-/// As [`Builder::end_region`]; the region is closed all the same.
-pub(crate) fn end_region_as_function(name: &str, results: &[Var]) -> Result<(Arc<Function>, Vec<Var>)> {
-    let region = end_region(results)?;
-    with_state(|state| {
-        let tracer = state.top()?;
-        let graph = tracer.builder.graph();
-        let mut captured = penstock_autodiff::captures(graph, &[region]);
-        let data = &graph.regions[region];
-        let inputs: Vec<Value> = data.params.iter().copied().chain(captured.iter().copied()).collect();
-        let mut builder = Builder::new(&control::CONST);
-        let mut map = inputs_for(&mut builder, graph, &inputs);
-        builder.copy_insts(graph, region, &mut map)?;
-        let outputs: Vec<Value> = data.results.iter().map(|v| map[v]).collect();
-        let function = Function::new(name, builder.finish(&outputs)?.compact());
-        captured.retain(|&v| graph.constant(v).is_none());
-        Ok((Arc::new(function), captured.into_iter().map(|v| tracer.var(v)).collect()))
-    })
 }
 
 /// The number of instructions that the innermost trace has made so far.
