@@ -39,6 +39,24 @@ def test_actions_are_pinned_by_commit_with_their_version(workflow):
             assert re.fullmatch(r" # v\d+\.\d+\.\d+", comment), action
 
 
+def test_what_is_installed_together_asks_for_the_same_versions():
+    environments: dict[str, set[str]] = {}
+    for line in (ROOT / "Makefile").read_text().splitlines():
+        if " -m pip install " in line and "--no-deps" not in line:
+            folder = line.split("/bin/python")[0].split("-m pip")[0].strip()
+            environments.setdefault(folder, set()).update(re.findall(r"-r (requirements/\w+\.txt)", line))
+    assert max(map(len, environments.values())) > 1
+    for folder, files in environments.items():
+        found: dict[str, set[str]] = {}
+        for file in files:
+            for name, version in re.findall(
+                r"^([\w.-]+)(?:\[.*\])?==([^\s;]+)", (ROOT / file).read_text(), re.MULTILINE
+            ):
+                found.setdefault(re.sub(r"[-_.]+", "-", name).lower(), set()).add(version)
+        several = {name: versions for name, versions in found.items() if len(versions) > 1}
+        assert not several, f"{folder}: {sorted(files)}"
+
+
 def test_wheels_are_built_for_every_system():
     jobs = yaml.safe_load((ROOT / ".github/workflows/wheels.yml").read_text())["jobs"]
     names = {entry["name"] for entry in jobs["wheel"]["strategy"]["matrix"]["include"]}
