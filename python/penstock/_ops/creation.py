@@ -11,6 +11,8 @@ from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
 
 _ASSERT = getattr(raw_ops, "assert")
@@ -120,13 +122,7 @@ def zeros_like(
     >>> tf.zeros_like([5, 6]).numpy()
     array([0, 0], dtype=int32)
     """
-    x = _core._to_tensor(input)
-    target = x.dtype if dtype is None else _core.DType(dtype)
-    return (
-        raw_ops.zeros_like(x, name=name)
-        if target == x.dtype
-        else raw_ops.fill(raw_ops.shape(x), _zero(target), name=name)
-    )
+    return _filled(raw_ops.zeros_like, _zero, input, dtype, name)
 
 
 @dispatched
@@ -151,13 +147,24 @@ def ones_like(
     >>> tf.ones_like([5, 6]).numpy()
     array([1, 1], dtype=int32)
     """
+    return _filled(raw_ops.ones_like, _one, input, dtype, name)
+
+
+def _filled(
+    like: Callable[..., _core.Tensor],
+    element: Callable[[_core.DType], Any],
+    input: TensorLike,
+    dtype: DTypeLike | None,
+    name: str | None,
+) -> _core.Tensor:
+    """A tensor of one element in the shape of another, of which it needs nothing in a graph that knows it."""
     x = _core._to_tensor(input)
     target = x.dtype if dtype is None else _core.DType(dtype)
-    return (
-        raw_ops.ones_like(x, name=name)
-        if target == x.dtype
-        else raw_ops.fill(raw_ops.shape(x), _one(target), name=name)
-    )
+    if x._is_symbolic and x.shape.is_fully_defined():
+        return raw_ops.fill(extents(x.shape), element(target), name=name)
+    if target == x.dtype:
+        return like(x, name=name)
+    return raw_ops.fill(raw_ops.shape(x), element(target), name=name)
 
 
 @scoped

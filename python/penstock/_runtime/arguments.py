@@ -94,6 +94,11 @@ def integer(value: Any, argument: str) -> int:
         raise TypeError(f"argument '{argument}' must be an integer, got {value!r}") from None
 
 
+def whole(value: Any, argument: str) -> int:
+    """A scalar integer argument that must be constant; it may be a float without a fraction, as seeds may."""
+    return integer(int(value) if isinstance(value, float) and value.is_integer() else value, argument)
+
+
 def extents(shape: Any, argument: str = "shape") -> Any:
     """A shape argument as an integer vector: a size, or several, which may be tensors; or a `TensorShape`."""
     if isinstance(shape, TensorShape):

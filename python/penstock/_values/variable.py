@@ -90,11 +90,11 @@ class SaveSliceInfo(NamedTuple):
 
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
-    """Runs the creators of the enclosing `variable_creator_scope`s."""
+    """Runs the creators of the enclosing `variable_creator_scope`s, which may make one of a subclass."""
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         creator: Callable[..., Any] = super().__call__
-        if not _creators:
+        if not _creators or cls is not Variable:
             return creator(*args, **kwargs)
         for wrapped in _creators:
             creator = functools.partial(wrapped, creator)

@@ -448,6 +448,21 @@ class Strategy:
         """
         return (value,)
 
+    def unwrap(self, value: object) -> tuple[Any, ...]:
+        """List the values of the replicas of this process, as `experimental_local_results`, its newer name.
+
+        Args:
+            value: what `run` returned.
+
+        Returns:
+            A tuple with a value for each replica.
+
+        >>> import penstock as tf
+        >>> tf.distribute.get_strategy().unwrap(3)
+        (3,)
+        """
+        return self.experimental_local_results(value)
+
     def experimental_distribute_dataset(
         self, dataset: Dataset[Any], options: InputOptions | None = None
     ) -> Dataset[Any]:

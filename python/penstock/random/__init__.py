@@ -6,6 +6,7 @@ that `set_seed` restarts; with a `seed` of their own they draw from a sequence o
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
@@ -27,7 +28,7 @@ from penstock._ops.random_more import (
     stateless_binomial as stateless_binomial,
     stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal,
 )
-from penstock._runtime.arguments import extents, integer, named
+from penstock._runtime.arguments import extents, named, whole
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.lazy_names import lazily as _lazily
 from penstock._runtime.public_names import publish as _publish
@@ -80,11 +81,11 @@ class _Seeds:
     uses: dict[int, int] = {}  # noqa: RUF012
 
 
-def set_seed(seed: int) -> None:
+def set_seed(seed: int | None) -> None:
     """Restart the generator from a seed, and the sequences of seeds that operations have of their own.
 
     Args:
-        seed: any integer.
+        seed: any integer; None for one that the system draws.
 
     >>> import penstock as tf
     >>> tf.random.set_seed(1)
@@ -93,7 +94,7 @@ def set_seed(seed: int) -> None:
     >>> bool(tf.reduce_all(tf.random.uniform([3]) == first))
     True
     """
-    number = integer(seed, "seed")
+    number = int.from_bytes(os.urandom(8)) if seed is None else whole(seed, "seed")
     _core._set_seed(number % 2**64)
     _Seeds.overall = number
     _Seeds.uses = {}
@@ -101,7 +102,7 @@ def set_seed(seed: int) -> None:
 
 def _sequence(seed: int) -> _core.Tensor:
     """The next seed of the sequence that belongs to the seed of an operation: two integers."""
-    key = (integer(seed, "seed") * 0x9E3779B97F4A7C15 + _Seeds.overall) % 2**63
+    key = (whole(seed, "seed") * 0x9E3779B97F4A7C15 + _Seeds.overall) % 2**63
     if not _core._is_tracing():
         count = _Seeds.uses[key] = _Seeds.uses.get(key, -1) + 1
         return _core._to_tensor([key, count], _core.int64)

@@ -13,6 +13,7 @@ from penstock import _core, config, nest
 from penstock._autodiff.tape import GradientTape
 from penstock._runtime.public_names import publish as _publish
 from penstock.test import experimental as experimental
+from penstock.test._assertions import Assertions as _Assertions
 from penstock.test._benchmark import (
     Benchmark as Benchmark,
     assert_equal_graph_def as assert_equal_graph_def,
@@ -251,7 +252,7 @@ def main(argv: list[str] | None = None) -> None:
     unittest.main(argv=argv)
 
 
-class TestCase(unittest.TestCase):
+class TestCase(_Assertions):
     """A test case of `unittest` that compares tensors, variables, arrays and nests of them.
 
     >>> import penstock as tf

@@ -320,6 +320,25 @@ def test_an_argument_of_which_only_the_type_is_known_gives_no_first_value():
     assert concrete(tf.constant([1.0, 1.0])).numpy().tolist() == [4, 4]
 
 
+@pytest.mark.parametrize(
+    ("like", "dtype", "first"), [(tf.zeros_like, None, 0.0), (tf.ones_like, tf.float64, 1.0)]
+)
+def test_a_first_value_may_have_the_shape_of_an_argument_of_which_only_the_type_is_known(like, dtype, first):
+    class Sum:
+        total = None
+
+        @tf.function
+        def add(self, x):
+            if self.total is None:
+                self.total = tf.Variable(like(2.0 * x, dtype=dtype))
+            return self.total.assign_add(tf.cast(x, self.total.dtype))
+
+    made = Sum()
+    add = made.add.get_concrete_function(tf.TensorSpec([2], tf.float32))
+    assert made.total.numpy().tolist() == [first, first]
+    assert add(tf.constant([1.0, 2.0])).numpy().tolist() == [first + 1.0, first + 2.0]
+
+
 def test_captured_inputs_are_tensors_and_variables_in_the_order_of_capture():
     a, v, b = tf.constant([1.0]), tf.Variable(2.0), tf.constant([3.0])
     f = tf.function(lambda: (a + 1.0) * v + b)

@@ -140,3 +140,14 @@ def test_seeds_made_of_a_seed_are_tensorflows():
     assert tf.random.fold_in([1, 2], 5).numpy().tolist() == [1105988140, 5]
     folded = tf.random.fold_in(tf.constant([1, 2], tf.int64), tf.constant(5, tf.int64))
     assert folded.numpy().tolist() == [7464880146280614444, 5]
+
+
+def test_a_seed_may_be_none_or_a_float_without_a_fraction():
+    def drawn(seed):
+        tf.random.set_seed(seed)
+        return tf.random.uniform([4]).numpy().tolist(), tf.random.uniform([4], seed=7.0).numpy().tolist()
+
+    assert drawn(5.0) == drawn(5)
+    assert drawn(None) != drawn(None)
+    with pytest.raises(TypeError, match=r"argument 'seed' must be an integer, got 0\.5"):
+        tf.random.set_seed(0.5)

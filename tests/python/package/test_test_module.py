@@ -10,6 +10,11 @@ import penstock as tf
 
 CASE = tf.test.TestCase()
 
+
+def fail_with(message):
+    raise ValueError(message)
+
+
 # An assertion, arguments for which it holds, and some for which it fails.
 ASSERTIONS = [
     ("assertAllEqual", ([1, np.nan], tf.constant([1, np.nan])), ([1, 2], tf.constant([1, 3]))),
@@ -30,6 +35,35 @@ ASSERTIONS = [
     ("assertDTypeEqual", (tf.zeros([2]), "float32"), (np.zeros(2), tf.float32)),
     ("assertNear", (1.0, 1.05, 0.1), (1.0, 1.2, 0.1)),
     ("assertArrayNear", ([1.0], [1.05], 0.1), ([1.0], [1.2], 0.1)),
+    ("assertEmpty", ((),), ("a",)),
+    ("assertNotEmpty", ("a",), ((),)),
+    ("assertLen", ("ab", 2), ("ab", 3)),
+    ("assertItemsEqual", ([1, 2, 2], [2, 1, 2]), ([1, 2], [1, 2, 2])),
+    ("assertSameElements", ([1, 2], [2, 1, 2]), ([1], [1, 2])),
+    ("assertContainsSubset", ([1], [2, 1]), ([1, 3], [2, 1])),
+    ("assertNoCommonElements", ([1], [2]), ([1, 2], [2])),
+    ("assertContainsSubsequence", ([1, 2, 3], [1, 3]), ([1, 2, 3], [3, 1])),
+    ("assertContainsExactSubsequence", ([1, 2, 3], [2, 3]), ([1, 2, 3], [1, 3])),
+    ("assertSequenceStartsWith", ([1], [1, 2]), ([2], [1, 2])),
+    ("assertSequenceAlmostEqual", ([0.1], [0.1 + 1e-9]), ([0.1], [0.2])),
+    ("assertDictAlmostEqual", ({"a": 0.1}, {"a": 0.1 + 1e-9}), ({"a": 0.1}, {"a": 0.2})),
+    ("assertMappingEqual", ({"a": 1}, {"a": 1}), ({"a": 1}, {"a": 2})),
+    ("assertStartsWith", ("abc", "ab"), ("abc", "b")),
+    ("assertNotStartsWith", ("abc", "b"), ("abc", "ab")),
+    ("assertEndsWith", ("abc", "bc"), ("abc", "b")),
+    ("assertNotEndsWith", ("abc", "b"), ("abc", "bc")),
+    ("assertRegexMatch", ("abc", ["x", "b."]), ("abc", ["x"])),
+    ("assertContainsInOrder", (["a", "c"], "abc"), (["c", "a"], "abc")),
+    ("assertBetween", (1, 0, 1), (2, 0, 1)),
+    ("assertTotallyOrdered", ([1, 1.0], [2]), ([2], [1])),
+    ("assertIsSubclass", (bool, int), (int, bool)),
+    ("assertNotIsSubclass", (int, bool), (bool, int)),
+    (
+        "assertRaisesWithLiteralMatch",
+        (ValueError, "x", fail_with, "x"),
+        (ValueError, "x", fail_with, "xy"),
+    ),
+    ("assertSameStructure", ({"a": [1, 2]}, {"a": [1, 2]}), ({"a": [1, 2]}, {"a": [1, 3]})),
 ]
 
 

@@ -161,6 +161,23 @@ def test_creators_see_all_arguments_whichever_were_given():
     assert {"constraint", "validate_shape", "synchronization", "aggregation"} <= seen[0].keys()
 
 
+def test_a_creator_may_make_a_variable_of_a_subclass():
+    class Counted(tf.Variable):
+        made = 0
+
+        def __init__(self, *args, **kwargs):
+            super().__init__(*args, **kwargs)
+            Counted.made += 1
+
+    def creator(next_creator, **kwargs):
+        return Counted(kwargs["initial_value"], name=kwargs["name"])
+
+    with tf.variable_creator_scope(creator):
+        v = tf.Variable(2.0, name="v")
+    assert isinstance(v, Counted)
+    assert (v.numpy(), v.name, Counted.made) == (2.0, "v:0", 1)
+
+
 def test_copies_are_variables_of_their_own():
     v = tf.Variable([1.0, 2.0], name="v", trainable=False)
     for other in (copy.copy(v), copy.deepcopy(v), pickle.loads(pickle.dumps(v))):
