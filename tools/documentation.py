@@ -1,10 +1,10 @@
 """The documentation as a site: `python tools/documentation.py [--source-only] [OUT]`, or `make docs`.
 
 The pages of `docs` and those beside the README are copied into one tree of Markdown, links between them are
-fitted to it, notebooks are run and become pages with what their cells show, and a page for each public module
-and class is written from the docstrings. Sphinx makes HTML of that. A link that leads nowhere, inside the
-repository or the site, is an error, and so is a question whose answer is far from the first page
-(`site_links.py`).
+fitted to it, notebooks are run and become pages with what their cells show, a page for each public module
+and class is written from the docstrings, and one with all messages of errors from the source
+(`error_messages.py`). Sphinx makes HTML of that. A link that leads nowhere, inside the repository or the
+site, is an error, and so is a question whose answer is far from the first page (`site_links.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+import error_messages
 import notebooks
 import penstock as tf
 import public_names
@@ -319,6 +320,7 @@ def reference(out: Path) -> None:
             parts += ["## Functions", *entries]
         (out / f"{title}.module.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
         index.append((title, summary(module)))
+    pages = ["messages", *(f"{title}.module" for title, _ in index)]
     table = "\n".join(f"| [{title}]({title}.module.md) | {text} |" for title, text in index)
     text = f"""# Reference of the Python package
 
@@ -330,7 +332,9 @@ that they take, are [a table of their own](../ops.md); {{py:obj}}`tf.function` i
 |---|---|
 {table}
 
-{directive("toctree", options={"hidden": ""}, body=chr(10).join(f"{title}.module" for title, _ in index))}
+[Every message of an error](messages.md) is listed by kind, with what to do.
+
+{directive("toctree", options={"hidden": ""}, body=chr(10).join(pages))}
 """
     (out / "index.md").write_text(text, encoding="utf-8")
 
@@ -350,6 +354,8 @@ def write_source(out: Path) -> None:
             title, _, rest = given.partition("\n")
             given = f"{title}\n\n{{download}}`This page is a notebook <{page.name}>`.\n{rest}"
         text = moved(given, page, places)
+        if place == "errors.md":
+            text += "\n[All messages of errors](reference/messages.md), by kind.\n"
         if place == "index.md":
             text += "\n" + contents(given, places) + "\n"
         (out / place).parent.mkdir(parents=True, exist_ok=True)
@@ -359,6 +365,7 @@ def write_source(out: Path) -> None:
             (out / file.relative_to(DOCS)).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(file, out / file.relative_to(DOCS))
     reference(out / "reference")
+    (out / "reference" / "messages.md").write_text(error_messages.listing(), encoding="utf-8")
     shutil.copy(DOCS / "conf.py", out)
 
 

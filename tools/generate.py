@@ -8,8 +8,9 @@ and `crates/penstock/src/operators.rs`, the methods of the Rust crate (`rust_ope
 the crate `penstock-plugin` a copy in `python/penstock/include`, which wheels have; of the licence one beside
 each crate that is published; of the README one for PyPI (`documentation.py`); from the report
 of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`; and from the
-docstrings of `penstock.errors` the table in `docs/errors.md`. With `--check` nothing is written, and the exit
-status is 1 if a file differs from what would be.
+docstrings of `penstock.errors` and the kinds of messages in `error_kinds.toml` the tables in
+`docs/errors.md`. With `--check` nothing is written, and the exit status is 1 if a file differs from what
+would be.
 """
 
 import argparse
@@ -23,6 +24,7 @@ from pathlib import Path
 
 import array_elementwise
 import elementwise
+import error_messages
 import pictures
 import rust_operators
 import tensorflow_inside
@@ -322,6 +324,12 @@ def error_classes() -> str:
     return "\n".join(rows)
 
 
+def errors_page(page: str) -> str:
+    """The text of `docs/errors.md` with its tables of classes and of kinds of messages."""
+    page = between(page, "<!-- classes:begin -->", "<!-- classes:end -->", error_classes())
+    return between(page, "<!-- kinds:begin -->", "<!-- kinds:end -->", error_messages.table())
+
+
 def generated() -> dict[Path, str]:
     """The text of each generated file.
 
@@ -349,12 +357,7 @@ def generated() -> dict[Path, str]:
             "<!-- unwritten:end -->",
             unwritten(families),
         ),
-        ERRORS: between(
-            ERRORS.read_text(encoding="utf-8"),
-            "<!-- classes:begin -->",
-            "<!-- classes:end -->",
-            error_classes(),
-        ),
+        ERRORS: errors_page(ERRORS.read_text(encoding="utf-8")),
         ROOT / "python" / "penstock" / "include" / HEADER.name: HEADER.read_text(encoding="utf-8"),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
         ROOT / "packaging" / "pypi.md": on_pypi((ROOT / "README.md").read_text(encoding="utf-8")),
