@@ -119,7 +119,7 @@ def of_python() -> Iterator[Message]:
         statements = [s for s in tree.body if isinstance(s, ast.Assign | ast.AnnAssign)]
         constants = _assigned(ast.Module(body=list(statements), type_ignores=[]))
         functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
-        seen = set()
+        seen: set[int] = set()
         for scope in [*reversed(functions), tree]:
             names = constants | _assigned(scope)
             result = scope.returns if isinstance(scope, ast.FunctionDef) else None

@@ -2,7 +2,7 @@
 
 info                      the version, the machine, and what is installed
 doctor                    checks of the installation, with what to do where one fails
-api [AREA …]              which of TensorFlow's public names there are
+api [AREA or NAME …]      which of TensorFlow's public names there are, and what a name is
 show FILE                 what a saved model, a checkpoint or a model of ONNX holds
 graph MODULE:FUNCTION     the graph of a traced function, as a page, DOT or text
 profile SCRIPT [ARG …]    runs a program, and tells where its time goes
@@ -71,7 +71,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     commands.add_parser("info", help="the version, the machine, and what is installed")
     commands.add_parser("doctor", help="checks of the installation")
     api = commands.add_parser("api", help="which of TensorFlow's public names there are")
-    api.add_argument("areas", nargs="*", metavar="AREA", help="modules, as in tf.math; all by default")
+    api.add_argument(
+        "areas",
+        nargs="*",
+        metavar="AREA or NAME",
+        help="modules, as in tf.math, or names, as in tf.math.abs; all modules by default",
+    )
     api.add_argument("--missing", action="store_true", help="list the names that are not there")
     api.add_argument("--json", action="store_true", help="print JSON")
     show = commands.add_parser("show", help="what a file holds")

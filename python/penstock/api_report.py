@@ -1,4 +1,4 @@
-"""Which of TensorFlow's public symbols exist: `python -m penstock.api_report [--missing] [--json] [AREA]`.
+"""Which of TensorFlow's public symbols exist: `python -m penstock.api_report [--missing] [--json] [AREA …]`.
 
 A symbol exists when an attribute lookup from the imported package finds it. Its parameters agree where those
 of TensorFlow come first, by the same names and in the same order. Whether it also behaves as it should is
@@ -8,14 +8,18 @@ what the tests say.
 from __future__ import annotations
 
 import argparse
+import difflib
 import importlib
 import inspect
 import json
+import re
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock._api_names import Symbol, reason, symbols
+from penstock.errors import NotFoundError
 
 __all__ = [
     "OTHER_PARAMETERS",
@@ -24,6 +28,7 @@ __all__ = [
     "as_markdown",
     "as_text",
     "coverage",
+    "described",
     "differing",
     "parameters",
 ]
@@ -124,6 +129,55 @@ def coverage(package: str = "penstock") -> list[Entry]:
     return [_entry(root, symbol) for symbol in symbols().values() if symbol.counted]
 
 
+def described(name: str, package: str = "penstock") -> str:
+    """Says what a name is: its parameters, its summary, and whether it is as in TensorFlow.
+
+    Args:
+        name: The name, with or without `tf.`.
+        package: The name of the package to look into; it is imported.
+
+    Raises:
+        NotFoundError: where there is no such name, with the reason, or the name that it has here.
+
+    >>> print(described("tf.math.abs"))
+    tf.math.abs(x, name=None)
+    Absolute value of a tensor of numbers.
+    The parameters are TensorFlow's.
+    """
+    path = name.removeprefix("tf.")
+    value: Any = importlib.import_module(package)
+    for part in path.split("."):
+        try:
+            value = getattr(value, part)
+        except (AttributeError, ImportError) as error:
+            close = difflib.get_close_matches(part, dir(value), n=3)
+            others = f"; there are {', '.join(close)}" if close else ""
+            why = reason(path) or f"{error}{others}"
+            raise NotFoundError(None, None, f"tf.{path}: {why}") from None
+    try:
+        head = f"tf.{path}{inspect.signature(value)}" if callable(value) else f"tf.{path}"
+    except (TypeError, ValueError):
+        # What Rust defines may have no signature.
+        head = f"tf.{path}(...)"
+    # Annotations are texts: without quotes.
+    lines = [re.sub(r"(: |-> )\"([^\"]*)\"", r"\1\2", re.sub(r"(: |-> )'([^']*)'", r"\1\2", head))]
+    if callable(value) or inspect.ismodule(value):
+        lines.append((inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " "))
+    else:
+        lines.append(repr(value))
+    symbol = symbols().get(path)
+    if symbol is None:
+        if not inspect.ismodule(value):
+            lines.append("Not in TensorFlow.")
+    elif path in OTHER_PARAMETERS:
+        lines.append(f"Other parameters than TensorFlow's: {OTHER_PARAMETERS[path]}.")
+    elif differing(symbol, value):
+        lines.append(f"TensorFlow's parameters are ({', '.join(symbol.parameters or ())}).")
+    elif symbol.parameters is not None and callable(value):
+        lines.append("The parameters are TensorFlow's.")
+    return "\n".join(line for line in lines if line)
+
+
 def areas(report: Sequence[Entry]) -> dict[str, list[Entry]]:
     """The entries of a report by the module that they are in."""
     found: dict[str, list[Entry]] = {}
@@ -208,14 +262,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """
     parser = argparse.ArgumentParser(prog="python -m penstock.api_report", description="Public symbols.")
     parser.add_argument(
-        "areas", nargs="*", metavar="AREA", help="the modules to report, as in tf.math; all by default"
+        "areas",
+        nargs="*",
+        metavar="AREA or NAME",
+        help="modules, as in tf.math, or names, as in tf.math.abs; all modules by default",
     )
     parser.add_argument("--missing", action="store_true", help="list the symbols that do not exist")
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     options = parser.parse_args(arguments)
+    known = {symbol.namespace for symbol in symbols().values() if symbol.counted}
     wanted = {area.removeprefix("tf").removeprefix(".") for area in options.areas}
-    report = [entry for entry in coverage() if not wanted or entry.symbol.namespace in wanted]
-    print(as_json(report) if options.json else as_text(report, missing=options.missing))
+    try:
+        texts = [described(name) for name in sorted(wanted - known)]
+    except NotFoundError as error:
+        sys.exit(str(error))
+    if texts:
+        print("\n\n".join(texts))
+    if wanted & known or not wanted:
+        report = [entry for entry in coverage() if not wanted or entry.symbol.namespace in wanted]
+        print(as_json(report) if options.json else as_text(report, missing=options.missing))
 
 
 if __name__ == "__main__":

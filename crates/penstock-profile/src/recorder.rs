@@ -18,9 +18,11 @@ const EVENTS: usize = 1 << 20;
 /// Which part of the time of a program recording may take: where it would take more, not all runs of the same are recorded. It is
 /// less than what is promised, as runs that are only counted take time too.
 const BUDGET: f64 = 0.01;
-/// The runs of one kind that are recorded before any is only counted, and the nanoseconds after which fewer are.
+/// The most runs of one kind that are recorded before any is only counted. All those of a thread may take so many nanoseconds, and
+/// this part of the time since the recording began: `FIRST_COST + FIRST_SHARE * elapsed`. Else there are fewer, but one of each kind.
 const FIRST: u32 = 16;
-const FIRST_COST: f64 = 50_000.0;
+const FIRST_COST: f64 = 20_000.0;
+const FIRST_SHARE: f64 = 0.005;
 /// What recording a run costs besides its spans, in spans.
 const RUN: f64 = 4.0;
 /// The most runs that are only counted between two that are recorded.
@@ -59,6 +61,8 @@ struct Thread {
     paced: Vec<Paced>,
     /// Their numbers by the address of the pace.
     places: FxHashMap<usize, u32>,
+    /// What the first runs of each kind have cost, in nanoseconds.
+    first_cost: f64,
     /// The state of a generator of random numbers.
     random: u64,
 }
@@ -73,8 +77,9 @@ struct Paced {
 }
 
 impl Paced {
-    /// How many runs are only counted after one that took `took`, and cost `cost`; `random` is between 0 and 1.
-    fn gap(&mut self, took: f64, cost: f64, random: f64) -> u32 {
+    /// How many runs are only counted after one that took `took`, and cost `cost`; `random` is between 0 and 1. First runs may still
+    /// cost `spare`, from which this one is taken if it is one.
+    fn gap(&mut self, took: f64, cost: f64, random: f64, spare: &mut f64) -> u32 {
         // One that was interrupted says little about the others.
         let took = if self.recorded == 0 { took } else { took.min(4.0 * self.took) };
         let share = if self.recorded == 0 { 1.0 } else { LATEST };
@@ -82,8 +87,12 @@ impl Paced {
         self.cost += share * (cost - self.cost);
         self.recorded = self.recorded.saturating_add(1);
         let every = self.cost / (BUDGET * self.took.max(1.0));
-        let is_first = self.recorded < FIRST && f64::from(self.recorded) * self.cost < FIRST_COST;
-        if is_first || every <= 1.0 {
+        if every <= 1.0 {
+            return 0;
+        }
+        // The next one is one of the first ones.
+        if self.recorded < FIRST && self.cost <= *spare {
+            *spare -= self.cost;
             return 0;
         }
         // Not always the same number: the runs may take turns.
@@ -154,7 +163,11 @@ impl Thread {
         let place = self.place(pace);
         let within = self.count_since(nanos(span.began.saturating_duration_since(start)));
         let (cost, random) = ((within as f64 + RUN) * cost_of_a_span(), self.draw());
-        let gap = self.paced[place as usize].gap(nanos(span.took) as f64, cost, random);
+        let elapsed = nanos((span.began + span.took).saturating_duration_since(start)) as f64;
+        let allowed = FIRST_COST + FIRST_SHARE * elapsed;
+        let mut spare = allowed - self.first_cost;
+        let gap = self.paced[place as usize].gap(nanos(span.took) as f64, cost, random, &mut spare);
+        self.first_cost = allowed - spare;
         let passed = pace.skip(recording, gap);
         (place + 1, passed, passed == 0 && gap == 0)
     }

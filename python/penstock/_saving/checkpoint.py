@@ -14,7 +14,7 @@ from penstock._saving.checkpoint_state import record
 from penstock._saving.object_graph import edges, objects_of, tensors_of
 from penstock._saving.restore import CheckpointLoadStatus, Restoration
 from penstock._saving.trackables import is_function, is_trackable
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 from penstock._values.module import Module, changed
 from penstock._values.variable import Variable
 
@@ -140,7 +140,7 @@ class Checkpoint:
         >>> tf.train.Checkpoint(v=tf.Variable(1.0)).write(path) == path
         True
         """
-        return self._write(os.fspath(file_prefix), options, lambda: None)
+        return self._write(path_of(file_prefix, "file_prefix"), options, lambda: None)
 
     def save(self, file_prefix: str | os.PathLike[str], options: CheckpointOptions | None = None) -> str:
         """Write the values under a path with a number, and note it as the latest of its directory.
@@ -162,9 +162,10 @@ class Checkpoint:
         >>> path == tf.train.latest_checkpoint(directory), os.path.basename(path)
         (True, 'ckpt-1')
         """
+        prefix = path_of(file_prefix, "file_prefix")
         with _core._Outside():
             self.save_counter.assign_add(1)
-            path = f"{os.fspath(file_prefix)}-{int(self.save_counter.numpy())}"
+            path = f"{prefix}-{int(self.save_counter.numpy())}"
         return self._write(path, options, lambda: record(Path(path).parent, path, [path]))
 
     def _write(self, path: str, options: CheckpointOptions | None, then: Callable[[], None]) -> str:

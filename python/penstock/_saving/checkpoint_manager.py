@@ -11,7 +11,7 @@ from typing import Any
 from penstock import _core
 from penstock._saving import checkpoint_state
 from penstock._saving.checkpoint import Checkpoint, CheckpointOptions
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 
 __all__ = ["CheckpointManager"]
 
@@ -58,7 +58,7 @@ class CheckpointManager:
             raise ValueError(f"argument 'max_to_keep' must be None or at least 1, got {max_to_keep!r}")
         if checkpoint_interval is not None and step_counter is None:
             raise ValueError("argument 'checkpoint_interval' needs a 'step_counter'")
-        self._directory, self._name = Path(directory), checkpoint_name
+        self._directory, self._name = Path(path_of(directory, "directory")), checkpoint_name
         self._limit, self._hours = max_to_keep, keep_checkpoint_every_n_hours
         self._steps, self._interval, self._init = step_counter, checkpoint_interval, init_fn
         self._last_step: int | None = None

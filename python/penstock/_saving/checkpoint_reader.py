@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._saving.checkpoint_state import resolve
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 
 __all__ = ["Bundle", "CheckpointReader", "list_variables", "load_checkpoint", "load_variable"]
 
@@ -60,7 +60,7 @@ class CheckpointReader:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(path)
+        self._path = path_of(path, "path")
         self._reader = Bundle(self._path)
         self._entries = {key: (dtype, shape) for key, dtype, shape in self._reader.entries()}
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock._types.argument_names import path_of
 from penstock.errors import NotFoundError
 
 __all__ = ["CheckpointState", "checkpoints_iterator", "get_checkpoint_state", "latest_checkpoint", "record"]
@@ -106,7 +107,7 @@ def get_checkpoint_state(
     >>> os.path.basename(tf.train.get_checkpoint_state(directory).model_checkpoint_path)
     'ckpt-1'
     """
-    directory = Path(checkpoint_dir)
+    directory = Path(path_of(checkpoint_dir, "checkpoint_dir"))
     try:
         text = (directory / (latest_filename or FILE)).read_text(encoding="utf-8")
     except (FileNotFoundError, NotADirectoryError):
@@ -213,7 +214,7 @@ def resolve(path: str | os.PathLike[str]) -> str:
     Raises:
         NotFoundError: where there is none.
     """
-    text = os.fspath(path)
+    text = path_of(path, "path")
     if not Path(text).is_dir():
         return text
     found = latest_checkpoint(text)

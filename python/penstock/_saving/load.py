@@ -16,7 +16,7 @@ from penstock._function.function import Function
 from penstock._saving.assets import Asset, LoadOptions
 from penstock._saving.save import ASSETS, FILE, OBJECTS, TENSORFLOW_FILE
 from penstock._saving.structures import Decoder, named_tuple
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 from penstock._types.specs import TensorSpec, VariableSpec
 from penstock._values import variable as _variable
 from penstock._values.module import Module
@@ -80,7 +80,8 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     >>> tf.saved_model.contains_saved_model("nowhere")
     False
     """
-    return any((Path(export_dir) / name).is_file() for name in (FILE, TENSORFLOW_FILE))
+    directory = Path(path_of(export_dir, "export_dir"))
+    return any((directory / name).is_file() for name in (FILE, TENSORFLOW_FILE))
 
 
 def load(
@@ -124,11 +125,15 @@ def load(
     (42, np.int32(8))
     """
     options = LoadOptions() if options is None else expect(options, LoadOptions, "options", "a LoadOptions")
-    directory = Path(export_dir)
+    directory = Path(path_of(export_dir, "export_dir"))
     path = directory / FILE
     if not path.exists() and (directory / TENSORFLOW_FILE).exists():
         path = directory / TENSORFLOW_FILE
         program, _ = _core.Program._of_tensorflow(directory)
+    elif not path.exists():
+        raise NotFoundError(
+            None, None, f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"
+        )
     else:
         program = _core.Program.load(path, files=options.allow_files)
     text = program.text(OBJECTS)

@@ -15,6 +15,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._saving.checkpoint_reader import Bundle
 from penstock._saving.object_graph import edges, ends_of, is_container, objects_of
+from penstock._types.argument_names import path_of
 from penstock._values.module import waiting
 
 __all__ = ["CheckpointLoadStatus", "Restoration"]
@@ -28,7 +29,7 @@ class Restoration:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path: str = os.fspath(path)
+        self.path = path_of(path, "save_path")
         self.reader = Bundle(self.path)
         self.nodes: list[Any] = self.reader.objects() or [([], [], [])]
         if self.reader.objects() is None:

@@ -15,7 +15,7 @@ from penstock._saving.assets import Asset, SaveOptions
 from penstock._saving.structures import Unsaved, class_name, encode
 from penstock._saving.trackables import children, function_key, functions_of, is_function, is_trackable
 from penstock._types.annotations import signature_of
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 from penstock._types.specs import TensorSpec
 from penstock._values.module import Module
 from penstock.lookup._tables import Table
@@ -75,7 +75,7 @@ def save(
             "argument 'obj' must be a tf.Module or another object that owns variables and functions, got "
             f"{obj!r}; put functions and containers into attributes of a tf.Module"
         )
-    directory = Path(export_dir)
+    directory = Path(path_of(export_dir, "export_dir"))
     with _core._Outside():
         _trace_signatures(obj)
         given = _signatures(obj, signatures)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from types import FrameType
 from typing import Any, Final
+
+from penstock import _core
 
 # Annotations of parameters that take numbers, and what numbers come as.
 _NUMBERS: Final = {
@@ -47,6 +50,20 @@ def place_of(value: Any) -> str:
     names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     local = entered.f_locals
     return next((f"argument '{name}': " for name in names if local.get(name) is value), "")
+
+
+def path_of(value: Any, argument: str) -> str:
+    """A path as a text: of a text, bytes, an object of `pathlib`, or a tensor of a string.
+
+    Raises:
+        TypeError: for anything else; names the argument.
+    """
+    if isinstance(value, _core.Tensor) and not value._is_symbolic and value.dtype == _core.string:
+        value = value.numpy()
+    try:
+        return os.fsdecode(value)
+    except TypeError:
+        raise TypeError(f"argument '{argument}' must be a path, got {value!r}") from None
 
 
 def expect(value: Any, kind: type | tuple[type, ...], argument: str, what: str) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core, nest
+from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec
 from penstock.data import _saved, _stages
 from penstock.data._arguments import integer
@@ -196,7 +197,7 @@ def prefetch(source: Node, buffer_size: Any) -> Stage:
 
 def cache(source: Node, filename: Any, reader: Callable[[Any], Reading]) -> Stage:
     """The elements, which are kept in memory or in files."""
-    prefix = _saved.path_of(filename, "filename")
+    prefix = path_of(filename, "filename")
     if prefix:
         return _kept(source, prefix, None, None, reader(None), "filename")
     return source._stage(CACHE, _stages.Store())
@@ -204,7 +205,7 @@ def cache(source: Node, filename: Any, reader: Callable[[Any], Reading]) -> Stag
 
 def snapshot(source: Node, path: Any, compression: Any, read: Reading, shard_func: Any) -> Stage:
     """The elements, which are kept in files of a directory."""
-    prefix = _saved.prefix_in(_saved.path_of(path, "path"))
+    prefix = _saved.prefix_in(path_of(path, "path"))
     return _kept(source, prefix, _saved.compression_of(compression), shard_func, read, "path")
 
 

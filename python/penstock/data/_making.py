@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, nest
+from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec, TypeSpec
 from penstock.data import _saved, _sources, _stages
 from penstock.data._arguments import integer
@@ -260,14 +261,14 @@ def sample(
 
 def save(source: Node, path: Any, compression: Any, shard_func: Any) -> Stage:
     """The number of elements, which are written to files, as the only element."""
-    args = [_saved.path_of(path, "path"), _saved.compression_of(compression), to_shards(source, shard_func)]
+    args = [path_of(path, "path"), _saved.compression_of(compression), to_shards(source, shard_func)]
     _saved.portable(source._structure.spec)
     return Stage(SAVED, [source], args, TensorSpec([], _core.int64))
 
 
 def saved_at(path: Any, element_spec: Any, compression: Any) -> tuple[str, Structure]:
     """How the names of the files of saved elements begin, and the structure of the elements."""
-    prefix, _ = _saved.prefix_in(_saved.path_of(path, "path")), _saved.compression_of(compression)
+    prefix, _ = _saved.prefix_in(path_of(path, "path")), _saved.compression_of(compression)
     spec = None if element_spec is None else checked_spec(element_spec, "element_spec")
     try:
         index = _saved.read_index(prefix)

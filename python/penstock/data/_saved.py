@@ -38,7 +38,6 @@ __all__ = [
     "compression_of",
     "kept",
     "loaded",
-    "path_of",
     "portable",
     "prefix_in",
     "read_index",
@@ -80,20 +79,6 @@ class Index(NamedTuple):
     def size(self) -> int:
         """The number of elements."""
         return sum(shard.size for shard in self.shards)
-
-
-def path_of(value: Any, argument: str) -> str:
-    """A path as a string.
-
-    Raises:
-        TypeError: where it is none.
-    """
-    if isinstance(value, _core.Tensor) and not value._is_symbolic and value.dtype == _core.string:
-        value = value.numpy()
-    try:
-        return os.fsdecode(value)
-    except TypeError:
-        raise TypeError(f"argument '{argument}' must be a path, got {value!r}") from None
 
 
 def prefix_in(folder: str) -> str:

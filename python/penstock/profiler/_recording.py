@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Final, Literal
 
 from penstock import _core
+from penstock._types.argument_names import path_of
 from penstock.errors import AlreadyExistsError, InvalidArgumentError
 
 __all__ = ["Recording", "Row", "Step", "begin", "record"]
@@ -250,7 +251,7 @@ class Recording:
         True
         """
         found = self._done()
-        runs = Path(os.fspath(logdir)) / "plugins" / "profile"
+        runs = Path(path_of(logdir, "logdir")) / "plugins" / "profile"
         runs.mkdir(parents=True, exist_ok=True)
         directory = _new_directory(runs, time.strftime("%Y_%m_%d_%H_%M_%S"))
         host = re.sub(r"[^\w.-]", "_", socket.gethostname()) or "localhost"

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from penstock import _core
 from penstock._runtime.public_names import publish as _publish
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 from penstock.errors import InvalidArgumentError, UnavailableError
 from penstock.profiler._recording import Recording, begin
 
@@ -61,7 +61,7 @@ def start(logdir: str | os.PathLike[str], options: ProfilerOptions | dict[str, A
     >>> x = tf.range(10) * 2
     >>> tf.profiler.experimental.stop()
     """
-    directory = os.fspath(logdir)
+    directory = path_of(logdir, "logdir")
     chosen = options if options is not None else ProfilerOptions()
     expect(chosen, (ProfilerOptions, dict), "options", "ProfilerOptions, or a dictionary of its fields")
     if isinstance(chosen, dict):

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from penstock._runtime.messages import Field, Message
 from penstock._runtime.public_names import publish as _publish
 from penstock._saving.save import FILE
+from penstock._types.argument_names import path_of
 from penstock._values.module import Module
 from penstock.errors import DataLossError
 
@@ -155,7 +156,7 @@ def read_fingerprint(export_dir: str | os.PathLike[str]) -> Fingerprint:
     >>> a == b
     True
     """
-    directory = Path(export_dir)
+    directory = Path(path_of(export_dir, "export_dir"))
     written, own = directory / "fingerprint.pb", directory / FILE
     if written.is_file():
         try:

@@ -14,7 +14,7 @@ from penstock._control.flow import cond
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.protos import Event, Summary, SummaryMetadata, tensor_proto
 from penstock._runtime.scope import current_name_scope, name_scope
-from penstock._types.argument_names import expect
+from penstock._types.argument_names import expect, path_of
 from penstock.summary._files import EventFile
 
 if TYPE_CHECKING:
@@ -272,12 +272,11 @@ def file_writer(logdir: Any, max_queue: Any, flush_millis: Any, filename_suffix:
     """A writer to a new event file."""
     if logdir is None:
         raise ValueError("argument 'logdir' must be the path of a directory, got None")
-    if isinstance(logdir, _core.Tensor):
-        logdir = logdir.numpy()
+    directory = path_of(logdir, "logdir")
     queue = _natural(max_queue, "max_queue", 10)
     millis = _natural(flush_millis, "flush_millis", 120_000)
     suffix = ".v2" if filename_suffix is None else os.fsdecode(filename_suffix)
-    return SummaryWriter(EventFile(os.fsdecode(logdir), queue, millis, suffix))
+    return SummaryWriter(EventFile(directory, queue, millis, suffix))
 
 
 def _natural(value: Any, name: str, default: int) -> int:

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock._saving.checkpoint_reader import Bundle
 from penstock._saving.object_graph import edges
+from penstock._types.argument_names import path_of
 
 __all__ = ["CheckpointView", "TrackableView"]
 
@@ -89,7 +90,7 @@ class CheckpointView:
     """
 
     def __init__(self, save_path: str | os.PathLike[str]) -> None:
-        self._path = os.fspath(save_path)
+        self._path = path_of(save_path, "save_path")
         nodes = Bundle(self._path).objects()
         if nodes is None:
             raise ValueError(

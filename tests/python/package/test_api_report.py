@@ -50,3 +50,34 @@ def test_the_report_prints_as_text_and_as_json(capsys):
 def test_symbols_are_looked_up_in_the_package():
     assert not api_report._found(json, "no.such.name")[0]
     assert api_report._found(json, "decoder.JSONDecoder")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("tf.reshape", "tf.reshape(tensor: TensorLike, shape"),
+        ("reshape", "The parameters are TensorFlow's."),
+        ("tf.profiler.record", "Not in TensorFlow."),
+        ("tf.float32", "tf.float32"),
+        ("tf.Tensor", "A tensor: eager, or symbolic"),
+    ],
+)
+def test_a_name_is_described(name, part, capsys):
+    api_report.main([name])
+    text = capsys.readouterr().out
+    assert part in text
+    assert " of " not in text.splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "part"),
+    [
+        ("tf.placeholder", "tf.compat.v1.placeholder"),
+        ("tf.math.reduce_summ", "there are reduce_sum"),
+        ("tf.nosuch", "has no attribute 'nosuch'"),
+        ("tf.distribute.Server", "cluster runtime"),
+    ],
+)
+def test_of_a_name_that_there_is_not_the_reason_is_said(name, part):
+    with pytest.raises(SystemExit, match=part):
+        api_report.main([name])

@@ -479,10 +479,32 @@ def test_what_owns_nothing_is_refused(value, tmp_path):
 
 def test_a_missing_directory_is_named(tmp_path):
     assert not tf.saved_model.contains_saved_model(tmp_path)
-    with pytest.raises(tf.errors.NotFoundError, match="nowhere"):
+    with pytest.raises(tf.errors.NotFoundError, match=r"neither saved_model\.penstock nor .* in .*nowhere"):
         tf.saved_model.load(tmp_path / "nowhere")
     tf.saved_model.save(tf.Module(), tmp_path)
     assert tf.saved_model.contains_saved_model(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("argument", "call"),
+    [
+        ("export_dir", tf.saved_model.load),
+        ("export_dir", tf.saved_model.contains_saved_model),
+        ("export_dir", lambda path: tf.saved_model.save(tf.Module(), path)),
+        ("export_dir", tf.saved_model.experimental.read_fingerprint),
+        ("file_prefix", lambda path: tf.train.Checkpoint().save(path)),
+        ("file_prefix", lambda path: tf.train.Checkpoint().write(path)),
+        ("save_path", lambda path: tf.train.Checkpoint().restore(path)),
+        ("save_path", tf.train.CheckpointView),
+        ("checkpoint_dir", tf.train.latest_checkpoint),
+        ("directory", lambda path: tf.train.CheckpointManager(tf.train.Checkpoint(), path, max_to_keep=1)),
+        ("logdir", tf.summary.create_file_writer),
+        ("logdir", tf.profiler.experimental.start),
+    ],
+)
+def test_what_is_no_path_is_named(argument, call):
+    with pytest.raises(TypeError, match=f"argument '{argument}' must be a path, got 5"):
+        call(5)
 
 
 def test_a_damaged_file_is_an_error(tmp_path):

@@ -126,6 +126,17 @@ def test_arrays():
     assert repr(tf.ragged.constant([[1], []])) == "<tf.RaggedTensor [[1], []]>"
 
 
+def test_a_long_ragged_tensor_prints_the_ends_of_its_rows():
+    rows = tf.RaggedTensor.from_row_lengths(tf.range(2000), [1, 1991, 8])
+    assert repr(rows) == (
+        "<tf.RaggedTensor [[0], [1, 2, 3, ..., 1989, 1990, 1991], [1992, 1993, 1994, ..., 1997, 1998, 1999]]>"
+    )
+    nested = tf.RaggedTensor.from_uniform_row_length(rows, 3)
+    assert repr(nested) == repr(rows).replace("[[", "[[[").replace("]]", "]]]")
+    many = tf.RaggedTensor.from_row_lengths([7], [1] + [0] * 2000)
+    assert repr(many) == "<tf.RaggedTensor [[7], [], [], ..., [], [], []]>"
+
+
 @pytest.mark.parametrize(
     ("make", "error", "match"),
     [
