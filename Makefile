@@ -336,8 +336,9 @@ check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old sys
 check-crates: ## package every crate and build it from the package, as for crates.io
 	$(CARGO) publish --workspace --locked --dry-run $(PUBLISH_FLAGS)
 
+# PACKAGES="--build penstock-data penstock-ir" builds these, so that check-crates can be done in pieces.
 check-packages: ## package every crate and check it from the package, in less time than check-crates
-	$(PYTHON) tools/check_packages.py
+	$(PYTHON) tools/check_packages.py $(PACKAGES)
 
 # With the release before as the baseline; it is installed once there is one.
 check-semver: ## cargo-semver-checks: whether the version fits the changes of the crates' interfaces since the last release

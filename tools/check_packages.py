@@ -1,10 +1,12 @@
-"""Checks every crate as it is packaged for crates.io: `tools/check_packages.py`, or `make check-packages`.
+"""Checks every crate as it is packaged for crates.io: `tools/check_packages.py [--build] [CRATE …]`.
 
 Packages all crates, unpacks them beside each other, and has the compiler check them there: what a crate needs
-of another folder of the repository is missing. `make check-crates`, which a release runs, also builds them,
-one after the other, and takes several times as long.
+of another folder of the repository is missing. With `--build` they are built, as `make check-crates` does,
+which a release runs; with names of crates those alone, and what they need. What was built is kept, so that
+the whole can be done in pieces. `make check-packages` runs it with `PACKAGES`.
 """
 
+import argparse
 import json
 import os
 import shutil
@@ -33,6 +35,10 @@ def manifest(packages: list[str]) -> str:
 
 def main() -> int:
     """Checks the packages, and gives the exit status."""
+    parser = argparse.ArgumentParser(description="Check the packages of crates.")
+    parser.add_argument("--build", action="store_true", help="build them, rather than check them")
+    parser.add_argument("crates", nargs="*", metavar="CRATE", help="which ones, by name; all by default")
+    options = parser.parse_args()
     cargo = os.environ.get("CARGO", "cargo")
     found = names(cargo)
     selected = [part for name in found for part in ("-p", name.rpartition("-")[0])]
@@ -46,10 +52,12 @@ def main() -> int:
             archive.extractall(sources, filter="data")
     (sources / "Cargo.toml").write_text(manifest(found), encoding="utf-8")
     shutil.copy(ROOT / "Cargo.lock", sources)
-    check = [cargo, "check", "--workspace", "--target-dir", str(TARGET / "check")]
-    status = subprocess.call(check, cwd=sources)
+    wanted = options.crates or [name.rpartition("-")[0] for name in found]
+    named = [part for name in wanted for part in ("-p", name)]
+    work = "build" if options.build else "check"
+    status = subprocess.call([cargo, work, *named, "--target-dir", str(TARGET / "check")], cwd=sources)
     if status == 0:
-        print(f"{len(found)} crates are whole")
+        print(f"{len(wanted)} crates are whole")
     return status
 
 

@@ -338,7 +338,7 @@ def listing() -> str:
 
 
 def _listed(texts: Iterable[str]) -> str:
-    return "\n".join(f"- `{text}`" for text in sorted(texts, key=str.lower))
+    return "\n".join(["```text", *sorted(texts, key=str.lower), "```"])
 
 
 def main() -> int:
