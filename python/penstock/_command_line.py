@@ -1,13 +1,4 @@
-"""The command line: `python -m penstock COMMAND`.
-
-info                      the version, the machine, and what is installed
-doctor                    checks of the installation, with what to do where one fails
-api [AREA or NAME …]      which of TensorFlow's public names there are, and what a name is
-show FILE                 what a saved model, a checkpoint or a model of ONNX holds
-graph MODULE:FUNCTION     the graph of a traced function, as a page, DOT or text
-profile SCRIPT [ARG …]    runs a program, and tells where its time goes
-debug SCRIPT [ARG …]      runs a program in a debugger, which goes through traced functions too
-"""
+"""The command line: `python -m penstock COMMAND`."""
 
 from __future__ import annotations
 
@@ -22,6 +13,7 @@ import runpy
 import sys
 import tempfile
 import traceback
+import types
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -65,12 +57,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, 1 where the command fails, and 2 where it is not understood.
     """
     parser = argparse.ArgumentParser(
-        prog="python -m penstock", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+        prog="python -m penstock", description="Look into Penstock, its files, and programs that use it."
     )
-    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("info", help="the version, the machine, and what is installed")
-    commands.add_parser("doctor", help="checks of the installation")
-    api = commands.add_parser("api", help="which of TensorFlow's public names there are")
+    commands.add_parser("doctor", help="check the installation, and say what to do where a check fails")
+    api = commands.add_parser("api", help="which of TensorFlow's public names there are, and what a name is")
     api.add_argument(
         "areas",
         nargs="*",
@@ -79,11 +71,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     api.add_argument("--missing", action="store_true", help="list the names that are not there")
     api.add_argument("--json", action="store_true", help="print JSON")
-    show = commands.add_parser("show", help="what a file holds")
+    show = commands.add_parser("show", help="what a saved model, a checkpoint or a model of ONNX holds")
     show.add_argument(
         "file", type=Path, help="a SavedModel, a .penstock, an .onnx, or the prefix of a checkpoint"
     )
-    graph = commands.add_parser("graph", help="the graph of a traced function")
+    graph = commands.add_parser("graph", help="the graph of a traced function, as a page, DOT or text")
     graph.add_argument("function", metavar="MODULE:FUNCTION", help="MODULE is a name, or the path of a .py")
     graph.add_argument(
         "inputs",
@@ -98,7 +90,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     profile.add_argument(
         "--detail", choices=("functions", "steps", "all"), default="steps", help="how much is told"
     )
-    debug = commands.add_parser("debug", help="run a program in a debugger")
+    debug = commands.add_parser(
+        "debug", help="run a program in a debugger, which goes through traced functions too"
+    )
     debug.add_argument(
         "-c",
         dest="commands",
@@ -112,6 +106,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         add("script", metavar="SCRIPT")
         add("arguments", nargs=argparse.REMAINDER, metavar="ARG")
     options = parser.parse_args(arguments)
+    if options.command is None:
+        parser.print_help(sys.stderr)
+        return 2
     run: Callable[[argparse.Namespace], int] = _COMMANDS[options.command]
     try:
         return run(options)
@@ -298,6 +295,10 @@ def _show(options: argparse.Namespace) -> int:
         for name, shape in train.list_variables(str(path)):
             print(f"{name}  {shape}")
         return 0
+    if path.is_file() and path.suffix not in (".penstock", ".onnx"):
+        raise CommandError(
+            f"{path} is no SavedModel (a directory), .penstock, .onnx, or prefix of a checkpoint"
+        )
     try:
         program, refused = convert._read(path)
     except errors.OpError as error:
@@ -346,14 +347,24 @@ def _function(place: str) -> Any:
     if not module or not path:
         raise CommandError(f"expected MODULE:FUNCTION, got {place!r}")
     sys.path.insert(0, str(Path.cwd()))
+    found: Any = None
     try:
         if module.endswith(".py"):
-            found: Any = argparse.Namespace(**runpy.run_path(module, run_name="__penstock__"))
+            found = types.ModuleType(Path(module).stem)
+            vars(found).update(runpy.run_path(module, run_name="__penstock__"))
         else:
             found = importlib.import_module(module)
         for name in path.split("."):
             found = getattr(found, name)
-    except (ImportError, OSError, AttributeError) as error:
+    except AttributeError as error:
+        traced = [
+            name
+            for name, value in getattr(found, "__dict__", {}).items()
+            if hasattr(value, "get_concrete_function")
+        ]
+        known = f"; there are the traced functions {', '.join(traced)}" if traced else ""
+        raise CommandError(f"cannot find {place}: {error}{known}") from None
+    except (ImportError, OSError) as error:
         raise CommandError(f"cannot find {place}: {error}") from None
     return found
 
@@ -374,7 +385,8 @@ def _trace(function: Any, inputs: list[str]) -> Any:
     try:
         return function.get_concrete_function(*map(_input, inputs))
     except (TypeError, ValueError) as error:
-        raise CommandError(f"cannot trace the function for these inputs: {error}") from None
+        hint = "" if inputs else "; name its inputs behind it, as 'float32[2,None]' or Python values"
+        raise CommandError(f"cannot trace the function for these inputs: {error}{hint}") from None
 
 
 def _input(text: str) -> Any:

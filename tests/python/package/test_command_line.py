@@ -200,6 +200,27 @@ def test_a_program_that_is_not_there_is_named(capsys):
     assert "no_such_program.py" in capsys.readouterr().err
 
 
+def test_a_file_of_another_kind_is_named(capsys, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("")
+    assert main(["show", str(program)]) == 1
+    assert "program.py is no SavedModel" in capsys.readouterr().err
+
+
+def test_a_function_that_is_not_there_is_named_beside_those_that_are(capsys, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import penstock as tf\n\n@tf.function\ndef f(x):\n    return x\n")
+    assert main(["graph", f"{program}:g"]) == 1
+    assert "there are the traced functions f" in capsys.readouterr().err
+    assert main(["graph", f"{program}:f"]) == 1
+    assert "name its inputs behind it" in capsys.readouterr().err
+
+
+def test_without_a_command_the_commands_are_listed(capsys):
+    assert main([]) == 2
+    assert "doctor" in capsys.readouterr().err
+
+
 def test_the_module_is_a_command():
     found = subprocess.run(
         [sys.executable, "-m", "penstock", "--help"], capture_output=True, text=True, check=True, timeout=120

