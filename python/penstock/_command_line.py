@@ -351,7 +351,7 @@ def _function(place: str) -> Any:
     try:
         if module.endswith(".py"):
             found = types.ModuleType(Path(module).stem)
-            vars(found).update(runpy.run_path(module, run_name="__penstock__"))
+            vars(found).update(runpy.run_path(module, run_name="__penstock__"), __name__=Path(module).stem)
         else:
             found = importlib.import_module(module)
         for name in path.split("."):
