@@ -72,7 +72,7 @@ class TraceExplanation(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.signature}: {self.hits} calls, {self.instructions} instructions, "
+            f"{self.signature}: {_count(self.hits, 'call')}, {_count(self.instructions, 'instruction')}, "
             f"traced in {self.seconds * 1e3:.3g} ms"
         )
 
@@ -119,10 +119,15 @@ class CacheExplanation(NamedTuple):
         return of_cache(self)
 
     def __str__(self) -> str:
-        lines = [f"{self.name}: {self.calls} calls, {len(self.traces)} traces, {len(self.misses)} misses"]
+        traces, misses = _count(len(self.traces), "trace"), _count(len(self.misses), "miss", "misses")
+        lines = [f"{self.name}: {_count(self.calls, 'call')}, {traces}, {misses}"]
         lines += [f"  trace {i}: {trace}" for i, trace in enumerate(self.traces)]
         lines += [f"  miss {i}: {miss}" for i, miss in enumerate(self.misses)]
         return "\n".join(lines)
+
+
+def _count(number: int, one: str, many: str | None = None) -> str:
+    return f"{number} {one if number == 1 else many or f'{one}s'}"
 
 
 def _call_line(trace: Any) -> str:
