@@ -20,6 +20,7 @@ ANSWERS = {
     "where does the time go": "profiling.html#how-to-read-it",
     "how do I stop in a graph": "debugging.html#a-debugger-that-goes-through-graphs",
     "what does this message mean": "errors.html#classes",
+    "of which kind is this message": "errors.html#other-messages-by-kind",
 }
 CLICKS = 3
 
