@@ -60,11 +60,12 @@ impl<'r> Together<'r> {
         let counts: Counts = self.parts.iter().map(|(id, runs)| (*id, runs.len() as u32)).collect();
         let mut ends: SmallVec<[u32; 8]> = SmallVec::new();
         let mut args: SmallVec<[Arg; 4]> = smallvec![Arg::U32(0)];
-        let mut blocks = 0u32;
+        let (mut blocks, mut bytes) = (0u32, 0);
         for runs in self.parts.values() {
             let mut words: SmallVec<[u64; 8]> = SmallVec::with_capacity(self.words);
             for Member { laid, to, from } in runs {
                 blocks = blocks.saturating_add(laid.blocks);
+                bytes += laid.bytes;
                 ends.push(blocks);
                 words.extend(to.iter().chain(*from).copied());
                 laid.extents.iter().for_each(|arg| arg.words(|word| words.push(word)));
@@ -73,7 +74,7 @@ impl<'r> Together<'r> {
         }
         args[0] = Arg::List32(ends);
         let function = function(device, counts)?;
-        let command = Command::Launch(Launch::new(function.cu_function(), blocks, &args));
+        let command = Command::Launch(Launch::new(function.cu_function(), blocks, &args).moving(bytes));
         // SAFETY: the arguments are those of the kernel's signature, which was made for these variants, and each run's are as where it is
         // launched by itself; the caller's promise.
         unsafe { device.queue.push(device, command) }

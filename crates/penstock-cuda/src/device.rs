@@ -440,7 +440,7 @@ impl CudaProgram {
         let tables = self.tables(&laid.variant, layout)?;
         let at: SmallVec<[u64; 2]> = tables.iter().map(|t| t.as_ref().map_or(0, |memory| memory.address)).collect();
         let counters = if at.iter().any(|&table| table != 0) { device.counters()? } else { 0 };
-        let mut launch = Launch::new(loaded.function.cu_function(), laid.blocks, []);
+        let mut launch = Launch::new(loaded.function.cu_function(), laid.blocks, []).moving(laid.bytes);
         laid.variant.addresses(&run.to, &run.from).for_each(|arg| launch.push(&arg));
         laid.extents.iter().for_each(|arg| launch.push(arg));
         loaded.kernel.rest(layout, (word, 0), (&at, counters)).iter().for_each(|arg| launch.push(arg));

@@ -270,9 +270,14 @@ impl Kernel {
 
     /// The complete source of kernels.
     pub fn source_of<'k>(kernels: impl IntoIterator<Item = &'k Kernel> + Clone) -> String {
+        format!("{PRELUDE}\n{}", Kernel::text_of(kernels))
+    }
+
+    /// The source without the prelude.
+    pub(crate) fn text_of<'k>(kernels: impl IntoIterator<Item = &'k Kernel> + Clone) -> String {
         let sums = kernels.clone().into_iter().any(|kernel| kernel.variant.sums);
         let texts: Vec<&str> = kernels.into_iter().map(|kernel| &*kernel.text).collect();
-        format!("{PRELUDE}\n{}{}", if sums { SUMS } else { "" }, texts.concat())
+        format!("{}{}", if sums { SUMS } else { "" }, texts.concat())
     }
 
     /// The number of blocks for a layout on a device that runs `resident` blocks at a time.

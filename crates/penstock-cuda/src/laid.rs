@@ -26,6 +26,8 @@ pub(crate) struct Laid {
     pub(crate) extents: Vec<Arg>,
     /// The blocks of threads.
     pub(crate) blocks: u32,
+    /// The bytes that are read and written, and one for each instruction, at each element of the index space.
+    pub(crate) bytes: usize,
     /// The kernel, where it was asked for, and what the program is as a part of a kernel of several.
     loaded: OnceLock<Arc<Loaded>>,
     part: OnceLock<PartId>,
@@ -85,6 +87,7 @@ impl Ways {
             operands: operands.iter().map(|(tensor, is_value)| (tensor.dims().into(), *is_value)).collect(),
             extents: variant.extents(&layout),
             blocks: variant.grid(&layout, device.resident_blocks()),
+            bytes: layout.len * (program.element_bytes() + program.steps.len()),
             layout,
             variant,
             loaded: OnceLock::new(),

@@ -50,6 +50,7 @@ mod parts;
 mod program;
 mod queue;
 mod remote;
+mod rounds;
 mod store;
 mod whole;
 

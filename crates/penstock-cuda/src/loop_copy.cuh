@@ -12,3 +12,9 @@ extern "C" __global__ void penstock_loop_copy(
         if (first < rest) ((unsigned char*)to.at[i])[behind] = ((const unsigned char*)from.at[i])[behind];
     }
 }
+
+// Fills memory with a byte.
+extern "C" __global__ void penstock_loop_fill(unsigned char* to, const unsigned int byte, const unsigned long long bytes) {
+    const unsigned long long step = (unsigned long long)gridDim.x * blockDim.x;
+    for (unsigned long long at = blockIdx.x * blockDim.x + threadIdx.x; at < bytes; at += step) to[at] = (unsigned char)byte;
+}

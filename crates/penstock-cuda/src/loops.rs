@@ -1,4 +1,4 @@
-//! Loops that the device runs by itself, as graphs with a conditional node.
+//! Loops that the device runs by itself, as graphs with a conditional node, and small ones as one kernel (`rounds.rs`).
 //!
 //! The variables of a loop have fixed places. What computes the condition, and the body, are noted once: the same commands run in each
 //! iteration. Behind the body its results are copied to the places of the variables. A kernel of one thread then tells the graph whether to go
@@ -24,6 +24,7 @@ use crate::memory::Memory;
 use crate::opened::{Opened, lock};
 use crate::queue::{Command, Launch, While, last_node};
 use crate::remote::{self, CudaMemory, data};
+use crate::rounds;
 
 /// The most launches of an iteration that may meet faults.
 const FAULTS: usize = 16;
@@ -42,6 +43,7 @@ const POLL: Duration = Duration::from_millis(1);
 struct Tools {
     test: CudaFunction,
     copy: CudaFunction,
+    fill: CudaFunction,
     /// A word of the host's that the device sees: other than 0 where loops are to end.
     stop: Stop,
 }
@@ -84,19 +86,42 @@ impl Tools {
 
     fn load(device: &Arc<Opened>) -> Result<Tools> {
         let test = format!("#define FAULTS {FAULTS}\n#define NO_FAULT {NONE}u\n{}", include_str!("loop_test.cuh"));
-        let copy = format!("#define COPIES {COPIES}\n{}", include_str!("loop_copy.cuh"));
+        let own = format!("#define COPIES {COPIES}\n{}", include_str!("loop_copy.cuh"));
         let compiled = device.compile(&test, "penstock_loop_test");
         // Machine code with a symbol that is the driver's own may not load. The driver's compiler knows it.
         let test = compiled.or_else(|_| {
             let module = device.context.load_module(Ptx::from_src(test_ptx())).map_err(failure)?;
             module.load_function("penstock_loop_test").map_err(failure)
         })?;
-        let copy = device.compile(&copy, "penstock_loop_copy")?;
-        Ok(Tools { test, copy, stop: Stop::new().map_err(failure)? })
+        let copy = device.compile(&own, "penstock_loop_copy")?;
+        let fill = device.compile(&own, "penstock_loop_fill")?;
+        Ok(Tools { test, copy, fill, stop: Stop::new().map_err(failure)? })
+    }
+
+    /// What tells a loop's graph whether to go on, but for its last argument, the graph's handle of the condition.
+    fn test(&self, looped: &While) -> Launch {
+        let mut faults = looped.faults.clone();
+        faults.resize(FAULTS, 0);
+        let args = [Arg::Pointer(looped.going), Arg::Pointer(self.stop.device), Arg::List64(faults)];
+        Launch::new(self.test.cu_function(), 1, &args)
+    }
+
+    /// A command as the launch of a kernel.
+    fn as_launch(&self, command: &Command) -> Option<Launch> {
+        match *command {
+            Command::Launch(ref launch) => Some(launch.clone()),
+            Command::Copy { to, from, bytes } => Some(self.copy(&[Move { to, from, bytes }])),
+            Command::Fill { to, byte, count } => {
+                let args = [Arg::Pointer(to), Arg::U32(u32::from(byte)), Arg::U64(count as u64)];
+                let blocks = count.div_ceil(BLOCK as usize).clamp(1, BLOCK as usize) as u32;
+                Some(Launch::new(self.fill.cu_function(), blocks, &args).moving(count))
+            }
+            Command::Call(_) | Command::While(_) => None,
+        }
     }
 
     /// A kernel that copies up to [`COPIES`] variables.
-    fn copy(&self, copies: &[Move]) -> Command {
+    fn copy(&self, copies: &[Move]) -> Launch {
         let list = |of: fn(&Move) -> u64| {
             let mut list: SmallVec<[u64; 8]> = copies.iter().map(of).collect();
             list.resize(COPIES, 0);
@@ -105,7 +130,8 @@ impl Tools {
         let most = copies.iter().map(|m| m.bytes).max().unwrap_or(0);
         let blocks = most.div_ceil(BLOCK as usize * size_of::<u64>()).max(1) as u32;
         let args = [list(|m| m.to), list(|m| m.from), list(|m| m.bytes as u64)];
-        Command::Launch(Launch::new(self.copy.cu_function(), blocks, &args))
+        let bytes = copies.iter().map(|m| 2 * m.bytes).sum();
+        Launch::new(self.copy.cu_function(), blocks, &args).moving(bytes)
     }
 }
 
@@ -174,19 +200,20 @@ impl CudaLooper {
         let faults = Faults::of_loop();
         let (mut held, mut launches) = (Vec::new(), Origins::new());
         let mut variables = Vec::with_capacity(first.len());
+        let mut moves: Vec<Move> = Vec::new();
         for tensor in first {
             let to = device.allocate(tensor.dtype(), tensor.dims())?;
             let (from, origins) = source(device, tensor, &mut held)?;
             let bytes = tensor.byte_len();
             if bytes > 0 {
-                // SAFETY: both are of this device and have as many bytes.
-                unsafe { device.queue.push(device, Command::Copy { to: to.address, from, bytes }) }?;
+                moves.push(Move { to: to.address, from, bytes });
             }
             launches = faults::joined([&launches, &origins].into_iter(), None);
             let origins = faults::joined(std::iter::once(&origins), Some(&faults));
             let place = CudaMemory { memory: to, origins };
             variables.push(Tensor::on_device(tensor.dtype(), tensor.dims(), Box::new(place))?);
         }
+        self.queue_copies(tools, &moves)?;
         let Some(entry) = device.queue.take_notes() else { return Ok(None) };
         let going = round.condition(&variables)?;
         let Some(condition) = device.queue.take_notes() else { return Ok(None) };
@@ -195,7 +222,7 @@ impl CudaLooper {
         };
         launches = faults::joined([&launches, &going_at.origins].into_iter(), None);
         let next = round.body()?;
-        let mut moves: Vec<Move> = Vec::new();
+        moves.clear();
         for (place, next) in variables.iter().zip(&next) {
             if next.dtype() != place.dtype() || next.dims() != place.dims() {
                 return Ok(None);
@@ -213,11 +240,9 @@ impl CudaLooper {
         if launches.len() > FAULTS {
             return Ok(None);
         }
-        let mut words: SmallVec<[u64; 8]> = launches.iter().map(|launch| launch.address()).collect();
-        words.resize(FAULTS, 0);
+        let words = launches.iter().map(|launch| launch.address()).collect();
         faults.settle(launches);
-        let args = [Arg::Pointer(going_at.memory.address), Arg::Pointer(tools.stop.device), Arg::List64(words)];
-        let looped = While { condition, test: Launch::new(tools.test.cu_function(), 1, &args), body };
+        let looped = While { condition, going: going_at.memory.address, faults: words, body };
         Ok(Some(Noted { entry, looped, variables, _held: held }))
     }
 
@@ -230,27 +255,34 @@ impl CudaLooper {
         held: &mut Vec<Memory>,
     ) -> Result<()> {
         let device = &self.device;
-        let push = |command: Command| {
-            // SAFETY: each place has as many bytes, on this device.
-            unsafe { device.queue.push(device, command) }
-        };
+        let mut aside: Vec<Move> = Vec::new();
         let places: Vec<u64> = variables.iter().map(|place| address(device, place)).collect();
         for one in &mut moves {
             // The value of another variable is put aside before that gets its next one.
             if places.contains(&one.from) {
-                let aside = device.memory(one.bytes).map_err(failure)?;
-                push(Command::Copy { to: aside.address, from: one.from, bytes: one.bytes })?;
-                one.from = aside.address;
-                held.push(aside);
+                let place = device.memory(one.bytes).map_err(failure)?;
+                aside.push(Move { to: place.address, ..*one });
+                one.from = place.address;
+                held.push(place);
             }
         }
-        let (small, large): (Vec<Move>, Vec<Move>) = moves.into_iter().partition(|one| one.bytes <= SMALL);
+        self.queue_copies(tools, &aside)?;
+        self.queue_copies(tools, &moves)
+    }
+
+    /// Queues copies, none of which reads what another one writes: small ones together.
+    fn queue_copies(&self, tools: &Tools, moves: &[Move]) -> Result<()> {
+        let push = |command: Command| {
+            // SAFETY: each place has as many bytes, on this device.
+            unsafe { self.device.queue.push(&self.device, command) }
+        };
+        let (small, large): (Vec<Move>, Vec<Move>) = moves.iter().partition(|one| one.bytes <= SMALL);
         large.into_iter().try_for_each(|Move { to, from, bytes }| push(Command::Copy { to, from, bytes }))?;
-        small.chunks(COPIES).try_for_each(|some| push(tools.copy(some)))
+        small.chunks(COPIES).try_for_each(|some| push(Command::Launch(tools.copy(some))))
     }
 
     /// Hands over an outermost loop.
-    fn launch(&self, noted: &Noted, stream: sys::CUstream) -> Result<()> {
+    fn launch(&self, tools: &Tools, noted: &Noted, stream: sys::CUstream) -> Result<()> {
         let device = &self.device;
         let mut graphs = lock(&self.graphs);
         let known = graphs.iter().position(|(looped, _)| *looped == noted.looped);
@@ -258,7 +290,7 @@ impl CudaLooper {
             Some(at) => at,
             None => {
                 // SAFETY: who noted the commands promised that they work on memory of this device.
-                let graph = unsafe { Graph::new(device, &noted.looped) }?;
+                let graph = unsafe { Graph::new(device, tools, &noted.looped) }?;
                 if graphs.len() == GRAPHS {
                     graphs.remove(0);
                 }
@@ -316,7 +348,7 @@ impl Looper for CudaLooper {
         let Some(inner) = device.queue.begin_notes(device)? else { return Ok(None) };
         // Whatever ends the notes, the host walks the loop, and meets it again where it is an error.
         let noted = self.note(tools, first, round).unwrap_or(None);
-        let launch = noted.as_ref().map(|noted| |stream| self.launch(noted, stream));
+        let launch = noted.as_ref().map(|noted| |stream| self.launch(tools, noted, stream));
         let handed_over = device.queue.end_notes(device, launch).unwrap_or(false);
         let Some(noted) = noted.filter(|_| handed_over) else {
             self.misses.fetch_add(1, Ordering::Relaxed);
@@ -377,12 +409,12 @@ type Node = sys::CUgraphNode;
 impl Graph {
     /// # Safety
     /// As for [`Command::run`], of all commands of the loop.
-    unsafe fn new(device: &Opened, looped: &While) -> Result<Graph> {
+    unsafe fn new(device: &Arc<Opened>, tools: &Tools, looped: &While) -> Result<Graph> {
         let mut graph = Graph { graph: ptr::null_mut(), executable: ptr::null_mut() };
         // SAFETY: the calls write a handle each. The caller's promise.
         unsafe {
             sys::cuGraphCreate(&mut graph.graph, 0).result().map_err(failure)?;
-            add_loop(device, graph.graph, ptr::null_mut(), looped)?;
+            add_loop(device, tools, graph.graph, ptr::null_mut(), looped)?;
             sys::cuGraphInstantiateWithFlags(&mut graph.executable, graph.graph, 0).result().map_err(failure)?;
         }
         Ok(graph)
@@ -393,19 +425,27 @@ impl Graph {
 ///
 /// # Safety
 /// As for [`Graph::new`].
-unsafe fn add_loop(device: &Opened, graph: sys::CUgraph, behind: Node, looped: &While) -> Result<Node> {
+unsafe fn add_loop(
+    device: &Arc<Opened>,
+    tools: &Tools,
+    graph: sys::CUgraph,
+    behind: Node,
+    looped: &While,
+) -> Result<Node> {
+    let small = rounds::one_block(device, looped, &|command| tools.as_launch(command));
+    let looped = small.as_ref().unwrap_or(looped);
     let context = CudaContext::cu_ctx(&device.context);
     let mut handle: sys::CUgraphConditionalHandle = 0;
     // SAFETY: the call writes one handle. The test sets the condition in front of the node, so it needs no first value.
     unsafe { sys::cuGraphConditionalHandleCreate(&mut handle, graph, context, 0, 0) }.result().map_err(failure)?;
-    let mut test = looped.test.clone();
+    let mut test = tools.test(looped);
     test.push(&Arg::U64(handle));
     let test = [Command::Launch(test)];
     // SAFETY: zeros are a value of these parameters. The node gets all that its type has; the driver's array has the body's graph. The caller's
     // promise.
     unsafe {
-        let behind = add(device, graph, behind, &looped.condition)?;
-        let behind = add(device, graph, behind, &test)?;
+        let behind = add(device, tools, graph, behind, &looped.condition)?;
+        let behind = add(device, tools, graph, behind, &test)?;
         let mut params: sys::CUgraphNodeParams = std::mem::zeroed();
         params.type_ = sys::CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL;
         params.__bindgen_anon_1.conditional = sys::CUDA_CONDITIONAL_NODE_PARAMS {
@@ -422,9 +462,9 @@ unsafe fn add_loop(device: &Opened, graph: sys::CUgraph, behind: Node, looped: &
             return Err(Error::internal("a conditional node has no body"));
         }
         let body = *bodies;
-        let behind = add(device, body, ptr::null_mut(), &looped.body)?;
-        let behind = add(device, body, behind, &looped.condition)?;
-        add(device, body, behind, &test)?;
+        let behind = add(device, tools, body, ptr::null_mut(), &looped.body)?;
+        let behind = add(device, tools, body, behind, &looped.condition)?;
+        add(device, tools, body, behind, &test)?;
         Ok(node)
     }
 }
@@ -433,12 +473,18 @@ unsafe fn add_loop(device: &Opened, graph: sys::CUgraph, behind: Node, looped: &
 ///
 /// # Safety
 /// As for [`Graph::new`].
-unsafe fn add(device: &Opened, graph: sys::CUgraph, mut behind: Node, commands: &[Command]) -> Result<Node> {
+unsafe fn add(
+    device: &Arc<Opened>,
+    tools: &Tools,
+    graph: sys::CUgraph,
+    mut behind: Node,
+    commands: &[Command],
+) -> Result<Node> {
     let mut rest = commands;
     while let Some(first) = rest.first() {
         if let Command::While(looped) = first {
             // SAFETY: the caller's promise.
-            behind = unsafe { add_loop(device, graph, behind, looped) }?;
+            behind = unsafe { add_loop(device, tools, graph, behind, looped) }?;
             rest = &rest[1..];
             continue;
         }

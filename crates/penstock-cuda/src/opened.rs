@@ -57,6 +57,8 @@ pub(crate) struct Opened {
     kernels: Mutex<FxHashMap<String, Arc<Loaded>>>,
     /// Kernels on whole tensors, by what they are compiled for.
     functions: Mutex<FxHashMap<String, CudaFunction>>,
+    /// The texts of what was loaded, by handle: loops of few elements are made of them.
+    sources: Mutex<FxHashMap<usize, Source>>,
     pub(crate) parts: Mutex<Parts>,
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
@@ -106,6 +108,13 @@ fn forks() -> u32 {
     0
 }
 
+/// The text of a kernel, without the [`PRELUDE`].
+#[derive(Clone)]
+pub(crate) struct Source {
+    pub(crate) name: Arc<str>,
+    pub(crate) text: Arc<str>,
+}
+
 /// A kernel that is loaded on a device.
 pub(crate) struct Loaded {
     pub(crate) kernel: Kernel,
@@ -144,6 +153,7 @@ impl Opened {
             forks: forks(),
             kernels: Mutex::default(),
             functions: Mutex::default(),
+            sources: Mutex::default(),
             parts: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
             blas: Library::default(),
@@ -284,6 +294,7 @@ impl Opened {
         let module = self.module(Kernel::source_of(kernels))?;
         for (text, kernel) in missing {
             let function = module.load_function(&kernel.name).map_err(failure)?;
+            self.keep_source(&function, &kernel.name, &Kernel::text_of([&kernel]));
             lock(&self.kernels).entry(text).or_insert_with(|| Arc::new(Loaded { kernel, function }));
         }
         Ok(())
@@ -312,7 +323,19 @@ impl Opened {
 
     /// The kernel `name` of a text, behind the [`PRELUDE`].
     pub(crate) fn compile(&self, text: &str, name: &str) -> Result<CudaFunction> {
-        self.module(format!("{PRELUDE}\n{text}"))?.load_function(name).map_err(failure)
+        let function = self.module(format!("{PRELUDE}\n{text}"))?.load_function(name).map_err(failure)?;
+        self.keep_source(&function, name, text);
+        Ok(function)
+    }
+
+    fn keep_source(&self, function: &CudaFunction, name: &str, text: &str) {
+        let source = Source { name: name.into(), text: text.into() };
+        lock(&self.sources).insert(function.cu_function() as usize, source);
+    }
+
+    /// The text of a kernel that was loaded.
+    pub(crate) fn source(&self, function: sys::CUfunction) -> Option<Source> {
+        lock(&self.sources).get(&(function as usize)).cloned()
     }
 
     /// The kernel `name` of a text that `key` decides, loaded now where it was not before.

@@ -136,6 +136,11 @@ impl Program {
         self.outputs.iter().find_map(|o| o.columns.as_ref()).map(|dims| dims.iter().product())
     }
 
+    /// The bytes of an element of each operand and result.
+    pub(crate) fn element_bytes(&self) -> usize {
+        self.inputs.iter().copied().chain(self.outputs.iter().map(|o| o.dtype)).map(DType::size).sum()
+    }
+
     /// Whether running it can fault.
     pub fn is_checked(&self) -> bool {
         self.steps.iter().any(|s| s.checked)

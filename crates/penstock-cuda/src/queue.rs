@@ -59,12 +59,14 @@ pub(crate) enum Command {
     While(Arc<While>),
 }
 
-/// A loop, as a device runs it: what computes the condition, again and again, and the body as long as it holds.
+/// A loop, as a device runs it: what computes the condition, again and again, and the body as long as it holds and there is no fault.
 #[derive(Clone, PartialEq)]
 pub(crate) struct While {
     pub(crate) condition: Vec<Command>,
-    /// What tells the graph whether to go on. Its last argument, which it lacks, is the graph's handle of the condition.
-    pub(crate) test: Launch,
+    /// Where the condition is.
+    pub(crate) going: u64,
+    /// The words for the faults of launches.
+    pub(crate) faults: SmallVec<[u64; 8]>,
     pub(crate) body: Vec<Command>,
 }
 
@@ -106,11 +108,13 @@ impl PartialEq for Command {
 pub(crate) struct Launch {
     /// Kernels are loaded for good.
     function: Function,
-    blocks: u32,
+    pub(crate) blocks: u32,
+    /// The bytes that it reads and writes, where they say how long it takes. An instruction on an element counts as one.
+    pub(crate) bytes: Option<usize>,
     /// The arguments, each from a word on, as hosts of CUDA have them: the low bytes first.
-    words: SmallVec<[u64; 24]>,
+    pub(crate) words: SmallVec<[u64; 24]>,
     /// Where each begins.
-    starts: SmallVec<[u16; 16]>,
+    pub(crate) starts: SmallVec<[u16; 16]>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -123,10 +127,19 @@ unsafe impl Sync for Function {}
 
 impl Launch {
     pub(crate) fn new<'a>(function: sys::CUfunction, blocks: u32, args: impl IntoIterator<Item = &'a Arg>) -> Launch {
-        let mut launch =
-            Launch { function: Function(function), blocks, words: SmallVec::new(), starts: SmallVec::new() };
+        let function = Function(function);
+        let mut launch = Launch { function, blocks, bytes: None, words: SmallVec::new(), starts: SmallVec::new() };
         args.into_iter().for_each(|arg| launch.push(arg));
         launch
+    }
+
+    /// The same, of which is known that it reads and writes so many bytes, and does little beside.
+    pub(crate) fn moving(self, bytes: usize) -> Launch {
+        Launch { bytes: Some(bytes), ..self }
+    }
+
+    pub(crate) fn function(&self) -> sys::CUfunction {
+        self.function.0
     }
 
     /// Has the kernel get one argument more.

@@ -8,7 +8,7 @@ use penstock_data::{DType, Result, Tensor};
 use penstock_ir::{BoxCopy, CopyDim, Rest};
 use smallvec::SmallVec;
 
-use super::{INDICES, Operands, Width, at_least_one, launch};
+use super::{INDICES, Operands, Width, at_least_one, launch_moving};
 use crate::kernel::Arg;
 use crate::opened::Opened;
 use crate::queue::Command;
@@ -143,6 +143,7 @@ pub(crate) unsafe fn copy(
     let size = size * pack;
     let (first, target) = (first / pack, target / pack);
     let n: usize = dims.iter().map(|d| d.extent).product();
+    let bytes = 2 * n * size;
     let width = Width::of(n.max(to_len).max(from_len));
     if let Some((a, b)) = turned(&dims) {
         let (along_a, along_b) = (dims[a], dims[b]);
@@ -159,8 +160,9 @@ pub(crate) unsafe fn copy(
         args.extend([number(along_a.to as usize), number(along_b.from as usize), number(count)]);
         args.extend(lists(width, &outer));
         let tiles = count * along_a.extent.div_ceil(TILE) * along_b.extent.div_ceil(TILE);
+        let threads = tiles.saturating_mul(crate::kernel::BLOCK as usize);
         // SAFETY: the arguments are those of the kernel; the caller's promise.
-        return unsafe { launch(device, &function, tiles.saturating_mul(crate::kernel::BLOCK as usize), &args) };
+        return unsafe { launch_moving(device, &function, threads, &args, bytes) };
     }
     let dims = at_least_one(dims, CopyDim { extent: 1, from: 0, to: 0 });
     let function = device.function("copy", "penstock_copy", (size, dims.len(), width.name()), || {
@@ -170,7 +172,7 @@ pub(crate) unsafe fn copy(
     let mut args = vec![Arg::Pointer(to), Arg::Pointer(from), number(n), number(first), number(target)];
     args.extend(lists(width, &dims));
     // SAFETY: the arguments are those of the kernel; the caller's promise.
-    unsafe { launch(device, &function, n, &args) }
+    unsafe { launch_moving(device, &function, n, &args, bytes) }
 }
 
 /// The dimension along which the source lies side by side, and that along which the result does, where they are two, and long.

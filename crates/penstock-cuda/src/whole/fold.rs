@@ -10,7 +10,7 @@ use penstock_kernels::Reduce;
 use penstock_kernels::fold::{self, Axis, collapsed};
 use smallvec::SmallVec;
 
-use super::{INDICES, Operands, Width, at_least_one, launch, table};
+use super::{INDICES, Operands, Width, at_least_one, launch, launch_moving, table};
 use crate::kernel::Arg;
 use crate::memory::Memory;
 use crate::opened::Opened;
@@ -125,9 +125,9 @@ impl Kernels<'_> {
     ///
     /// # Safety
     /// As [`launch`]: these are its arguments.
-    unsafe fn run(&self, name: &'static str, threads: usize, args: &[Arg]) -> Result<()> {
+    unsafe fn run(&self, name: &'static str, threads: usize, args: &[Arg], bytes: usize) -> Result<()> {
         // SAFETY: the caller's promise.
-        unsafe { launch(self.device, &self.function(name)?, threads, args) }
+        unsafe { launch_moving(self.device, &self.function(name)?, threads, args, bytes) }
     }
 
     fn numbers<const N: usize>(&self, values: [usize; N]) -> [Arg; N] {
@@ -229,7 +229,7 @@ unsafe fn fold_runs(
     args.extend(kernels.lists());
     args.push(count.clone());
     // SAFETY: the caller's promise.
-    unsafe { kernels.run(name, threads, &args) }?;
+    unsafe { kernels.run(name, threads, &args, results * others * n * kernels.dtype.size()) }?;
     if first.is_some() {
         let parts = blocks.div_ceil(fold::PART / fold::BLOCK);
         let second = Some(kernels.table(results * others * parts)?);
@@ -237,7 +237,7 @@ unsafe fn fold_runs(
         args.extend(kernels.numbers([results, others, blocks]));
         args.push(count);
         // SAFETY: the caller's promise.
-        unsafe { kernels.run("penstock_join_runs", results.saturating_mul(crate::kernel::BLOCK as usize), &args) }?;
+        unsafe { kernels.run("penstock_join_runs", results.saturating_mul(crate::kernel::BLOCK as usize), &args, entries * ACCUMULATOR) }?;
     }
     Ok(())
 }
@@ -267,7 +267,7 @@ unsafe fn fold_rows(
     args.extend(kernels.lists());
     args.push(count.clone());
     // SAFETY: the caller's promise.
-    unsafe { kernels.run("penstock_fold_rows", entries / pack, &args) }?;
+    unsafe { kernels.run("penstock_fold_rows", entries / pack, &args, lines * others * rows * columns * kernels.dtype.size()) }?;
     if first.is_none() {
         return Ok(());
     }
@@ -287,7 +287,7 @@ unsafe fn fold_rows(
         };
         args.push(count.clone());
         // SAFETY: the caller's promise.
-        unsafe { kernels.run(name, threads, &args) }
+        unsafe { kernels.run(name, threads, &args, lines * parts * columns * ACCUMULATOR) }
     };
     if kernels.joined {
         return finish(at(&first));
@@ -297,7 +297,7 @@ unsafe fn fold_rows(
     args.extend(kernels.numbers([lines, others, blocks, columns, part, parts]));
     args.push(count.clone());
     // SAFETY: the caller's promise.
-    unsafe { kernels.run("penstock_join_rows", lines * parts * columns, &args) }?;
+    unsafe { kernels.run("penstock_join_rows", lines * parts * columns, &args, entries * ACCUMULATOR) }?;
     if second.is_some() { finish(at(&second)) } else { Ok(()) }
 }
 

@@ -315,13 +315,32 @@ fn at_least_one<T: Copy>(mut dims: SmallVec<[T; 6]>, unit: T) -> SmallVec<[T; 6]
 /// # Safety
 /// The arguments are those of the kernel, and name memory of this device for all that it reads and writes.
 unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args: &[Arg]) -> Result<()> {
+    // SAFETY: the caller's promise; kernels are loaded for good.
+    unsafe { device.queue.push(device, Command::Launch(sized(device, function, threads, args))) }
+}
+
+/// The same, for a kernel that reads and writes so many bytes, and does little beside.
+///
+/// # Safety
+/// As for [`launch`].
+unsafe fn launch_moving(
+    device: &Opened,
+    function: &CudaFunction,
+    threads: usize,
+    args: &[Arg],
+    bytes: usize,
+) -> Result<()> {
+    let launch = sized(device, function, threads, args).moving(bytes);
+    // SAFETY: the caller's promise; kernels are loaded for good.
+    unsafe { device.queue.push(device, Command::Launch(launch)) }
+}
+
+fn sized(device: &Opened, function: &CudaFunction, threads: usize, args: &[Arg]) -> Launch {
     /// Waves of blocks after which threads loop instead.
     const WAVES: u32 = 8;
     let most = device.resident_blocks().saturating_mul(WAVES).max(1);
     let blocks = u32::try_from(threads.div_ceil(BLOCK as usize)).unwrap_or(u32::MAX).clamp(1, most);
-    let command = Command::Launch(Launch::new(function.cu_function(), blocks, args));
-    // SAFETY: the caller's promise; kernels are loaded for good.
-    unsafe { device.queue.push(device, command) }
+    Launch::new(function.cu_function(), blocks, args)
 }
 
 /// Copies bytes of the device, and waits for them.
