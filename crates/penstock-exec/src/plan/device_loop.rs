@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use penstock_data::{Error, Result, Tensor};
 use penstock_ir::{Env, Graph, Inst, InstData, Region, Value};
+use penstock_kernels::cost::{DEVICE, KernelWork};
 use penstock_ops::control::{CALL, WHILE};
 use rustc_hash::FxHashSet;
 
@@ -47,8 +48,9 @@ pub(super) struct Question<'a> {
 }
 
 impl Question<'_> {
-    /// Whether the condition of a loop is computed by the device, and nothing in it needs the host: no effect, no call, no string or list, and
-    /// no few integers which change and that an operator on whole tensors may want to read, such as indices.
+    /// Whether nothing in a loop needs the host: no effect, no call, no string or list, and no few integers which change and that an operator on
+    /// whole tensors may want to read, such as indices. The condition is computed by the device; or it is a number of the host, such as a count,
+    /// and an iteration is so little work that the device does it in less time than it takes to be told of it.
     pub(super) fn is_for_device(&self, data: &InstData) -> bool {
         if !self.is_pure(data) {
             return false;
@@ -56,13 +58,52 @@ impl Question<'_> {
         let mut known = FxHashSet::default();
         self.close(data, &mut known);
         let [cond, body] = data.regions[..] else { return false };
-        known.contains(&self.graph.regions[cond].results[0]) && {
-            // All variables will be there.
-            known.extend([cond, body].iter().flat_map(|&r| self.graph.regions[r].params.iter().copied()));
-            self.flow(cond, &mut known);
-            self.flow(body, &mut known);
-            [cond, body].iter().all(|&region| self.reads_nothing(region, &known))
+        let going = self.graph.regions[cond].results[0];
+        let (is_computed, has_work) = (known.contains(&going), !known.is_empty());
+        // All variables will be there.
+        known.extend([cond, body].iter().flat_map(|&r| self.graph.regions[r].params.iter().copied()));
+        self.flow(cond, &mut known);
+        self.flow(body, &mut known);
+        [cond, body].iter().all(|&region| self.reads_nothing(region, &known))
+            && (is_computed || has_work && known.contains(&going) && self.is_small([cond, body], &known))
+    }
+
+    /// Whether the device is sure to do all of an iteration, and one block of its threads does it sooner than several kernels.
+    fn is_small(&self, regions: [Region; 2], known: &FxHashSet<Value>) -> bool {
+        let works: Option<Vec<Option<KernelWork>>> = regions
+            .iter()
+            .flat_map(|&region| &self.graph.regions[region].insts)
+            .map(|&inst| self.work(&self.graph.insts[inst], known))
+            .collect();
+        works.is_some_and(|works| {
+            let works: Vec<KernelWork> = works.into_iter().flatten().collect();
+            DEVICE.one_block(&works) < DEVICE.nodes(&works, usize::MAX)
+        })
+    }
+
+    /// What the device does for an instruction of a loop, where it does something; `None` where that is not known for sure, or may need the
+    /// host.
+    fn work(&self, data: &InstData, known: &FxHashSet<Value>) -> Option<Option<KernelWork>> {
+        /// The bytes that a block of threads takes at once.
+        const AT_ONCE: usize = 4096;
+        let is_made = |v: &Value| known.contains(v);
+        if data.op.0.is_constant() || (self.is_reshape)(data) || !data.operands.iter().any(is_made) {
+            return Some(None);
         }
+        let how = (self.runs)(data, known);
+        // Integers beside the first operand may be indices, of which the host wants to know the least and the greatest.
+        let is_index = |v: &Value| is_made(v) && self.graph.ty(*v).dtype().is_integer();
+        let reads = how == Runs::Operator && data.operands.iter().skip(1).any(is_index);
+        if how == Runs::Not || reads || data.op.is(&WHILE) {
+            return None;
+        }
+        let bytes = |v: &Value| match (self.kind)(*v) {
+            Kind::Inline(dtype, dims) => Some(dims.iter().product::<usize>() * dtype.size()),
+            Kind::Bytes(bytes) => Some(bytes),
+            _ => None,
+        };
+        let bytes = data.operands.iter().chain(&data.results).map(bytes).sum::<Option<usize>>()?;
+        Some(Some(KernelWork { bytes, blocks: bytes.div_ceil(AT_ONCE) }))
     }
 
     /// Adds the variables of a loop that the device makes, and what is made of them.

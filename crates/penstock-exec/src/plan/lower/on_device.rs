@@ -167,8 +167,8 @@ impl Lowerer<'_> {
         ty.shape().num_elements().is_some_and(|n| n * ty.dtype().size() < placement::WORTH_A_COPY)
     }
 
-    /// Makes room for the step that has the device run a loop, where its condition is computed there and nothing in it needs the host. All
-    /// variables are there then.
+    /// Makes room for the step that has the device run a loop, where nothing in it needs the host, and its condition is computed there or an
+    /// iteration is little work. All variables are there then.
     pub(super) fn device_loop(&mut self, data: &InstData) -> Option<(u32, Arc<dyn Looper>)> {
         let looper = self.device.filter(|_| self.allows("device_loops"))?.looper()?;
         let graph = self.graph;
