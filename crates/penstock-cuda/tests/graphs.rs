@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::{gpu, within};
 use penstock_data::{DType, Result, Shape, Tensor};
-use penstock_exec::{Arg, Executable, StdEnv, Variable};
+use penstock_exec::{Arg, Device, Executable, StdEnv, Variable};
 use penstock_filetests::{hosts, same_tensor};
 use penstock_ir::parse_function;
 use penstock_ops::Ops;
@@ -177,16 +177,16 @@ fn arguments_of_the_host_that_change_reach_commands_that_are_held_back() {
 }
 
 #[test]
-fn an_iteration_of_a_loop_is_a_graph() {
+fn an_iteration_of_a_counted_loop_of_much_work_is_a_graph() {
     let Some(gpu) = gpu() else { return };
     let _alone = alone();
     let text = "
-        func @main(%x: f32[5000], %n: i64[]) -> f32[5000] {
+        func @main(%x: f32[50000], %n: i64[]) -> f32[50000] {
           %zero = const {value=i64[] 0}
-          %count, %y = while %zero, %x ((%i0: i64[], %y0: f32[5000]) {
+          %count, %y = while %zero, %x ((%i0: i64[], %y0: f32[50000]) {
             %go = less %i0, %n
             yield %go
-          }, (%i: i64[], %s: f32[5000]) {
+          }, (%i: i64[], %s: f32[50000]) {
             %one = const {value=i64[] 1}
             %next = add %i, %one
             %a = reduce_sum %s
@@ -200,10 +200,10 @@ fn an_iteration_of_a_loop_is_a_graph() {
           return %y
         }";
     let (here, there) = (executable(text), executable(text));
-    let x = gpu.upload(&numbers(5000, 0.01)).expect("a copy");
+    let x = gpu.upload(&numbers(50000, 0.01)).expect("a copy");
     for (run_number, n) in [0i64, 1, 30, 30, 7, 30].into_iter().enumerate() {
         let rounds = Arg::Tensor(Tensor::from(n));
-        let due = run(&here, &[Arg::Tensor(numbers(5000, 0.01)), rounds.clone()]).expect("a run");
+        let due = run(&here, &[Arg::Tensor(numbers(50000, 0.01)), rounds.clone()]).expect("a run");
         let before = ["cuGraphLaunch", "cuLaunchKernel"].map(calls);
         let got = run(&there, &[Arg::Tensor(x.clone()), rounds]).expect("a run");
         assert!(same_tensor(&due[0], &got[0]), "{n} rounds");
@@ -219,8 +219,15 @@ fn an_iteration_of_a_loop_is_a_graph() {
 fn a_counted_loop_fetches_nothing() {
     let Some(gpu) = gpu() else { return };
     let _alone = alone();
+    // Of little work, which the device repeats, and of more.
+    for n in [5000, 50000] {
+        counted_loop_fetches_nothing(&gpu, n);
+    }
+}
+
+fn counted_loop_fetches_nothing(gpu: &Arc<dyn Device>, n: usize) {
     // The count is a number of the host, and a factor of what the device computes.
-    let text = "
+    let text = &"
         func @main(%x: f32[5000], %n: i64[]) -> f32[5000] {
           %zero = const {value=i64[] 0}
           %count, %y = while %zero, %x ((%i0: i64[], %y0: f32[5000]) {
@@ -236,9 +243,10 @@ fn a_counted_loop_fetches_nothing() {
             yield %next, %c
           })
           return %y
-        }";
+        }"
+    .replace("5000", &n.to_string());
     let (here, there) = (executable(text), executable(text));
-    let x = gpu.upload(&numbers(5000, 0.01)).expect("a copy");
+    let x = gpu.upload(&numbers(n, 0.01)).expect("a copy");
     const WAITS: [&str; 3] = ["cuMemcpyDtoHAsync_v2", "cuStreamSynchronize", "cuEventSynchronize"];
     let rounds = Arg::Tensor(Tensor::from(1000i64));
     let before = WAITS.map(calls);
@@ -246,7 +254,7 @@ fn a_counted_loop_fetches_nothing() {
     if common::mock::get().is_some() {
         assert_eq!(WAITS.map(calls), before);
     }
-    let due = run(&here, &[Arg::Tensor(numbers(5000, 0.01)), rounds]).expect("a run");
+    let due = run(&here, &[Arg::Tensor(numbers(n, 0.01)), rounds]).expect("a run");
     assert!(same_tensor(&due[0], &got[0].on_host().expect("a value")));
     assert_nothing_was_found();
 }

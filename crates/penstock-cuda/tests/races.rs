@@ -7,6 +7,7 @@ mod common;
 use std::path::Path;
 use std::sync::Arc;
 
+use common::loops::{alone, executable_without};
 use common::{gpu, mock, op, within};
 use penstock_data::{DType, Tensor};
 use penstock_exec::{Arg, Device, Executable, StdEnv, eager};
@@ -56,9 +57,67 @@ fn run_sums(gpu: &Arc<dyn Device>) {
     }
 }
 
+/// Runs a loop whose iterations are one kernel, of phases that read what other threads made: a matrix, its columns' sums, their largest
+/// element, and what is copied to the places of the variables. Each number has a text of its own.
+fn run_rounds(gpu: &Arc<dyn Device>, number: i64) {
+    let digit = |k: i64| if number >> k & 1 == 0 { "add" } else { "sub" };
+    let digits: String = (0..4).map(|k| format!("%p{} = {} %p{k}, %b\n", k + 1, digit(k))).collect();
+    let text = format!(
+        "func @main(%x: f32[30,100], %y: f32[100]) -> f32[30,100], f32[100] {{
+           %r, %s = while %x, %y ((%a0: f32[30,100], %b0: f32[100]) {{
+             %m = reduce_max %b0
+             %limit = const {{value=f32[] 3.0}}
+             %go = less %m, %limit
+             yield %go
+           }}, (%a: f32[30,100], %b: f32[100]) {{
+             %p0 = mul %a, %b
+             {digits}
+             %c = mul %p4, %b
+             %d = reduce_sum %c {{axes=[0]}}
+             %e = reduce_max %d
+             %f = abs %e
+             %one = const {{value=f32[] 1.0}}
+             %g = add %f, %one
+             %h = div %c, %g
+             %i = add %b, %one
+             yield %h, %i
+           }})
+           return %r, %s
+         }}"
+    );
+    let executable = executable_without(&text, &["unroll", "native"]);
+    let args = [&[30, 100][..], &[100]].map(|dims| Arg::Tensor(gpu.upload(&numbers(dims)).expect("a copy")));
+    for result in within(Some(gpu), || executable.run(&args, &StdEnv::default())).expect("results") {
+        result.on_host().expect("a copy");
+    }
+}
+
+#[test]
+fn a_barrier_that_a_small_loop_lacks_is_found() {
+    let Some((mock, gpu)) = watched() else { return };
+    let _alone = alone();
+    mock.set("seed", 3);
+    // As it is, and without each of its barriers. A text is compiled once, so each has a number.
+    let found: Vec<bool> = (0..=9)
+        .map(|k| {
+            mock.set("without_barrier", k);
+            run_rounds(&gpu, k);
+            mock.set("without_barrier", 0);
+            let findings = mock.findings();
+            assert!(findings.iter().all(|f| f.contains("a race at ") && f.contains("penstock_rounds")), "{findings:?}");
+            !findings.is_empty()
+        })
+        .collect();
+    assert_eq!(mock.count("penstock_rounds"), 10);
+    // The first six stand between phases of one thread each, or where another one follows at once. The last three are in front of what reads
+    // a sum, in front of the copies, and in front of the next iteration.
+    assert_eq!(found, [[false; 7].as_slice(), &[true; 3]].concat());
+}
+
 #[test]
 fn kernels_with_barriers_have_no_races() {
     let Some((mock, gpu)) = watched() else { return };
+    let _alone = alone();
     let axis = |axis: i64| ("axis", Attr::from(axis));
     let axes = |axes: &[i64]| ("axes", Attr::from(axes.to_vec()));
     mock.set("seed", 3);

@@ -1,5 +1,6 @@
 //! NVRTC's functions: the text is checked by the real compiler where that is there, and becomes a library of the host.
 
+use std::borrow::Cow;
 use std::ffi::{CStr, CString, OsStr, c_char, c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -229,6 +230,17 @@ fn compile(source: &str, options: &[*const c_char], watched: bool) -> Result<Pat
     Ok(library)
 }
 
+/// A text whose last kernel lacks a barrier, counted from 1 on.
+fn without_barrier(source: &str, number: usize) -> Cow<'_, str> {
+    const BARRIER: &str = "__syncthreads();";
+    let kernel = source.rfind("__global__ void ").unwrap_or(source.len());
+    let nth = number.checked_sub(1).and_then(|i| source[kernel..].match_indices(BARRIER).nth(i));
+    match nth {
+        Some((at, _)) => format!("{};{}", &source[..kernel + at], &source[kernel + at + BARRIER.len()..]).into(),
+        None => source.into(),
+    }
+}
+
 unsafe fn program<'a>(handle: Handle) -> Option<&'a mut Program> {
     // SAFETY: handles are those of `nvrtcCreateProgram`, used by one thread at a time, as NVRTC asks.
     unsafe { handle.cast::<Program>().as_mut() }
@@ -318,7 +330,9 @@ export! {
         // SAFETY: the caller gives as many texts as it says.
         let options = unsafe { std::slice::from_raw_parts(options, count as usize) };
         let watched = state().settings.races;
-        match compile(&program.source, options, watched) {
+        let planted = state().settings.without_barrier;
+        let source = without_barrier(&program.source, planted);
+        match compile(&source, options, watched) {
             Ok(path) => {
                 let path = path.to_string_lossy().into_owned().into_bytes();
                 program.image = MAGIC.iter().copied().chain((path.len() as u64).to_le_bytes()).chain(path).collect();

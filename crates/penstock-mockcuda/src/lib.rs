@@ -41,8 +41,8 @@ use libloading::Library;
 
 use crate::state::state;
 
-/// Sets what `name` says: `seed`, `devices`, `memory`, `driver_version`, `init`, `eager`, `idle` or `races`. 0 where there is no such
-/// setting.
+/// Sets what `name` says: `seed`, `devices`, `memory`, `driver_version`, `init`, `eager`, `idle`, `races` or
+/// `without_barrier`. 0 where there is no such setting.
 ///
 /// # Safety
 /// `name` is a text that ends.
@@ -59,6 +59,7 @@ pub unsafe extern "C" fn mockcuda_set(name: *const c_char, value: i64) -> c_int 
         b"eager" => state.settings.eager = value != 0,
         b"idle" => state.settings.idle = value != 0,
         b"races" => state.settings.races = value != 0,
+        b"without_barrier" => state.settings.without_barrier = value as usize,
         _ => return 0,
     }
     1

@@ -193,6 +193,8 @@ pub(crate) struct Settings {
     pub(crate) idle: bool,
     /// Whether kernels that are compiled from now on are watched for races.
     pub(crate) races: bool,
+    /// The barrier that the last kernel of a text lacks which is compiled from now on, from 1 on: a planted mistake. 0 for none.
+    pub(crate) without_barrier: usize,
 }
 
 pub(crate) struct State {
@@ -239,6 +241,7 @@ impl State {
             eager: number("PENSTOCK_MOCK_EAGER", 0) != 0,
             idle: number("PENSTOCK_MOCK_IDLE", 0) != 0,
             races: number("PENSTOCK_MOCK_RACES", 0) != 0,
+            without_barrier: 0,
         };
         State {
             settings,

@@ -2,6 +2,8 @@
 
 #![allow(dead_code, reason = "each test binary uses a part")]
 
+pub(crate) mod loops;
+
 use std::sync::Arc;
 
 use penstock_cuda::{Output, Program, Step, devices, driver};
