@@ -223,7 +223,7 @@ calibrate: ## measure the rates of the machine, print the table of costs
 
 # Built beside the binding, so that everything has the features that it has in `make build`, and is made once.
 GPU_CARGO := $(CARGO_FLAGS) --release -p penstock-python -p penstock-cuda
-GPU_TESTS := device graphs loops steps
+GPU_TESTS := device graphs loops rounds steps
 gpu-programs: ## build what gpu-check runs of the Rust crate into target/gpu
 	mkdir -p target/gpu
 	$(CARGO) build $(GPU_CARGO) --example gpu_bench
@@ -238,7 +238,7 @@ GPU_WHEELS = $$(echo $(VENV)/lib/python3*/site-packages/nvidia/cu13)
 gpu-registers: $(NVRTC_STAMP) $(NVDISASM_STAMP) ## registers and memory accesses of kernels, in docs/cuda-registers.md, without a GPU
 	rm -rf target/kernels && mkdir -p target/kernels/code
 	PENSTOCK_CUDA_CACHE=$(CURDIR)/target/kernels/code PENSTOCK_MOCK_CACHE=$(CURDIR)/target/kernels \
-		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test steps --test sass
+		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test rounds --test steps --test sass
 	$(PYTHON) tools/kernel_registers.py target/kernels $(GPU_WHEELS)/lib/libnvrtc.so.13 $(GPU_WHEELS)/bin/nvdisasm \
 		> target/cuda-registers.md
 	mv target/cuda-registers.md docs/cuda-registers.md
@@ -249,7 +249,7 @@ gpu-orders: ## run each sample of each operator on the emulated device in five o
 gpu-races: ## run the tests of the CUDA device on the emulated one, with all kernels watched for races
 	rm -f target/races.txt
 	PENSTOCK_MOCK_RACES=1 PENSTOCK_MOCK_FINDINGS=$(CURDIR)/target/races.txt \
-		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test graphs --test loops --test placement --test steps
+		$(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device --test graphs --test loops --test placement --test rounds --test steps
 	@test ! -s target/races.txt || { sort target/races.txt | uniq -c; exit 1; }
 
 # The folders that are about tensors, functions and what is computed. Of data sets, test_errors.py and one test of test_graph_reading.py do

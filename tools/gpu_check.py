@@ -344,7 +344,7 @@ def device_tests() -> dict[str, Any]:
         [str(PROGRAMS / "device"), "--nocapture", "--test-threads=1"], 240, PENSTOCK_REPORT=str(report)
     )
     # Steps of training, and work that repeats.
-    for test in ("steps", "graphs", "loops"):
+    for test in ("steps", "graphs", "loops", "rounds"):
         own, again = run([str(PROGRAMS / test), "--test-threads=1"], 120)
         status, output = status or own, output + again
     # Products by the kernel that is used where cuBLAS is not installed.

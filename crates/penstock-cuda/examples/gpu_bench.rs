@@ -1,11 +1,14 @@
 //! Measures kernels on the first GPU, and prints JSON: the time of a launch by the device's own clock, and the memory
 //! traffic that it amounts to.
 
+use std::time::Instant;
+
 use penstock_cuda::{CudaDevice, Output, Program};
 use penstock_data::{DType, Error, Result, Shape, Tensor};
-use penstock_exec::{Device, Program as _, StdEnv, eager, register};
-use penstock_ir::{Attr, Builder, OpSet, Type, Value};
+use penstock_exec::{Arg, Device, Executable, Program as _, StdEnv, eager, register};
+use penstock_ir::{Attr, Builder, OpSet, Type, Value, parse_function};
 use penstock_ops::Ops;
+use penstock_passes::Options;
 
 /// Launches in one measurement, and measurements of which the median counts.
 const LAUNCHES: usize = 20;
@@ -168,6 +171,65 @@ fn convolutions(gpu: &CudaDevice) -> Result<String> {
     Ok(format!("\"convolutions\": [\n{}\n], \"decided\": [\n{}\n]", cases.join(",\n"), decided.join(",\n")))
 }
 
+/// A loop whose iteration sums numbers up, compares the sum, multiplies the numbers, and copies them to their place.
+fn repeated(n: usize) -> Result<Executable> {
+    let text = format!(
+        "func @main(%x: f32[{n}], %n: i32[]) -> f32[{n}], i32[] {{
+           %zero = const {{value=i32[] 0}}
+           %y, %count = while %x, %zero ((%a: f32[{n}], %i0: i32[]) {{
+             %sum = reduce_sum %a
+             %most = const {{value=f32[] 1e30}}
+             %p = less %sum, %most
+             %q = less %i0, %n
+             %go = logical_and %p, %q
+             yield %go
+           }}, (%b: f32[{n}], %i: i32[]) {{
+             %factor = const {{value=f32[] 0.999}}
+             %one = const {{value=i32[] 1}}
+             %c = mul %b, %factor
+             %next = add %i, %one
+             yield %c, %next
+           }})
+           return %y, %count
+         }}"
+    );
+    let function = parse_function(&text, &Ops, &|_| None)?;
+    let options = Options { skip: vec!["native".to_string()], ..Options::default() };
+    Executable::with_options(&function, options)
+}
+
+/// Microseconds of an iteration.
+fn iteration(gpu: &CudaDevice, n: usize) -> Result<f64> {
+    const FEW: i32 = 1000;
+    const MANY: i32 = 11_000;
+    let loops = repeated(n)?;
+    let x = values(gpu, DType::F32, &[n])?;
+    let run = |iterations: i32| -> Result<f64> {
+        let args = [x.clone(), Tensor::from(iterations)].map(Arg::Tensor);
+        gpu.synchronize()?;
+        let began = Instant::now();
+        loops.run(&args, &StdEnv::default())?;
+        gpu.synchronize()?;
+        Ok(began.elapsed().as_secs_f64())
+    };
+    let best = |iterations: i32| (0..5).map(|_| run(iterations)).try_fold(f64::INFINITY, |a, b| b.map(|b| a.min(b)));
+    let few = best(FEW)?;
+    Ok((best(MANY)? - few) / f64::from(MANY - FEW) * 1e6)
+}
+
+/// Iterations of loops, as nodes of a graph and as one kernel where the loop is small, as a field of the JSON object.
+fn loops(gpu: &CudaDevice) -> Result<String> {
+    let mut cases = Vec::new();
+    for n in [64, 1 << 12, 1 << 14, 1 << 16] {
+        gpu.set_small_loops(false)?;
+        let nodes = iteration(gpu, n)?;
+        gpu.set_small_loops(true)?;
+        let own = iteration(gpu, n)?;
+        cases.push(format!("  {{\"elements\": {n}, \"us\": {own:.2}, \"us by nodes\": {nodes:.2}}}"));
+    }
+    Ok(format!("\"iterations\": [\n{}\n]", cases.join(",\n")))
+}
+
 fn main() -> Result<()> {
     let gpu = CudaDevice::new(0)?;
     // As much as the device holds three times of, and no more than the figures are about.
@@ -213,6 +275,7 @@ fn main() -> Result<()> {
     }
     // The figures above count without these.
     let rest = convolutions(&gpu).unwrap_or_else(|e| format!("\"convolutions\": {:?}", e.message()));
-    println!("], {rest}}}");
+    let loops = loops(&gpu).unwrap_or_else(|e| format!("\"iterations\": {:?}", e.message()));
+    println!("], {rest}, {loops}}}");
     Ok(())
 }

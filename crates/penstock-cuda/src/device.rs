@@ -137,6 +137,16 @@ impl CudaDevice {
         Ok(())
     }
 
+    /// Whether small loops are one kernel, as they are at first, where that is estimated to be faster than a conditional node: for measurements
+    /// of both, on loops that did not run yet.
+    ///
+    /// # Errors
+    /// Those of opening the device.
+    pub fn set_small_loops(&self, used: bool) -> Result<()> {
+        self.opened()?.small_loops.store(used, Ordering::Relaxed);
+        Ok(())
+    }
+
     /// Whether memory that is freed is kept for what is allocated next, as it is at first. Where it is not, each block goes back to the
     /// driver, and commands that repeat are not made graphs: for those who look for errors.
     ///

@@ -6,7 +6,7 @@ use std::any::Any;
 use std::collections::VecDeque;
 use std::fmt::{Debug, Write as _};
 use std::hash::{Hash, Hasher};
-use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 #[cfg(unix)]
 use std::sync::{
@@ -62,6 +62,8 @@ pub(crate) struct Opened {
     pub(crate) parts: Mutex<Parts>,
     /// The most bytes of patches that a convolution makes at a time.
     pub(crate) patch_bytes: AtomicUsize,
+    /// Whether small loops are one kernel.
+    pub(crate) small_loops: AtomicBool,
     pub(crate) blas: Library,
     pub(crate) lt: Library,
     pub(crate) dnn: Library,
@@ -156,6 +158,7 @@ impl Opened {
             sources: Mutex::default(),
             parts: Mutex::default(),
             patch_bytes: AtomicUsize::new(PATCH_BYTES),
+            small_loops: AtomicBool::new(true),
             blas: Library::default(),
             lt: Library::default(),
             dnn: Library::default(),

@@ -7,6 +7,7 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cudarc::driver::CudaFunction;
 use penstock_kernels::cost::{DEVICE, KernelWork};
@@ -28,7 +29,14 @@ const NAME: &str = "penstock_rounds";
 
 /// A loop that is small enough for one block of threads, as one kernel: of its iterations, the condition is the kernel, which runs the body,
 /// too, and there is nothing else. `None` for other loops.
-pub(crate) fn one_block(device: &Arc<Opened>, looped: &While, as_launch: &dyn Fn(&Command) -> Option<Launch>) -> Option<While> {
+pub(crate) fn one_block(
+    device: &Arc<Opened>,
+    looped: &While,
+    as_launch: &dyn Fn(&Command) -> Option<Launch>,
+) -> Option<While> {
+    if !device.small_loops.load(Ordering::Relaxed) {
+        return None;
+    }
     let launches = |commands: &[Command]| commands.iter().map(as_launch).collect::<Option<Vec<Launch>>>();
     let (condition, body) = (launches(&looped.condition)?, launches(&looped.body)?);
     if body.is_empty() || condition.len() + body.len() > MOST_PHASES {
@@ -75,7 +83,8 @@ impl Text {
             });
             let first = self.words.len();
             self.words.extend_from_slice(&launch.words);
-            let args: String = launch.starts.iter().map(|&s| format!(", args.at[{}]", first + usize::from(s))).collect();
+            let args: String =
+                launch.starts.iter().map(|&s| format!(", args.at[{}]", first + usize::from(s))).collect();
             let name = format!("penstock_phase{at}::{}", source.name);
             if launch.blocks == 1 {
                 let _ = writeln!(out, "        penstock_phase({name}, 0, 1{args});");
@@ -86,7 +95,8 @@ impl Text {
                     out,
                     "        for (unsigned int block = 0; block < (unsigned int)args.at[{count}]; ++block) {{"
                 );
-                let _ = writeln!(out, "            penstock_phase({name}, block, (unsigned int)args.at[{count}]{args});");
+                let _ =
+                    writeln!(out, "            penstock_phase({name}, block, (unsigned int)args.at[{count}]{args});");
                 if source.text.contains("__shared__") {
                     out.push_str("            __syncthreads();\n");
                 }
@@ -139,7 +149,10 @@ fn as_functions(text: &str) -> String {
         out.push_str(before);
         let (head, behind) = entry.split_once('(').unwrap_or((entry, ""));
         let (params, behind) = behind.split_once(") {").unwrap_or((behind, ""));
-        let _ = write!(out, "__device__ inline {head}(const penstock_blocks penstock_block, const penstock_blocks penstock_grid");
+        let _ = write!(
+            out,
+            "__device__ inline {head}(const penstock_blocks penstock_block, const penstock_blocks penstock_grid"
+        );
         for param in split(params) {
             // What lies in constant memory is not copied.
             let param = match param.split_once(CONSTANT).map(|(a, b)| format!("{a}{b}")) {
@@ -187,7 +200,8 @@ mod tests {
 
     #[test]
     fn what_lies_in_constant_memory_is_passed_by_reference() {
-        let text = "extern \"C\" __global__ void f(const __grid_constant__ penstock_list<unsigned int, 3> ends, const I n) {}";
+        let text =
+            "extern \"C\" __global__ void f(const __grid_constant__ penstock_list<unsigned int, 3> ends, const I n) {}";
         let due = "const penstock_list<unsigned int, 3>& ends, const I n) {}";
         assert!(as_functions(text).ends_with(due), "{}", as_functions(text));
     }

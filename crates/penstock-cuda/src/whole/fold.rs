@@ -237,7 +237,14 @@ unsafe fn fold_runs(
         args.extend(kernels.numbers([results, others, blocks]));
         args.push(count);
         // SAFETY: the caller's promise.
-        unsafe { kernels.run("penstock_join_runs", results.saturating_mul(crate::kernel::BLOCK as usize), &args, entries * ACCUMULATOR) }?;
+        unsafe {
+            kernels.run(
+                "penstock_join_runs",
+                results.saturating_mul(crate::kernel::BLOCK as usize),
+                &args,
+                entries * ACCUMULATOR,
+            )
+        }?;
     }
     Ok(())
 }
@@ -267,7 +274,9 @@ unsafe fn fold_rows(
     args.extend(kernels.lists());
     args.push(count.clone());
     // SAFETY: the caller's promise.
-    unsafe { kernels.run("penstock_fold_rows", entries / pack, &args, lines * others * rows * columns * kernels.dtype.size()) }?;
+    unsafe {
+        kernels.run("penstock_fold_rows", entries / pack, &args, lines * others * rows * columns * kernels.dtype.size())
+    }?;
     if first.is_none() {
         return Ok(());
     }
