@@ -103,7 +103,7 @@ pub trait Device: Send + Sync {
         None
     }
 
-    /// What runs one loop of a plan, whose condition the device computes; `None` where the host walks all loops.
+    /// What runs one loop of a plan, in which nothing needs the host; `None` where the host walks all loops.
     fn looper(&self) -> Option<Arc<dyn Looper>> {
         None
     }
