@@ -9,7 +9,12 @@ import sys
 import pytest
 from gpu_process import ROOT, emulation, has_gpu
 
-TESTS = ["optimizers", "values/test_tensors.py", "function/test_unknown_sizes.py"]
+TESTS = [
+    "data/test_errors.py",
+    "function/test_unknown_sizes.py",
+    "optimizers",
+    "values/test_tensors.py",
+]
 
 
 def test_what_holds_on_the_host_holds_on_a_gpu() -> None:

@@ -53,6 +53,10 @@ impl Remote for CudaMemory {
         device.stream.synchronize().map_err(failure)
     }
 
+    fn settle(&self) -> Result<()> {
+        faults::check(&self.origins, &self.memory.device)
+    }
+
     fn device(&self) -> &str {
         &self.memory.device.name
     }

@@ -38,6 +38,14 @@ pub trait Remote: Any + Send + Sync {
     /// What that work has rejected; those of the device.
     fn fetch(&self, to: &mut [u8]) -> Result<()>;
 
+    /// Waits for the work that computes the elements, where it can reject something, and for nothing else.
+    ///
+    /// # Errors
+    /// What that work has rejected; those of the device.
+    fn settle(&self) -> Result<()> {
+        Ok(())
+    }
+
     /// The device's TensorFlow name, such as `/device:GPU:0`.
     fn device(&self) -> &str;
 

@@ -282,6 +282,14 @@ impl Tensor {
         }
     }
 
+    /// Waits until it is known whether the work that computes the elements has rejected something. On the host that is known.
+    ///
+    /// # Errors
+    /// What that work has rejected; those of the device.
+    pub fn settle(&self) -> Result<()> {
+        self.remote().map_or(Ok(()), Remote::settle)
+    }
+
     /// The same tensor in the memory of the host. The copy is made once. What reads elements without asking for it, such as
     /// [`Tensor::as_ptr`], makes the copy too, but unwinds the stack where that fails, as [`Error::unwind`] does.
     ///

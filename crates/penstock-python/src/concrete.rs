@@ -22,6 +22,7 @@ use crate::graph::PyGraph;
 use crate::guard::Guard;
 use crate::keys::{PyOpaque, RawSink, TypeSink};
 use crate::layer;
+use crate::operand::settle;
 use crate::params::{Bindings, Params};
 use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
 use crate::structure::{Collect, Leaf, Leaves, walk};
@@ -682,7 +683,8 @@ impl PyConcrete {
     }
 
     /// The results, as a flat list, for all inputs: arguments, then captures. Runs at once, whatever is open. Of the first
-    /// `rows` inputs every row is taken, and the results have the leading axis: for 0, none.
+    /// `rows` inputs every row is taken, and the results have the leading axis: for 0, none. What a device rejects is an error of
+    /// this call, not of who reads the results.
     #[pyo3(signature = (inputs, rows=0))]
     fn _run_on<'py>(
         &self,
@@ -699,7 +701,9 @@ impl PyConcrete {
         let inputs = inputs.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
         let outs =
             if rows == 0 { trace::call(function, &inputs) } else { trace::map_rows(function, &inputs, rows, false) };
-        outs.or_py(py)?.into_iter().map(|v| wrap(py, v)).collect()
+        let outs = outs.or_py(py)?;
+        outs.iter().filter_map(Var::tensor).try_for_each(|t| settle(py, t))?;
+        outs.into_iter().map(|v| wrap(py, v)).collect()
     }
 
     /// Give the graph in the language of Graphviz: `dot -Tsvg` draws it.

@@ -504,6 +504,17 @@ pub(crate) fn fetch(py: Python<'_>, tensor: &Tensor) -> PyResult<()> {
     }
 }
 
+/// Waits until it is known whether the work that computes a tensor's elements has rejected something, and lets others run meanwhile.
+///
+/// # Errors
+/// What that work has rejected.
+pub(crate) fn settle(py: Python<'_>, tensor: &Tensor) -> PyResult<()> {
+    match tensor.remote() {
+        Some(_) => py.detach(|| tensor.settle()).or_py(py),
+        None => Ok(()),
+    }
+}
+
 /// The operand as an eager Python tensor, with its value; a symbolic one has none.
 pub(crate) fn eager_tensor<'py>(
     slf: &Bound<'py, Operand>,
