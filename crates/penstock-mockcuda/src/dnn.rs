@@ -533,7 +533,7 @@ impl Shape {
         }
     }
 
-    /// Runs the convolution, on memory that is open.
+    /// Runs the convolution.
     pub(crate) fn run(&self, state: &mut State, [result, a, b]: [u64; 3], (workspace, bytes): (u64, usize)) {
         let [x, filter, y] = self.lens();
         let [result_len, a_len, b_len] = match self.kind {
@@ -546,9 +546,10 @@ impl Shape {
             return;
         }
         let mut out = vec![0.0; result_len];
+        let [result, a, b] = [result, a, b].map(|at| state.arena.place(at) as u64);
         // SAFETY: all are in live blocks.
         unsafe {
-            std::ptr::write_bytes(workspace as *mut u8, 0x5A, bytes);
+            std::ptr::write_bytes(state.arena.place(workspace), 0x5A, bytes);
             self.sums(&self.load(a, a_len), &self.load(b, b_len), &mut out);
             self.store(result, &out);
         }

@@ -184,7 +184,6 @@ driver! {
         in_context!(state);
         let code = state.drain();
         let freed = state.arena.free(block);
-        state.arena.set_open(false);
         if let Err(text) = freed {
             state.find(text);
             return INVALID;
@@ -657,7 +656,6 @@ unsafe fn allocate(state: &mut State, device: usize, out: *mut CUdeviceptr, len:
         state.drain();
         block = state.arena.allocate(device, len, limit);
     }
-    state.arena.set_open(false);
     match block {
         // SAFETY: the caller of the C function gave a place for it, or null.
         Some(block) => unsafe { put(out, block) },

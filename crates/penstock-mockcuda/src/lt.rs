@@ -296,9 +296,11 @@ impl Product {
         if room < WANTED || !state.takes("the working memory of cublasLt", workspace, room) || !live || !bias {
             return;
         }
+        let place = |at: u64| state.arena.place(at) as u64;
+        let (at, bias) = (self.at.map(place), place(self.bias));
         // SAFETY: the matrices, the bias and the working memory are in live blocks.
         unsafe {
-            std::ptr::write_bytes(workspace as *mut u8, 0xCD, WANTED);
+            std::ptr::write_bytes(state.arena.place(workspace), 0xCD, WANTED);
             let k = if self.transposed[0] { a.rows } else { a.columns };
             for batch in 0..d.batch {
                 let start = |l: &Layout| (batch as i64 * l.step) as usize;
@@ -308,16 +310,16 @@ impl Product {
                         for i in 0..k {
                             let (ar, ac) = if self.transposed[0] { (i, row) } else { (row, i) };
                             let (br, bc) = if self.transposed[1] { (column, i) } else { (i, column) };
-                            let x = get(a.dtype, self.at[1], start(&a) + ac * a.ld + ar);
-                            sum += x * get(b.dtype, self.at[2], start(&b) + bc * b.ld + br);
+                            let x = get(a.dtype, at[1], start(&a) + ac * a.ld + ar);
+                            sum += x * get(b.dtype, at[2], start(&b) + bc * b.ld + br);
                         }
                         if has_bias {
-                            sum += get(d.dtype, self.bias, row);
+                            sum += get(d.dtype, bias, row);
                         }
                         if self.epilogue & RELU != 0 {
                             sum = if sum > 0.0 { sum } else { 0.0 };
                         }
-                        put(d.dtype, self.at[0], start(&d) + column * d.ld + row, sum);
+                        put(d.dtype, at[0], start(&d) + column * d.ld + row, sum);
                     }
                 }
             }

@@ -1,4 +1,5 @@
-//! The memory of the devices: one arena that the host may touch only while the driver works.
+//! The memory of the devices: addresses that nobody can read or write, and the bytes of those addresses elsewhere, where the driver and
+//! its kernels find them.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -17,9 +18,22 @@ struct Block {
     device: usize,
 }
 
-/// One range of addresses, which is closed to the host between calls of the driver.
+/// A guard zone that nobody has written: at most so long.
+static WHOLE: [u8; RED + ALIGN] = [RED_BYTE; RED + ALIGN];
+
+/// The bytes of a guard zone that were written.
+fn written(zone: &[u8]) -> impl Iterator<Item = usize> {
+    // Nearly all zones are whole, and comparing them at once is quick.
+    let looked = if *zone == WHOLE[..zone.len()] { &[] } else { zone };
+    looked.iter().enumerate().filter(|&(_, &b)| b != RED_BYTE).map(|(at, _)| at)
+}
+
+/// One range of addresses, and one of memory that is as long.
 pub(crate) struct Arena {
+    /// Where the addresses start: code of the host that follows one of them ends there.
     start: usize,
+    /// Where their bytes start.
+    memory: usize,
     /// Bytes from the start that were handed out once.
     used: usize,
     live: BTreeMap<usize, Block>,
@@ -27,44 +41,38 @@ pub(crate) struct Arena {
     freed: BTreeMap<usize, VecDeque<usize>>,
     /// Live bytes of each device.
     held: BTreeMap<usize, usize>,
-    open: bool,
+}
+
+fn reserve(protection: libc::c_int) -> Option<usize> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: reserves addresses, and touches no memory that exists.
+    let start = unsafe { libc::mmap(std::ptr::null_mut(), SPACE, protection, flags, -1, 0) };
+    (start != libc::MAP_FAILED).then_some(start as usize)
 }
 
 impl Arena {
     /// An arena without blocks; `None` where the address space cannot be had.
     pub(crate) fn new() -> Option<Arena> {
-        // SAFETY: reserves addresses, and touches no memory that exists.
-        let start = unsafe {
-            libc::mmap(
-                std::ptr::null_mut(),
-                SPACE,
-                libc::PROT_NONE,
-                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-                -1,
-                0,
-            )
-        };
-        (start != libc::MAP_FAILED).then(|| Arena {
-            start: start as usize,
+        Some(Arena {
+            start: reserve(libc::PROT_NONE)?,
+            memory: reserve(libc::PROT_READ | libc::PROT_WRITE)?,
             used: 0,
             live: BTreeMap::new(),
             freed: BTreeMap::new(),
             held: BTreeMap::new(),
-            open: false,
         })
     }
 
-    /// Lets the driver at the memory, or closes it to everybody.
-    pub(crate) fn set_open(&mut self, open: bool) {
-        const PAGE: usize = 4096;
-        if open == self.open || self.used == 0 {
-            self.open = open && self.used > 0;
-            return;
-        }
-        let protection = if open { libc::PROT_READ | libc::PROT_WRITE } else { libc::PROT_NONE };
-        // SAFETY: the range was reserved by `new`, and starts at a page.
-        unsafe { libc::mprotect(self.start as *mut _, self.used.next_multiple_of(PAGE), protection) };
-        self.open = open;
+    /// Where the bytes of an address are; other addresses are those of the host.
+    pub(crate) fn place(&self, address: u64) -> *mut u8 {
+        let address = address as usize;
+        if self.contains(address as u64) { (address - self.start + self.memory) as *mut u8 } else { address as *mut u8 }
+    }
+
+    /// The address whose byte is at a place.
+    pub(crate) fn address(&self, place: u64) -> u64 {
+        let [start, len] = self.range();
+        if (start..start + len).contains(&place) { place - start + self.start as u64 } else { place }
     }
 
     /// A block of unspecified contents; `None` where `limit` live bytes of the device would be passed.
@@ -81,16 +89,15 @@ impl Arena {
                     return None;
                 }
                 let address = self.start + self.used + RED;
-                self.set_open(false);
                 self.used += whole;
                 address
             }
         };
-        self.set_open(true);
-        // SAFETY: the block with its red zones is within the arena, which is open, and nobody else has it.
+        let at = self.place(address as u64);
+        // SAFETY: the block with its red zones is within the arena, and nobody else has it.
         unsafe {
-            std::ptr::write_bytes((address - RED) as *mut u8, RED_BYTE, whole);
-            std::ptr::write_bytes(address as *mut u8, FRESH_BYTE, len);
+            std::ptr::write_bytes(at.sub(RED), RED_BYTE, whole);
+            std::ptr::write_bytes(at, FRESH_BYTE, len);
         }
         self.live.insert(address, Block { len, device });
         *self.held.entry(device).or_default() += len;
@@ -108,9 +115,8 @@ impl Arena {
         };
         let whole = block.len.next_multiple_of(ALIGN) + 2 * RED;
         let checked = self.check(address, &block);
-        self.set_open(true);
-        // SAFETY: the block is within the arena, which is open.
-        unsafe { std::ptr::write_bytes(address as *mut u8, FREED_BYTE, block.len) };
+        // SAFETY: the block is within the arena.
+        unsafe { std::ptr::write_bytes(self.place(address as u64), FREED_BYTE, block.len) };
         self.freed.entry(whole).or_default().push_back(address);
         if let Some(held) = self.held.get_mut(&block.device) {
             *held -= block.len;
@@ -118,20 +124,21 @@ impl Arena {
         checked
     }
 
-    fn check(&mut self, address: usize, block: &Block) -> Result<(), String> {
-        self.set_open(true);
+    /// The guard zones in front of a block and behind it.
+    #[expect(clippy::mut_from_ref, reason = "the memory is no part of what is borrowed")]
+    fn zones(&self, address: usize, block: &Block) -> [&mut [u8]; 2] {
+        let at = self.place(address as u64);
         let after = block.len.next_multiple_of(ALIGN) - block.len + RED;
-        // SAFETY: the red zones of a live block are within the arena, which is open.
-        let (before, behind) = unsafe {
-            (
-                std::slice::from_raw_parts((address - RED) as *const u8, RED),
-                std::slice::from_raw_parts((address + block.len) as *const u8, after),
-            )
-        };
-        if let Some(at) = before.iter().rposition(|&b| b != RED_BYTE) {
+        // SAFETY: the guard zones of a live block are within the arena, and are looked at by one caller at a time.
+        unsafe { [(at.sub(RED), RED), (at.add(block.len), after)].map(|(at, len)| std::slice::from_raw_parts_mut(at, len)) }
+    }
+
+    fn check(&self, address: usize, block: &Block) -> Result<(), String> {
+        let [before, behind] = self.zones(address, block);
+        if let Some(at) = written(before).last() {
             return Err(format!("byte {} in front of a block of {} bytes was written", RED - at, block.len));
         }
-        match behind.iter().position(|&b| b != RED_BYTE) {
+        match written(behind).next() {
             Some(at) => Err(format!("byte {at} behind a block of {} bytes was written", block.len)),
             None => Ok(()),
         }
@@ -139,21 +146,14 @@ impl Arena {
 
     /// What was written outside of the live blocks; the zones are made whole again.
     pub(crate) fn check_all(&mut self) -> Result<(), String> {
-        let live = std::mem::take(&mut self.live);
         let mut result = Ok(());
-        for (&address, block) in &live {
+        for (&address, block) in &self.live {
             let checked = self.check(address, block);
             if checked.is_err() {
-                let after = block.len.next_multiple_of(ALIGN) - block.len + RED;
-                // SAFETY: the red zones of a live block are within the arena, which `check` opened.
-                unsafe {
-                    std::ptr::write_bytes((address - RED) as *mut u8, RED_BYTE, RED);
-                    std::ptr::write_bytes((address + block.len) as *mut u8, RED_BYTE, after);
-                }
+                self.zones(address, block).into_iter().for_each(|zone| zone.fill(RED_BYTE));
             }
             result = result.and(checked);
         }
-        self.live = live;
         result
     }
 
@@ -166,9 +166,9 @@ impl Arena {
             .is_some_and(|(&start, block)| len <= block.len && address - start <= block.len - len)
     }
 
-    /// All addresses: the first, and how many there are.
+    /// The memory: where it starts, and how long it is.
     pub(crate) fn range(&self) -> [u64; 2] {
-        [self.start as u64, SPACE as u64]
+        [self.memory as u64, SPACE as u64]
     }
 
     /// The start and the length of the live block at an address.

@@ -92,6 +92,7 @@ pub(crate) fn found(function: &Function, args: &[Vec<u8>], arena: &Arena) -> Vec
     let file = if races.is_empty() { None } else { file(function) };
     let file = file.unwrap_or_default();
     let place = |place: u64| {
+        let place = arena.address(place);
         let Some((start, len)) = arena.block(place) else {
             let shared = (!arena.contains(place)).then(|| variable(&function.library, &file, place)).flatten();
             return shared.unwrap_or_else(|| format!("the byte at {place:#x}"));

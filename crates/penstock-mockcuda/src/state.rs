@@ -476,7 +476,6 @@ impl State {
     }
 
     fn run(&mut self, work: Work) {
-        self.arena.set_open(true);
         match work {
             Work::Kernel { function, args, mut launch } => {
                 launch.seed = self.draw() as u32;
@@ -491,31 +490,28 @@ impl State {
                     };
                     // SAFETY: the target is within a live block, and the source has as many bytes, its own or pinned
                     // ones, which the caller keeps until the stream is through.
-                    unsafe { std::ptr::copy_nonoverlapping(from, to as *mut u8, len) };
+                    unsafe { std::ptr::copy_nonoverlapping(from, self.arena.place(to), len) };
                 }
             }
             Work::CopyOut { to, from, len } => {
                 if self.takes("a copy to the host", from, len) {
                     // SAFETY: the source is within a live block; the caller keeps the target until the stream is through.
-                    unsafe { std::ptr::copy_nonoverlapping(from as *const u8, to as *mut u8, len) };
+                    unsafe { std::ptr::copy_nonoverlapping(self.arena.place(from), to as *mut u8, len) };
                 }
             }
             Work::Copy { to, from, len } => {
                 if self.takes("a copy on the device", to, len) && self.takes("a copy on the device", from, len) {
                     // SAFETY: both are within live blocks.
-                    unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+                    unsafe { std::ptr::copy(self.arena.place(from), self.arena.place(to), len) };
                 }
             }
             Work::Fill { to, pattern, count } => {
                 if self.takes("a fill", to, pattern.len() * count) {
+                    let to = self.arena.place(to);
                     for i in 0..count {
                         // SAFETY: all repetitions are within a live block.
                         unsafe {
-                            std::ptr::copy_nonoverlapping(
-                                pattern.as_ptr(),
-                                (to as *mut u8).add(i * pattern.len()),
-                                pattern.len(),
-                            );
+                            std::ptr::copy_nonoverlapping(pattern.as_ptr(), to.add(i * pattern.len()), pattern.len());
                         };
                     }
                 }
@@ -538,24 +534,25 @@ impl State {
             // These are taken apart before.
             Work::Graph { .. } | Work::While { .. } => {}
         }
-        self.arena.set_open(false);
     }
 
-    fn kernel(&mut self, function: &Function, mut args: Vec<Vec<u8>>, launch: &Launch) {
-        let pointers: Vec<u64> = args
-            .iter()
-            .filter_map(|a| <[u8; 8]>::try_from(&a[..]).ok().map(u64::from_ne_bytes))
-            .filter(|&p| self.arena.contains(p))
-            .collect();
-        for pointer in pointers {
+    fn kernel(&mut self, function: &Function, args: Vec<Vec<u8>>, launch: &Launch) {
+        // What the kernel gets: where the bytes are whose addresses are in its arguments.
+        let mut given = args.clone();
+        for word in given.iter_mut().flat_map(|a| a.as_chunks_mut::<8>().0) {
+            let pointer = u64::from_ne_bytes(*word);
+            if !self.arena.contains(pointer) {
+                continue;
+            }
             if !self.arena.is_live(pointer, 1) {
                 self.find(format!("kernel {}: its argument {pointer:#x} is in no live block", function.name));
                 self.sticky = Some(CUresult::CUDA_ERROR_ILLEGAL_ADDRESS);
                 return;
             }
+            *word = (self.arena.place(pointer) as u64).to_ne_bytes();
         }
         *self.launches.entry(function.name.clone()).or_default() += 1;
-        let mut places: Vec<*mut c_void> = args.iter_mut().map(|a| a.as_mut_ptr().cast()).collect();
+        let mut places: Vec<*mut c_void> = given.iter_mut().map(|a| a.as_mut_ptr().cast()).collect();
         // SAFETY: the code was made from the kernel's text, and reads as many arguments of these sizes.
         let found = unsafe { (function.run)(places.as_mut_ptr(), launch) };
         if !found.is_null() {

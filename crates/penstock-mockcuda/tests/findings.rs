@@ -25,6 +25,31 @@ fn memory_is_written_and_read() {
 }
 
 #[test]
+fn the_host_cannot_touch_memory_of_the_device_before_or_after_work_on_it() {
+    let Some(d) = driver() else { return };
+    let (stream, fill) = (d.stream(), d.kernel(FILL, "fill"));
+    let memory = d.memory(64, stream);
+    let mut ends = [0; 2];
+    // SAFETY: the call writes two descriptors.
+    assert_eq!(unsafe { libc::pipe(ends.as_mut_ptr()) }, 0);
+    let refused = || {
+        // SAFETY: the system reads the bytes, and says where they cannot be read; in a program that is a crash.
+        let written = unsafe { libc::write(ends[1], memory as *const libc::c_void, 1) };
+        written == -1 && std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT)
+    };
+    assert!(refused());
+    d.launch(fill, 1, 32, stream, &[memory, 16, 7]);
+    assert!(refused());
+    assert_eq!(d.read(memory, stream), 7);
+    assert!(refused());
+    // SAFETY: the memory is freed once, and so are the descriptors.
+    unsafe {
+        ok(sys::cuMemFreeAsync(memory, stream));
+        ends.map(|end| libc::close(end));
+    }
+}
+
+#[test]
 fn a_write_behind_a_block_is_found() {
     let Some(d) = driver() else { return };
     let (stream, fill) = (d.stream(), d.kernel(FILL, "fill"));
