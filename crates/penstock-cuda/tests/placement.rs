@@ -7,7 +7,7 @@ use std::sync::Arc;
 use common::{gpu, op, within};
 use penstock_data::{Class, DType, Result, Tensor};
 use penstock_exec::{Arg, Device, Executable, Outputs, StdEnv, Variable, eager, placed};
-use penstock_filetests::{RandomOptions, Recorder, arguments, random_graph, same_tensor};
+use penstock_filetests::{RandomOptions, Recorder, agree, random_graph, same_tensor, show, trace};
 use penstock_ir::{Attrs, Function, parse_function};
 use penstock_ops::Ops;
 use penstock_passes::{Options, Thresholds};
@@ -172,14 +172,25 @@ fn what_an_operation_rejects_is_an_error_of_who_reads_its_result() {
 /// Operators that CPU and CUDA approximate each in its own way.
 const APPROXIMATE: [&str; 5] = ["cos", "digamma", "lgamma", "sin", "tan"];
 
-/// How often each random program runs.
+/// How often each random program runs: graphs are made of what repeats.
 const RUNS: usize = 5;
 
+/// How many random programs are tried; `make gpu-orders` has 500.
+fn programs() -> u64 {
+    std::env::var("PENSTOCK_TEST_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
+}
+
+/// The operands with zeros for all integers, by which programs divide, and which are indices and sizes.
+fn zeros(inputs: &[Tensor]) -> Vec<Tensor> {
+    let zero = |t: &Tensor| if t.dtype().is_integer() { Tensor::zeros(t.dtype(), t.dims()) } else { Ok(t.clone()) };
+    inputs.iter().map(|t| zero(t).expect("an operand")).collect()
+}
+
 #[test]
-fn random_programs_give_the_same_on_the_device() {
+fn random_programs_do_the_same_wherever_their_operands_are() {
     let Some(gpu) = gpu() else { return };
-    let (mut tried, mut seed) = (0, 0);
-    while tried < 40 {
+    let (mut tried, mut failed, mut seed) = (0, 0, 0);
+    while tried < programs() {
         seed += 1;
         let random = random_graph(seed, 12, RandomOptions::default());
         if APPROXIMATE.iter().any(|name| random.function.to_text().contains(&format!("= {name} "))) {
@@ -187,25 +198,39 @@ fn random_programs_give_the_same_on_the_device() {
         }
         tried += 1;
         let small = Options { thresholds: Thresholds::SMALL, ..Options::default() };
-        let outcome = |device: Option<&Arc<dyn Device>>| -> Result<Vec<Tensor>> {
-            let (args, variables) = arguments(random.graph(), &random.inputs)?;
+        let outcome = |inputs: &[Tensor], wish: Option<&Arc<dyn Device>>| {
             let executable = Executable::with_options(&random.function, small.clone())?;
-            // Graphs are made of what repeats.
-            let mut results = Vec::new();
-            for _ in 0..RUNS {
-                results = within(device, || executable.run(&args, &Recorder::default()))?.into_vec();
+            trace(random.graph(), inputs, &|args, env| {
+                let run = || Ok(within(wish, || executable.run(args, env))?.into_vec());
+                let mut results: Vec<Tensor> = run()?;
+                for _ in 1..RUNS {
+                    results.iter().try_for_each(|t| t.on_host().map(|_| ()))?;
+                    results = run()?;
+                }
+                Ok(results)
+            })
+        };
+        for inputs in [random.inputs.clone(), zeros(&random.inputs)] {
+            let due = outcome(&inputs, None).expect("a run");
+            failed += usize::from(due.is_err());
+            // All on the device, and then every other operand.
+            for places in [None, Some(0), Some(1)] {
+                let there = |(i, t): (usize, &Tensor)| {
+                    let on_device = places.is_none_or(|first| i % 2 == first);
+                    if on_device { within(Some(&gpu), || placed(t)) } else { Ok(t.clone()) }
+                };
+                let operands = inputs.iter().enumerate().map(there).collect::<Result<Vec<_>>>().expect("copies");
+                let wish = places.is_none().then_some(&gpu);
+                let got = outcome(&operands, wish).expect("a run");
+                let (shown, instead) = (show(&got), show(&due));
+                assert!(
+                    agree(&got, &due),
+                    "{places:?}: the device gives\n{shown}\ninstead of\n{instead}\nfor seed {seed}{random:?}"
+                );
             }
-            results.extend(variables.iter().map(|v| v.read()).collect::<Result<Vec<_>>>()?);
-            results.iter().map(Tensor::on_host).collect()
-        };
-        let (due, got) = (outcome(None), outcome(Some(&gpu)));
-        let same = match (&due, &got) {
-            (Ok(due), Ok(got)) => due.len() == got.len() && due.iter().zip(got).all(|(a, b)| same_tensor(a, b)),
-            (Err(due), Err(got)) => due.class() == got.class(),
-            _ => false,
-        };
-        assert!(same, "the device gives\n{got:?}\ninstead of\n{due:?}\nfor seed {seed}{random:?}");
+        }
     }
+    assert!(failed > 0, "no program has failed");
     if let Some(mock) = common::mock::get() {
         assert_eq!(mock.findings(), Vec::<String>::new());
     }

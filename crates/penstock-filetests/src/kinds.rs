@@ -149,7 +149,7 @@ fn each_run(graph: &Verified, file: &TestFile) -> Result<String> {
 }
 
 /// What a run leaves: its results, what it printed and what host code it called, and the variables; or its error.
-type Trace = Result<(Vec<Tensor>, String, Vec<Tensor>)>;
+pub type Trace = Result<(Vec<Tensor>, String, Vec<Tensor>)>;
 
 /// A way to run a graph.
 type Tier<'a> = dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>> + 'a;
@@ -223,7 +223,11 @@ pub fn run_tiers_with(graph: &Verified, tensors: &[Tensor], more: &[(&str, Optio
     Ok(first.as_ref().map(show).unwrap_or_default())
 }
 
-fn trace(
+/// What a run does, by the way of running that is given; the variables have their first values before.
+///
+/// # Errors
+/// As [`arguments`].
+pub fn trace(
     graph: &Verified,
     tensors: &[Tensor],
     tier: &dyn Fn(&[Arg], &Recorder) -> Result<Vec<Tensor>>,
@@ -233,7 +237,8 @@ fn trace(
     let results = tier(&args, &Recorder::default());
     let log = take_log();
     Ok(results.and_then(|results| {
-        let values = variables.iter().map(|v| v.read()).collect::<Result<_>>()?;
+        let results = results.iter().map(Tensor::on_host).collect::<Result<_>>()?;
+        let values = variables.iter().map(|v| v.read()?.on_host()).collect::<Result<_>>()?;
         Ok((results, log, values))
     }))
 }
@@ -260,7 +265,8 @@ pub fn arguments(graph: &Verified, tensors: &[Tensor]) -> Result<(Vec<Arg>, Vec<
     Ok((args, variables))
 }
 
-fn agree(a: &Trace, b: &Trace) -> bool {
+/// Whether two runs did the same: the same bits, the same effects in the same order, or the same error of the same line.
+pub fn agree(a: &Trace, b: &Trace) -> bool {
     let all = |a: &[Tensor], b: &[Tensor]| a.len() == b.len() && a.iter().zip(b).all(|(x, y)| same_tensor(x, y));
     match (a, b) {
         (Ok(a), Ok(b)) => all(&a.0, &b.0) && a.1 == b.1 && all(&a.2, &b.2),
@@ -269,7 +275,8 @@ fn agree(a: &Trace, b: &Trace) -> bool {
     }
 }
 
-fn show(trace: &Trace) -> String {
+/// What a run did, as a text.
+pub fn show(trace: &Trace) -> String {
     match trace {
         Ok((results, printed, variables)) => {
             let mut out = printed.clone();

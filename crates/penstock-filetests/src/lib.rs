@@ -30,6 +30,6 @@ pub use compare::{same_function, same_tensor};
 pub use diff::diff;
 pub use file::{TestFile, run_directory};
 pub use hosts::hosts;
-pub use kinds::{Kind, arguments, run_tiers, run_tiers_with};
+pub use kinds::{Kind, Trace, agree, arguments, run_tiers, run_tiers_with, show, trace};
 pub use random::{RandomGraph, RandomOptions, random_graph, random_graphs};
 pub use recorder::Recorder;

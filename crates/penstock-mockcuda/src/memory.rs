@@ -130,7 +130,9 @@ impl Arena {
         let at = self.place(address as u64);
         let after = block.len.next_multiple_of(ALIGN) - block.len + RED;
         // SAFETY: the guard zones of a live block are within the arena, and are looked at by one caller at a time.
-        unsafe { [(at.sub(RED), RED), (at.add(block.len), after)].map(|(at, len)| std::slice::from_raw_parts_mut(at, len)) }
+        unsafe {
+            [(at.sub(RED), RED), (at.add(block.len), after)].map(|(at, len)| std::slice::from_raw_parts_mut(at, len))
+        }
     }
 
     fn check(&self, address: usize, block: &Block) -> Result<(), String> {

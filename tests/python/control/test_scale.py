@@ -137,6 +137,8 @@ def test_derivatives_of_nested_loops_have_as_many_instructions_for_each_level(or
     np.testing.assert_allclose(derivative(4, order)(x), slope, rtol=1e-6)
 
 
+# It measures the process, which has the queue of the emulated device, too.
+@pytest.mark.of_host
 def test_memory_is_flat() -> None:
     @tf.function
     def f(n: Any) -> Any:
