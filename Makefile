@@ -243,9 +243,9 @@ gpu-registers: $(NVRTC_STAMP) $(NVDISASM_STAMP) ## registers and memory accesses
 		> target/cuda-registers.md
 	mv target/cuda-registers.md docs/cuda-registers.md
 
-gpu-orders: ## each sample of each operator on the emulated device in five orders of threads, and 500 random programs
+gpu-orders: ## each sample of each operator on the emulated device in five orders of threads, and 1,000 random programs
 	PENSTOCK_TEST_SEEDS=5 $(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test device every_
-	PENSTOCK_TEST_PROGRAMS=500 $(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test placement random_programs
+	PENSTOCK_TEST_PROGRAMS=1000 $(CARGO) test $(CARGO_FLAGS) -p penstock-cuda --test placement random_programs
 
 gpu-races: ## run the tests of the CUDA device on the emulated one, with all kernels watched for races
 	rm -f target/races.txt

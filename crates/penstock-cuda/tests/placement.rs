@@ -169,13 +169,29 @@ fn what_an_operation_rejects_is_an_error_of_who_reads_its_result() {
     assert_eq!(total.unwrap_err().op(), Some("floordiv"));
 }
 
+#[test]
+fn an_error_of_one_operator_names_the_line_that_it_has_in_its_own_function() {
+    let Some(gpu) = gpu() else { return };
+    let inputs = [[1i32; 50], [0; 50]].map(|row| within(Some(&gpu), || placed(&Tensor::vector(&row))).expect("a copy"));
+    let args = inputs.map(Arg::Tensor);
+    for line in [3, 7, 3] {
+        let text = format!(
+            "func @f(%0: i32[50], %1: i32[50]) -> i32[50] {{\n%2: i32[50] = floordiv %0, %1 ; model.py:{line}:1\nreturn %2\n}}"
+        );
+        let (results, _) = within(Some(&gpu), || steps(&function(&text), &args));
+        let error = results[0].on_host().unwrap_err();
+        let at = error.loc().and_then(|loc| loc.frame()).map(|frame| frame.line);
+        assert_eq!((error.op(), at), (Some("floordiv"), Some(line)));
+    }
+}
+
 /// Operators that CPU and CUDA approximate each in its own way.
 const APPROXIMATE: [&str; 5] = ["cos", "digamma", "lgamma", "sin", "tan"];
 
 /// How often each random program runs: graphs are made of what repeats.
 const RUNS: usize = 5;
 
-/// How many random programs are tried; `make gpu-orders` has 500.
+/// How many random programs are tried; `make gpu-orders` has 1,000.
 fn programs() -> u64 {
     std::env::var("PENSTOCK_TEST_PROGRAMS").ok().and_then(|n| n.parse().ok()).unwrap_or(40)
 }

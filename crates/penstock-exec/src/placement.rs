@@ -7,8 +7,10 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_data::{DType, Dims, INLINE_BYTES, Result, Shape, Tensor, num_elements, use_devices};
-use penstock_ir::{Attrs, Builder, Cpu, Cuda, DeviceKernels, ElementFn, Env, Group, OpDef, OpSet, Profiler, Type};
+use penstock_data::{DType, Dims, INLINE_BYTES, Loc, Result, Shape, Tensor, num_elements, use_devices};
+use penstock_ir::{
+    Attrs, Builder, Cpu, Cuda, DeviceKernels, ElementFn, Env, Fails, Group, OpDef, OpSet, Profiler, Type,
+};
 use penstock_kernels::broadcast_dims;
 use penstock_ops::Ops;
 use penstock_ops::control::CONST;
@@ -90,7 +92,7 @@ pub(crate) fn run(
 ) -> Result<Outputs> {
     if let Some(dims) = elementwise_dims(op, inputs) {
         let types = infer(op, attrs, inputs)?;
-        if let Some(program) = program_of(device, op, attrs, inputs.iter().map(|t| t.dtype()), &types) {
+        if let Some(program) = program_of(device, op, attrs, Loc::UNKNOWN, inputs.iter().map(|t| t.dtype()), &types) {
             return program.launch(inputs, &dims);
         }
     }
@@ -146,7 +148,8 @@ impl Env for OnDevice<'_> {
         let to = [("dtype", dtype.into())];
         let attrs = op.attributes(if op.attrs.is_empty() { &[] } else { &to })?;
         let types = infer(op, &attrs, &inputs[..op.operands.len().min(inputs.len())])?;
-        let Some(program) = program_of(self.device, op, &attrs, inputs.iter().map(|t| t.dtype()), &types) else {
+        let Some(program) = program_of(self.device, op, &attrs, Loc::UNKNOWN, inputs.iter().map(|t| t.dtype()), &types)
+        else {
             return Ok(None);
         };
         Ok(program.launch(inputs, &dims)?.into_iter().next())
@@ -213,30 +216,38 @@ pub(crate) fn has_code(op: &OpDef) -> bool {
 type Key = (usize, usize, SmallVec<[DType; 4]>);
 
 /// Programs of one operator each; `None` where the device has no code.
-type Programs = FxHashMap<Key, Vec<(Attrs, Option<Arc<dyn Program>>)>>;
+type Programs = FxHashMap<Key, Vec<(Attrs, Loc, Option<Arc<dyn Program>>)>>;
 
 /// The program of one instruction on operands of these dtypes, whatever their shapes; `None` where the device has no code for it. Operands
-/// beyond those of the operator are joined to the result, one after the other.
+/// beyond those of the operator are joined to the result, one after the other. What fails for some elements has a program for each
+/// place in the source, which its error names.
 pub(crate) fn program_of(
     device: &Arc<dyn Device>,
     op: &'static OpDef,
     attrs: &Attrs,
+    loc: Loc,
     dtypes: impl Iterator<Item = DType>,
     results: &[Type],
 ) -> Option<Arc<dyn Program>> {
     static PROGRAMS: Mutex<Option<Programs>> = Mutex::new(None);
     let key: Key = (device.index(), std::ptr::from_ref(op) as usize, dtypes.collect());
+    let may_fail = match op.fails {
+        Fails::Never | Fails::OnShapes => false,
+        Fails::OnIntegers => key.2.iter().any(|dtype| dtype.is_integer()),
+        Fails::OnOperands(_) | Fails::OnValues => true,
+    };
+    let loc = if may_fail { loc } else { Loc::UNKNOWN };
     let find = |programs: &Option<Programs>| {
         let known = programs.as_ref()?.get(&key)?;
-        known.iter().find(|(a, _)| a == attrs).map(|(_, program)| program.clone())
+        known.iter().find(|(a, at, _)| a == attrs && *at == loc).map(|(_, _, program)| program.clone())
     };
     if let Some(known) = find(&PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner)) {
         return known;
     }
     // Outside of the lock: a fork must not find it held for long.
-    let program = compiled(device, op, attrs, &key.2, results);
+    let program = compiled(device, op, attrs, loc, &key.2, results);
     let mut programs = PROGRAMS.lock().unwrap_or_else(PoisonError::into_inner);
-    programs.get_or_insert_default().entry(key).or_default().push((attrs.clone(), program.clone()));
+    programs.get_or_insert_default().entry(key).or_default().push((attrs.clone(), loc, program.clone()));
     program
 }
 
@@ -244,10 +255,12 @@ fn compiled(
     device: &Arc<dyn Device>,
     op: &'static OpDef,
     attrs: &Attrs,
+    loc: Loc,
     dtypes: &[DType],
     results: &[Type],
 ) -> Option<Arc<dyn Program>> {
     let mut builder = Builder::new(&CONST);
+    builder.set_loc(loc);
     let operands: SmallVec<[_; 4]> =
         dtypes.iter().map(|&d| builder.input(Type::tensor(d, Shape::UNRANKED), None)).collect();
     let (own, more) = operands.split_at(op.operands.len().min(operands.len()));

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Error, INLINE_BYTES, Result, Shape, Tensor, devices_in_use};
+use penstock_data::{DType, Error, INLINE_BYTES, Loc, Result, Shape, Tensor, devices_in_use};
 use penstock_ir::{Attrs, Call, Cpu, Env, Kernel, OpDef, Type};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::RULE_OPS;
@@ -178,7 +178,9 @@ fn update_on_device(variable: &Variable, kind: Binary, operand: &Tensor) -> Resu
     let op = if matches!(kind, Binary::Sub) { RULE_OPS.sub } else { RULE_OPS.add };
     let ty = Type::tensor(value.dtype(), Shape::known(dims));
     let dtypes = [value.dtype(); 2].into_iter();
-    let Some(program) = placement::program_of(&device, op, &Attrs::EMPTY, dtypes, &[ty]) else { return Ok(false) };
+    let Some(program) = placement::program_of(&device, op, &Attrs::EMPTY, Loc::UNKNOWN, dtypes, &[ty]) else {
+        return Ok(false);
+    };
     let replaced = variable.update(|value| match value.dims() == dims {
         true => Ok(Some(std::mem::replace(value, program.launch(&[&*value, operand], dims)?.remove(0)))),
         false => Ok(None),

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use penstock_data::Result;
+use penstock_data::{Loc, Result};
 use penstock_ir::{Cuda, Inst, InstData, Region, Type, Value};
 use penstock_ops::RULE_OPS;
 use penstock_ops::fused::{FUSED, NATIVE};
@@ -79,7 +79,9 @@ impl Lowerer<'_> {
         }
         let types: SmallVec<[Type; 1]> = sum.results.iter().map(|&v| graph.ty(v).clone()).collect();
         let dtypes = [ty.dtype(), ty.dtype()].into_iter();
-        let Some(add) = placement::program_of(device, sum.op.0, &sum.attrs, dtypes, &types) else { return Ok(None) };
+        let Some(add) = placement::program_of(device, sum.op.0, &sum.attrs, Loc::UNKNOWN, dtypes, &types) else {
+            return Ok(None);
+        };
         self.list(&insts[1..at])?;
         self.origin = (data.op.name, graph.locs[insts[0]]);
         let ins = self.regs(&[data.operands[0], data.operands[1], bias])?;
@@ -136,14 +138,15 @@ impl Lowerer<'_> {
     /// The program of a part of a step, its operands and its results, but for a variable's value; `None` where the device has no code for it.
     fn program(&self, device: &Arc<dyn Device>, part: horizontal::Part) -> Option<(Arc<dyn Program>, Values, Values)> {
         let Some(update) = part.update else {
-            let data = &self.graph.insts[part.work?];
+            let inst = part.work?;
+            let data = &self.graph.insts[inst];
             let values = |list: &[Value]| Values::from_slice(list);
             let program = if data.op.is(&FUSED) || data.op.is(&NATIVE) {
                 device.compile(self.graph, data.regions[0]).ok()
             } else {
                 let results: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let dtypes = data.operands.iter().map(|&v| self.graph.ty(v).dtype());
-                placement::program_of(device, data.op.0, &data.attrs, dtypes, &results)
+                placement::program_of(device, data.op.0, &data.attrs, self.graph.locs[inst], dtypes, &results)
             };
             return program.map(|program| (program, values(&data.operands), values(&data.results)));
         };
