@@ -45,7 +45,9 @@ fn the_host_cannot_touch_memory_of_the_device_before_or_after_work_on_it() {
     // SAFETY: the memory is freed once, and so are the descriptors.
     unsafe {
         ok(sys::cuMemFreeAsync(memory, stream));
-        ends.map(|end| libc::close(end));
+        for end in ends {
+            libc::close(end);
+        }
     }
 }
 
