@@ -133,7 +133,7 @@ impl Launch {
         launch
     }
 
-    /// The same, of which is known that it reads and writes so many bytes, and does little beside.
+    /// The launch with the number of bytes that it reads and writes, for one whose time these bytes decide.
     pub(crate) fn moving(self, bytes: usize) -> Launch {
         Launch { bytes: Some(bytes), ..self }
     }

@@ -154,7 +154,7 @@ fn as_functions(text: &str) -> String {
             "__device__ inline {head}(const penstock_blocks penstock_block, const penstock_blocks penstock_grid"
         );
         for param in split(params) {
-            // What lies in constant memory is not copied.
+            // A parameter in constant memory is passed by reference.
             let param = match param.split_once(CONSTANT).map(|(a, b)| format!("{a}{b}")) {
                 Some(param) => param.rsplit_once(' ').map(|(ty, name)| format!("{ty}& {name}")).unwrap_or(param),
                 None => param.to_string(),

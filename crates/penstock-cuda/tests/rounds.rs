@@ -84,7 +84,7 @@ fn a_small_loop_is_one_launch() {
     }
 }
 
-/// Adds to numbers, so many times.
+/// A function whose loop adds to its operand in each of `iterations` iterations.
 fn counted(n: usize, iterations: i64) -> String {
     format!(
         "func @main(%x: f32[{n}]) -> f32[{n}], i64[] {{

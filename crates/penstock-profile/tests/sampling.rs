@@ -104,7 +104,7 @@ fn long_runs_are_recorded_all() {
     assert_eq!((recorded, program.recorder.finish().sampled()), (100, None));
 }
 
-/// The runs that were recorded of so many kinds, each of which runs a thousand times for so long.
+/// The number of recorded runs where each of some kinds runs a thousand times, and takes a given time.
 fn recorded_of_kinds(kinds: usize, nanos: u64) -> Vec<usize> {
     let mut program = Program::new(Detail::Steps);
     (0..kinds)

@@ -319,7 +319,7 @@ unsafe fn launch(device: &Opened, function: &CudaFunction, threads: usize, args:
     unsafe { device.queue.push(device, Command::Launch(sized(device, function, threads, args))) }
 }
 
-/// The same, for a kernel that reads and writes so many bytes, and does little beside.
+/// As [`launch`], for a kernel whose time is decided by the number of bytes that it reads and writes.
 ///
 /// # Safety
 /// As for [`launch`].
