@@ -17,7 +17,7 @@ const OUT_OF_MEMORY: i32 = 2;
 
 /// Does what a first use of the device does, and prints the error; run in a process of its own by the tests below.
 #[test]
-#[ignore = "a part of other tests"]
+#[ignore = "not a test by itself: the tests below run it, each in a process of its own"]
 fn first_use() {
     common::add_site_packages();
     let first = || -> Result<()> {

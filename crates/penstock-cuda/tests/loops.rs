@@ -468,7 +468,7 @@ fn where_the_driver_cannot_the_host_walks() {
 
 /// Runs a loop where the kernel of the condition does not load; in a process of its own, by the test below.
 #[test]
-#[ignore = "the next test runs it in a process of its own, whose driver fails"]
+#[ignore = "not a test by itself: the test below runs it, in a process of its own"]
 fn a_loop_without_its_kernel() {
     let Some(_) = gpu() else { return };
     let Some(mock) = common::mock::get() else { return };

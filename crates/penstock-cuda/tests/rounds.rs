@@ -14,8 +14,8 @@ use penstock_exec::{Executable, StdEnv};
 const COUNTED: [&str; 5] =
     ["penstock_rounds", "cuGraphLaunch", "cuLaunchKernel", "cuMemcpyDtoHAsync_v2", "cuStreamSynchronize"];
 
-/// What a loop of so many iterations is told to the device by: a launch of its first values, and one of a graph, in which the kernel runs 256
-/// iterations at a time.
+/// The expected counts of [`COUNTED`] for a loop with this number of iterations. One launch copies the first values. One launch of a
+/// graph runs the kernel, which does up to 256 iterations each time.
 fn told(iterations: u64) -> [u64; 5] {
     [1 + iterations / 257, 1, 1, 0, 0]
 }

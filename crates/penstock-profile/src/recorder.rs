@@ -18,8 +18,8 @@ const EVENTS: usize = 1 << 20;
 /// Which part of the time of a program recording may take: where it would take more, not all runs of the same are recorded. It is
 /// less than what is promised, as runs that are only counted take time too.
 const BUDGET: f64 = 0.01;
-/// The most runs of one kind that are recorded before any is only counted. All those of a thread may take so many nanoseconds, and
-/// this part of the time since the recording began: `FIRST_COST + FIRST_SHARE * elapsed`. Else there are fewer, but one of each kind.
+/// The first runs of a kind are recorded, up to this number. A thread may spend `FIRST_COST + FIRST_SHARE * elapsed` nanoseconds on the
+/// first runs of all kinds, where `elapsed` is the time since the recording began. Beyond that only one run of each kind is a first run.
 const FIRST: u32 = 16;
 const FIRST_COST: f64 = 20_000.0;
 const FIRST_SHARE: f64 = 0.005;

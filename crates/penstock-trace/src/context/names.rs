@@ -38,7 +38,7 @@ pub fn has_nameless_captures() -> bool {
     })
 }
 
-/// Names a symbolic value, for people, or what the innermost trace makes of a tensor.
+/// Gives a name to a symbolic value. The name of an eager tensor is that of the input which the innermost trace has for it.
 pub(crate) fn put_name(var: &Var, name: &str) {
     with_state(|state| match var.kind() {
         Kind::Symbolic(s) => {
