@@ -50,6 +50,34 @@ def test_python_starts_without_this_package_unless_the_environment_asks_for_it()
     assert run("import sys; print('penstock' in sys.modules)", KERAS_BACKEND="jax") == "False\n"
 
 
+@pytest.mark.parametrize("environment", [{}, {"KERAS_BACKEND": "tensorflow"}])
+def test_where_tensorflow_means_this_package_keras_runs_on_it(environment):
+    program = """
+from penstock import as_tensorflow
+as_tensorflow.install()
+import keras
+import tensorflow
+print(keras.backend.backend(), type(keras.ops.ones([2])) is tensorflow.Tensor)
+"""
+    assert run(program, **environment) == "penstock True\n"
+
+
+@pytest.mark.parametrize(
+    ("chosen", "within", "after"),
+    [(None, "penstock", "None"), ("tensorflow", "penstock", "tensorflow"), ("jax", "jax", "jax")],
+)
+def test_the_choice_of_a_backend_is_what_it_was_where_keras_was_not_loaded(chosen, within, after):
+    program = """
+import os
+from penstock import as_tensorflow
+with as_tensorflow.installed():
+    print(os.environ["KERAS_BACKEND"])
+print(os.environ.get("KERAS_BACKEND"))
+"""
+    environment = {} if chosen is None else {"KERAS_BACKEND": chosen}
+    assert run(program, **environment).split() == [within, after]
+
+
 def test_tf_keras_and_keras_are_one():
     program = "import penstock as tf; a = tf.keras.Model; import keras; print(a is keras.Model)"
     assert run(program) == "True\n"

@@ -2,7 +2,8 @@
 
 After `install()`, `import tensorflow` gives this package in the process: its public names,
 `tensorflow.compat.v1` and `v2`, `tensorflow.keras` (Keras from PyPI), and those names of
-`tensorflow.python` that libraries use. A name that is not there is an `ImportError` or `AttributeError`
+`tensorflow.python` that libraries use. `import keras` gives Keras on this engine too, unless `KERAS_BACKEND`
+in the environment names a backend other than TensorFlow. A name that is not there is an `ImportError` or `AttributeError`
 that says so. A program that is not to be changed runs with
 
     python -m penstock.as_tensorflow program.py arguments
@@ -22,8 +23,10 @@ True
 from __future__ import annotations
 
 import contextlib
+import os
 import sys
 from collections.abc import Iterator
+from typing import Final
 
 from penstock.as_tensorflow._finder import Finder, NamesModule
 
@@ -32,6 +35,9 @@ __all__ = ["install", "installed", "uninstall"]
 
 def _finder() -> Finder | None:
     return next((finder for finder in sys.meta_path if isinstance(finder, Finder)), None)
+
+
+_KERAS_BACKEND: Final = "KERAS_BACKEND"
 
 
 def install() -> None:
@@ -58,7 +64,9 @@ def install() -> None:
             "penstock.as_tensorflow.install() before anything imports tensorflow, or start the program with "
             "'python -m penstock.as_tensorflow'"
         )
-    sys.meta_path.insert(0, Finder())
+    sys.meta_path.insert(0, Finder(os.environ.get(_KERAS_BACKEND)))
+    if os.environ.get(_KERAS_BACKEND, "tensorflow") == "tensorflow":
+        os.environ[_KERAS_BACKEND] = "penstock"
 
 
 def uninstall() -> None:
@@ -73,6 +81,12 @@ def uninstall() -> None:
     if finder is None:
         return
     sys.meta_path.remove(finder)
+    if "keras" in sys.modules:
+        return  # it loads more of its modules by this name
+    if finder.keras_backend is None:
+        os.environ.pop(_KERAS_BACKEND, None)
+    else:
+        os.environ[_KERAS_BACKEND] = finder.keras_backend
     for name in [name for name, module in sys.modules.items() if isinstance(module, NamesModule)]:
         del sys.modules[name]
 

@@ -154,7 +154,14 @@ class _NamesLoader(Loader):
 
 
 class Finder(MetaPathFinder):
-    """Finds `tensorflow` and `tf_keras`, and everything within."""
+    """Finds `tensorflow` and `tf_keras`, and everything within.
+
+    Args:
+        keras_backend: the environment's `KERAS_BACKEND` before there was a finder.
+    """
+
+    def __init__(self, keras_backend: str | None) -> None:
+        self.keras_backend = keras_backend
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
