@@ -8,7 +8,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
-from penstock._ops.creation import eye, ones, zeros
+from penstock._ops import creation as _creation
+from penstock._runtime.lazy_names import from_keras as _from_keras
 from penstock._types.shape import TensorShape
 
 if TYPE_CHECKING:
@@ -33,7 +34,24 @@ __all__ = [
     "TruncatedNormal",
     "VarianceScaling",
     "Zeros",
+    "constant",
+    "glorot_normal",
+    "glorot_uniform",
+    "he_normal",
+    "he_uniform",
+    "identity",
+    "lecun_normal",
+    "lecun_uniform",
+    "ones",
+    "orthogonal",
+    "random_normal",
+    "random_uniform",
+    "truncated_normal",
+    "variance_scaling",
+    "zeros",
 ]
+
+__getattr__ = _from_keras(__name__, ("STFT", "deserialize", "get", "serialize", "stft"))
 
 
 class Initializer(abc.ABC):
@@ -83,7 +101,7 @@ class Zeros(Initializer):
     def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
         """Make the tensor."""
         sizes: Any = shape
-        return zeros(sizes, dtype)
+        return _creation.zeros(sizes, dtype)
 
 
 class Ones(Initializer):
@@ -97,7 +115,7 @@ class Ones(Initializer):
     def __call__(self, shape: ShapeLike, dtype: DTypeLike = _core.float32, **kwargs: Any) -> _core.Tensor:
         """Make the tensor."""
         sizes: Any = shape
-        return ones(sizes, dtype)
+        return _creation.ones(sizes, dtype)
 
 
 class Constant(Initializer):
@@ -388,7 +406,9 @@ class Identity(Initializer):
         dims = [d for d in TensorShape(shape).as_list() if d is not None]
         if len(dims) != 2:
             raise ValueError(f"argument 'shape' must have two known dimensions, got {TensorShape(shape)}")
-        return eye(dims[0], dims[1], dtype=dtype) * _core._to_tensor_hinted(self.gain, _core.DType(dtype))
+        return _creation.eye(dims[0], dims[1], dtype=dtype) * _core._to_tensor_hinted(
+            self.gain, _core.DType(dtype)
+        )
 
 
 zeros_initializer = Zeros
@@ -396,3 +416,21 @@ ones_initializer = Ones
 constant_initializer = Constant
 random_uniform_initializer = RandomUniform
 random_normal_initializer = RandomNormal
+
+
+# TensorFlow has the classes under these names too.
+constant = Constant
+glorot_normal = GlorotNormal
+glorot_uniform = GlorotUniform
+he_normal = HeNormal
+he_uniform = HeUniform
+identity = Identity
+lecun_normal = LecunNormal
+lecun_uniform = LecunUniform
+ones = Ones
+orthogonal = Orthogonal
+random_normal = RandomNormal
+random_uniform = RandomUniform
+truncated_normal = TruncatedNormal
+variance_scaling = VarianceScaling
+zeros = Zeros

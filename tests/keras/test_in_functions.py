@@ -1,6 +1,7 @@
 """Keras's layers, models, losses, metrics and optimizers within functions, loops and branches of the user."""
 
 import numpy as np
+import pytest
 
 import penstock as tf
 
@@ -117,3 +118,49 @@ def test_dropout_draws_anew_in_each_call_of_a_function():
     assert set(np.unique(first)) == {0.0, 2.0}
     assert (first != second).any()
     np.testing.assert_array_equal(layer(x, training=False), x)
+
+
+def test_an_optimizer_takes_a_variable_that_is_an_argument_of_a_function():
+    variable = tf.Variable(2.0)
+    optimizer = keras.optimizers.SGD(0.5)
+
+    @tf.function
+    def step(v, factor):
+        with tf.GradientTape() as tape:
+            loss = factor * v
+        optimizer.apply_gradients(zip(tape.gradient(loss, [v]), [v], strict=True))
+
+    step(variable, tf.constant(1.0))
+    step(variable, tf.constant(1.0))
+    step(variable, 2.0)
+    optimizer.apply_gradients([(tf.constant(1.0), variable)])
+    assert variable.numpy() == 2.0 - 0.5 - 0.5 - 1.0 - 0.5
+    assert optimizer.iterations == 4
+
+
+def test_an_optimizer_refuses_a_variable_that_it_was_not_built_for():
+    optimizer = keras.optimizers.SGD(0.5)
+    step = tf.function(lambda v: optimizer.apply_gradients([(tf.constant(1.0), v)]))
+    step(tf.Variable(2.0))
+    with pytest.raises(ValueError, match="Unknown variable"):
+        step(tf.Variable(2.0))
+
+
+def test_texts_are_standardized_by_a_function_of_tensors_within_a_data_set():
+    def standardize(texts):
+        return tf.strings.regex_replace(tf.strings.lower(texts), "!", "")
+
+    vectorize = layers.TextVectorization(standardize=standardize, output_sequence_length=3)
+    vectorize.adapt(["a b", "a"])
+    texts = tf.data.Dataset.from_tensor_slices(["A b!", "B", "c A"]).batch(2)
+    rows = [row.tolist() for batch in texts.map(vectorize) for row in batch.numpy()]
+    assert rows == [[2, 3, 0], [3, 0, 0], [1, 2, 0]]
+    assert vectorize(tf.constant(["A b!"])).numpy().tolist() == [[2, 3, 0]]
+
+
+def test_texts_become_ragged_rows_of_numbers_where_that_is_asked_for():
+    vectorize = layers.TextVectorization(ragged=True)
+    vectorize.adapt(["a b", "a"])
+    found = vectorize(tf.constant(["a b", "b"]))
+    assert isinstance(found, tf.RaggedTensor)
+    assert found.to_list() == [[2, 3], [3]]

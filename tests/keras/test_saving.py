@@ -103,6 +103,39 @@ def test_an_exported_model_is_served_without_keras(digits, tmp_path):
     np.testing.assert_allclose(next(iter(result.values())), model.predict(x, verbose=0), rtol=1e-6)
 
 
+@pytest.mark.parametrize("trained", [False, True])
+def test_a_model_that_is_saved_as_an_object_is_served_by_default(trained, tmp_path):
+    model = keras.Sequential([keras.Input([3]), layers.Dense(2)])
+    if trained:
+        model.compile("adam", "mse")
+        model.fit(np.ones([4, 3]), np.ones([4, 2]), verbose=0)
+        model.predict(np.ones([4, 3]), verbose=0)
+    tf.saved_model.save(model, tmp_path)
+    loaded = tf.saved_model.load(tmp_path)
+    x = tf.random.stateless_normal([5, 3], seed=[1, 2])
+    (result,) = loaded.signatures["serving_default"](inputs=x).values()
+    np.testing.assert_allclose(result, model(x), rtol=1e-6)
+
+
+def test_inputs_of_a_served_model_are_numbered_and_its_outputs_have_their_names(tmp_path):
+    a, b = keras.Input([3], name="a"), keras.Input([2], name="b")
+    tf.saved_model.save(keras.Model({"a": a, "b": b}, {"joined": layers.Concatenate()([a, b])}), tmp_path)
+    serve = tf.saved_model.load(tmp_path).signatures["serving_default"]
+    assert list(serve.structured_input_signature[1]) == ["inputs", "inputs_1"]
+    found = serve(inputs=tf.ones([4, 3]), inputs_1=tf.zeros([4, 2]))
+    np.testing.assert_array_equal(found["joined"], [[1, 1, 1, 0, 0]] * 4)
+
+
+def test_nothing_is_served_of_a_model_without_inputs_or_of_a_layer(tmp_path):
+    class Uncalled(keras.Model):
+        def call(self, x):
+            return x
+
+    for number, value in enumerate([Uncalled(), layers.Dense(3)]):
+        tf.saved_model.save(value, tmp_path / str(number))
+        assert not tf.saved_model.load(tmp_path / str(number)).signatures
+
+
 def test_an_archive_has_several_endpoints_and_collections_of_variables(tmp_path):
     model = keras.Sequential([keras.Input([3]), layers.Dense(2)])
     model.compile("adam", "mse")

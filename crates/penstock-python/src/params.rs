@@ -280,8 +280,9 @@ impl<'py> Bindings<'py> {
             });
         }
         let name = params.varargs.as_deref().unwrap_or("args");
-        for value in &self.varargs {
-            out.varargs.push(rebuild(value, &mut |leaf, v| replace(name, leaf, v))?);
+        for (i, value) in self.varargs.iter().enumerate() {
+            let name = format!("{name}_{i}");
+            out.varargs.push(rebuild(value, &mut |leaf, v| replace(&name, leaf, v))?);
         }
         for (key, value) in &self.varkw {
             out.varkw.push((key.clone(), rebuild(value, &mut |leaf, v| replace(key, leaf, v))?));

@@ -102,9 +102,16 @@ impl NameSource {
     fn unique(&mut self, base: &str) -> String {
         let words = base.split(|c: char| !(c.is_alphanumeric() || c == '_')).filter(|word| !word.is_empty());
         let base = words.collect::<Vec<_>>().join("_");
-        let n = self.0.entry(base.clone()).or_insert(0);
-        *n += 1;
-        if *n == 1 { base } else { format!("{base}_{}", *n - 1) }
+        let mut n = self.0.get(&base).copied().unwrap_or(0);
+        let mut name = base.clone();
+        // A number may make it another parameter's own name.
+        while n > 0 && self.0.contains_key(&name) {
+            name = format!("{base}_{n}");
+            n += 1;
+        }
+        self.0.insert(base, n.max(1));
+        self.0.entry(name.clone()).or_insert(1);
+        name
     }
 }
 

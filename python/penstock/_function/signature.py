@@ -194,7 +194,7 @@ def _conform(name: str, param: str, value: Any, spec: Any) -> Any:
 def _tensor(name: str, param: str, value: Any, spec: TensorSpec) -> Any:
     if isinstance(value, TensorSpec):
         if value.is_subtype_of(spec):
-            return TensorSpec.from_spec(spec, spec.name or param)
+            return spec
         raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value}")
     if isinstance(value, _core._Variable):
         value = value.read_value()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import importlib
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
-__all__ = ["lazily"]
+__all__ = ["from_keras", "lazily"]
 
 
 def lazily(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
@@ -29,5 +29,28 @@ def lazily(module: str, names: Mapping[str, str]) -> Callable[[str], object]:
             value.__module__ = module
         vars(sys.modules[module])[name] = value
         return value
+
+    return load
+
+
+def from_keras(module: str, names: Collection[str]) -> Callable[[str], object]:
+    """Make the `__getattr__` of a public module that is a part of Keras in TensorFlow.
+
+    Args:
+        module: its name.
+        names: what it has from Keras alone, where that is installed.
+
+    Returns:
+        A function that loads a name.
+    """
+    part = module.removeprefix("penstock.")
+
+    def load(name: str) -> object:
+        if name not in names:
+            raise AttributeError(f"module {module!r} has no attribute {name!r}")
+        try:
+            return getattr(importlib.import_module(f"penstock.keras.{part}"), name)
+        except ModuleNotFoundError as error:
+            raise AttributeError(f"module {module!r} has {name!r} from Keras: {error}") from None
 
     return load

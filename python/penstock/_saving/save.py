@@ -45,8 +45,9 @@ def save(
         obj: a `tf.Module`, or another object that owns variables or functions.
         export_dir: the directory, which is made where it does not exist.
         signatures: functions that programs outside call by name, with named tensors in and out: a traced
-            function with an `input_signature` or a single trace, a trace, or a dict of these; by default the
-            only method of `obj` with an `input_signature`, as `"serving_default"`.
+            function with an `input_signature` or a single trace, a trace, or a dict of these. By default
+            `"serving_default"`, where `obj` is a model of Keras that has been called, or where a single
+            one of its methods has an `input_signature` and results.
         options: how it is saved.
 
     Raises:
@@ -158,14 +159,11 @@ def _signatures(obj: Any, given: Any) -> dict[str, Any]:
         kept = vars(obj).get("signatures") if hasattr(obj, "__dict__") else None
         if isinstance(kept, Mapping) and all(isinstance(f, _core.ConcreteFunction) for f in kept.values()):
             return dict(kept)
-        found = [
-            function
-            for _, function in _owned(obj)
-            if is_function(function)
-            and (_trace_of(function, False) is not None)
-            and _is_flat(_trace_of(function, False))
-        ]
-        return {DEFAULT_SIGNATURE: _trace_of(found[0], False)} if len(found) == 1 else {}
+        default = getattr(obj, "_default_save_signature", None)
+        functions = [function for _, function in _owned(obj) if is_function(function)]
+        found = [_trace_of(f, False) for f in (functions if default is None else [default])]
+        found = [trace for trace in found if trace is not None and _is_flat(trace) and trace.outputs]
+        return {DEFAULT_SIGNATURE: found[0]} if len(found) == 1 else {}
     if not isinstance(given, Mapping):
         given = {DEFAULT_SIGNATURE: given}
     out = {}

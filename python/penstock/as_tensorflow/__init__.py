@@ -2,9 +2,9 @@
 
 After `install()`, `import tensorflow` gives this package in the process: its public names,
 `tensorflow.compat.v1` and `v2`, `tensorflow.keras` (Keras from PyPI), and those names of
-`tensorflow.python` that libraries use. `import keras` gives Keras on this engine too, unless `KERAS_BACKEND`
-in the environment names a backend other than TensorFlow. A name that is not there is an `ImportError` or `AttributeError`
-that says so. A program that is not to be changed runs with
+`tensorflow.python` that libraries use. `import keras` gives Keras on this engine too, unless
+`KERAS_BACKEND` in the environment names a backend other than TensorFlow. A name that is not there is an
+`ImportError` or `AttributeError` that says so. A program that is not to be changed runs with
 
     python -m penstock.as_tensorflow program.py arguments
     python -m penstock.as_tensorflow -m module arguments

@@ -516,8 +516,8 @@ class MirroredStrategy(ReplicasHere):
     between replicas is their sum or mean.
 
     Args:
-        devices: the devices, such as `["/GPU:0"]`, or several logical ones of one CPU; by default all GPUs,
-            or the first CPU.
+        devices: the devices, such as `["/GPU:0"]`, or several logical ones of one CPU; by default, and where it
+            is empty, all GPUs, or the first CPU.
         cross_device_ops: a `CrossDeviceOps`, by default one that adds up on the first device.
 
     Raises:
@@ -536,7 +536,7 @@ class MirroredStrategy(ReplicasHere):
     """
 
     def __init__(self, devices: Sequence[str] | None = None, cross_device_ops: object = None) -> None:
-        if devices is None:
+        if not devices:
             gpus = config.list_logical_devices("GPU")
             devices = [found.name for found in gpus or config.list_logical_devices("CPU")[:1]]
         names = _each_once(devices, "devices")
@@ -564,7 +564,7 @@ class CentralStorageStrategy(ReplicasHere):
     def __init__(
         self, compute_devices: Sequence[str] | None = None, parameter_device: str | None = None
     ) -> None:
-        if compute_devices is None:
+        if not compute_devices:
             gpus = config.list_logical_devices("GPU")
             compute_devices = [found.name for found in gpus or config.list_logical_devices("CPU")[:1]]
         names = _each_once(compute_devices, "compute_devices")

@@ -2,7 +2,8 @@
 
 Formulas, names and defaults are those of Keras 3. Rows that occur several times in a gradient of
 `tf.IndexedSlices` are added before anything is made of them; Keras squares and clips each occurrence by
-itself.
+itself. The optimizers of Keras that are not here (`Adamax`, `Ftrl`, `Lion`, `Nadam`, …) come from Keras,
+where that is installed.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock import _core, raw_ops
 from penstock._ops.clipping import clip_by_global_norm, clip_by_norm
 from penstock._runtime import replicas
+from penstock._runtime.lazy_names import from_keras as _from_keras
 from penstock._types.argument_names import expect
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.module import changed
@@ -30,6 +32,14 @@ _Rate: TypeAlias = "TensorLike | Callable[[], TensorLike] | schedules.LearningRa
 _Gradient: TypeAlias = "TensorLike | IndexedSlices | None"
 
 __all__ = ["SGD", "Adagrad", "Adam", "AdamW", "Optimizer", "RMSprop", "schedules"]
+
+__getattr__ = _from_keras(
+    __name__,
+    (
+        *("Adadelta", "Adafactor", "Adamax", "Ftrl", "Lamb", "Lion", "LossScaleOptimizer", "Muon", "Nadam"),
+        *("deserialize", "get", "legacy", "serialize"),
+    ),
+)
 
 
 # The least normal numbers. Numbers of 16 bits are computed as `float32`, of which theirs are normal ones.

@@ -201,7 +201,24 @@ def test_inputs_in_structures_have_names_that_are_identifiers():
     signature = [[tf.TensorSpec([]), tf.TensorSpec([], name="a b")]]
     function = tf.function(lambda *parts, pair=None: parts[0][0], input_signature=signature)
     trace = function.get_concrete_function()
-    assert trace._arg_keywords == ["parts_0_0", "a_b"]
+    assert trace._arg_keywords == ["parts_0", "a_b"]
+
+
+@pytest.mark.parametrize("declared", [True, False])
+def test_tensors_of_one_argument_are_numbered_as_in_tensorflow(declared):
+    signature = [[tf.TensorSpec([]), tf.TensorSpec([], name="own")], {"a": tf.TensorSpec([])}, tf.TensorSpec([])]
+
+    def body(inputs, more, inputs_1):
+        return inputs_1
+
+    if declared:
+        trace = tf.function(body, input_signature=signature).get_concrete_function()
+        # A parameter without structure keeps its own name.
+        assert trace._arg_keywords == ["inputs", "own", "more", "inputs_1"]
+    else:
+        signature[0].append(tf.TensorSpec([]))
+        trace = tf.function(body).get_concrete_function(*signature)
+        assert trace._arg_keywords == ["inputs", "own", "inputs_1", "more", "inputs_1_1"]
 
 
 def test_the_traceback_of_a_wrong_argument_shows_the_users_lines_only():

@@ -287,3 +287,14 @@ def test_gradients_that_do_not_fit_are_refused_and_nothing_is_changed(optimizer)
         optimizer.apply_gradients([tf.constant([1.0, 2.0])])
     assert v.numpy().tolist() == [1.0, 2.0]
     assert int(optimizer.iterations) == 0
+
+
+def test_optimizers_that_are_not_here_come_from_keras():
+    pytest.importorskip("keras", reason="Keras is not installed")
+    assert tf.optimizers.Nadam is tf.keras.optimizers.Nadam
+    assert not hasattr(tf.optimizers, "Nothing")
+
+
+def test_initializers_have_their_names_in_lower_case_too():
+    assert tf.initializers.zeros()([2]).numpy().tolist() == [0, 0]
+    assert tf.initializers.variance_scaling is tf.initializers.VarianceScaling

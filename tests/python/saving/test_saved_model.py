@@ -389,6 +389,18 @@ def test_the_only_function_with_a_signature_serves_by_default(tmp_path):
     np.testing.assert_array_equal(got["y"], loaded.predict(X)["y"])
 
 
+def test_a_function_without_results_does_not_serve_by_default(tmp_path):
+    class Changing(tf.Module):
+        def __init__(self):
+            self.v = tf.Variable(1.0)
+
+        @tf.function(input_signature=[tf.TensorSpec([])])
+        def change(self, value):
+            self.v.assign(value)
+
+    assert not again(Changing(), tmp_path).signatures
+
+
 def test_what_can_be_no_signature_is_refused_by_name(tmp_path):
     f = tf.function(lambda x: x)
     with pytest.raises(ValueError, match=r"'serving_default' must have an input_signature.*there are 0"):
