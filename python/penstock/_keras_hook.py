@@ -6,6 +6,7 @@ Keras chooses its backend by the names that it knows when its modules are loaded
 - Keras 3.16 and later have a list of pluggable backends in `keras.src.backend.config`: the name is added.
 - Keras 3.15 has chains of `if backend() == ...`: what their last `else` does is replaced by an import.
 - Both ask TensorFlow itself about tensors, data sets and graphs: these questions are asked of this package.
+- scikit-learn and pandas, which Keras imports where they are installed, are left until a program uses them.
 
 A module that does not have the expected form is an `ImportError` that names it.
 """
@@ -52,6 +53,9 @@ _QUESTIONS: Final = {
     "keras.src.trainers.data_adapters": {"is_tf_dataset": "is_dataset"},
     "keras.src.trainers.data_adapters.data_adapter_utils": {"is_tensorflow_tensor": "is_tensor"},
 }
+
+# The modules that import scikit-learn, which takes longer to load than Keras: loaded when one of their names is used.
+_LAZY: Final = ("keras.wrappers", "keras._tf_keras.keras.wrappers")
 
 
 def _chain(tree: ast.Module, module: str) -> ast.If:
@@ -133,6 +137,14 @@ def _keep_64_bits(tree: ast.Module, module: str) -> None:
     raise _unknown_form(module, "function 'result_type'")
 
 
+def _leave_pandas(tree: ast.Module, module: str) -> None:
+    """Makes the classes of pandas ones that know their instances once a program has loaded pandas."""
+    for at, node in enumerate(tree.body):
+        if isinstance(node, ast.Try) and ast.unparse(node.body[0]) == "import pandas":
+            tree.body[at] = ast.parse(f"from {_FACADE} import pandas").body[0]
+            return
+
+
 def _import_ours(tree: ast.Module, module: str) -> None:
     """Makes imports of TensorFlow ones of this package, which records profiles as TensorFlow does."""
     for node in ast.walk(tree):
@@ -157,6 +169,7 @@ _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.backend.config": _add_backend,
     "keras.src.utils.module_utils": _point_at_facade,
+    "keras.src.trainers.data_adapters.array_slicing": _leave_pandas,
     "keras.src.callbacks.tensorboard": _import_ours,
 }
 
@@ -211,10 +224,14 @@ class _Finder(MetaPathFinder):
             if importlib.util.find_spec(alias) is None:
                 return None
             return importlib.machinery.ModuleSpec(fullname, _AliasLoader(alias), is_package=True)
-        if fullname not in _EDITS:
+        if fullname not in _EDITS and fullname not in _LAZY:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path)
-        if spec is not None and spec.origin is not None:
+        if spec is None or spec.loader is None or spec.origin is None:
+            return spec
+        if fullname in _LAZY:
+            spec.loader = importlib.util.LazyLoader(spec.loader)
+        else:
             spec.loader = _EditingLoader(fullname, spec.origin)
         return spec
 

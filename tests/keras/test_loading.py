@@ -93,6 +93,29 @@ print(Dense is tf.keras.layers.Dense, optimizers.Adam is tf.keras.optimizers.Ada
     assert run(program) == "True True\n"
 
 
+def test_what_keras_has_for_other_packages_leaves_them_until_it_is_used():
+    program = """
+import sys
+import penstock, keras
+print([name for name in ("sklearn", "pandas", "scipy") if name in sys.modules])
+from keras.wrappers import SKLearnClassifier
+import penstock.keras.wrappers
+print("sklearn" in sys.modules, penstock.keras.wrappers.SKLearnClassifier is SKLearnClassifier)
+"""
+    assert run(program, KERAS_BACKEND="penstock") == "[]\nTrue True\n"
+
+
+def test_frames_of_pandas_are_data_whether_loaded_before_keras_or_after():
+    pytest.importorskip("pandas")
+    rest = """
+x = pandas.DataFrame({"a": [1.0, 2.0], "b": [3.0, 4.0]})
+layer = keras.layers.Lambda(lambda x: x[:, :1])
+print(keras.Sequential([layer]).predict(x, verbose=0).tolist())
+"""
+    for imports in "import pandas, penstock, keras", "import penstock, keras, pandas":
+        assert run(imports + rest, KERAS_BACKEND="penstock") == "[[1.0], [2.0]]\n"
+
+
 def test_keras_that_is_loaded_on_another_backend_is_an_error():
     program = """
 import sys, types

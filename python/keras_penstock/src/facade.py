@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import types
 
 from keras.src.backend.common import global_state
@@ -55,6 +56,17 @@ def is_dataset(x):
 def is_tensor(value):
     """Say whether `value` is a tensor of this package."""
     return isinstance(value, (_penstock.Tensor, _penstock.RaggedTensor))
+
+
+class _OfPandas(type):
+    """A class of pandas by its name: before a program has loaded pandas, nothing is an instance of it."""
+
+    def __instancecheck__(cls, instance):
+        module = sys.modules.get("pandas")
+        return module is not None and isinstance(instance, getattr(module, cls.__name__))
+
+
+pandas = types.SimpleNamespace(DataFrame=_OfPandas("DataFrame", (), {}), Series=_OfPandas("Series", (), {}))
 
 
 def __getattr__(name):
