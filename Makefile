@@ -397,9 +397,9 @@ bench-profiling: $(EXT_STAMP) ## measure what recording a profile costs, write t
 bench-unknown-sizes: $(EXT_STAMP) ## measure programs traced for unknown sizes, write the table in docs/benchmarks.md
 	$(PY) benches/unknown_sizes.py --write $(BENCH_FLAGS)
 
-bench-keras: $(EXT_STAMP) $(PEERS_STAMP) ## measure training with Keras on each backend, write benches/keras.md
+bench-keras: $(EXT_STAMP) $(PEERS_STAMP) ## measure training with Keras on each backend, write the tables in docs/benchmarks.md
 	$(PY) benches/keras_fit.py --python penstock=$(PY) --python tensorflow=$(PEERS)/bin/python \
-		--python jax=$(PEERS)/bin/python --python torch=$(PEERS)/bin/python --output benches/keras.md
+		--python jax=$(PEERS)/bin/python --python torch=$(PEERS)/bin/python --write $(BENCH_FLAGS)
 
 bench-table: $(DEV_STAMP) ## write README's picture and benches/RESULTS.md anew from benches/results.json
 	$(PY) benches/table.py

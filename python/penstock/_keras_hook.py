@@ -47,14 +47,30 @@ from {_OURS}.export import SavedModelExportArchive as BackendSavedModelExportArc
 """,
 }
 
-# The functions that ask about TensorFlow, and what answers in their place.
+# The functions that ask about TensorFlow, or do something by it, and what does so in their place.
 _QUESTIONS: Final = {
-    "keras.src.utils.backend_utils": {"in_tf_graph": "in_graph"},
+    "keras.src.utils.backend_utils": {"in_tf_graph": "in_graph", "convert_tf_tensor": "keep_tensor"},
     "keras.src.trainers.data_adapters": {"is_tf_dataset": "is_dataset"},
-    "keras.src.trainers.data_adapters.data_adapter_utils": {"is_tensorflow_tensor": "is_tensor"},
+    "keras.src.trainers.data_adapters.data_adapter_utils": {
+        "is_tensorflow_tensor": "is_tensor",
+        "is_tensorflow_ragged": "is_ragged",
+        "is_tensorflow_sparse": "is_sparse",
+    },
+    "keras.src.utils.tf_utils": {"is_ragged_tensor": "is_ragged"},
+    "keras.src.export.onnx": {"export_onnx": "export_onnx"},
 }
 
-# The modules that import scikit-learn, which takes longer to load than Keras: loaded when one of their names is used.
+# The modules that do more on TensorFlow than elsewhere: with texts, ragged and sparse tensors, SavedModels.
+_MORE_ON_TENSORFLOW: Final = (
+    "keras.src.export.tfsm_layer",
+    "keras.src.layers.preprocessing.feature_space",
+    "keras.src.layers.preprocessing.hashed_crossing",
+    "keras.src.layers.preprocessing.integer_lookup",
+    "keras.src.layers.preprocessing.string_lookup",
+    "keras.src.layers.preprocessing.text_vectorization",
+)
+
+# The modules that import scikit-learn, which takes longer than Keras: loaded when one of their names is used.
 _LAZY: Final = ("keras.wrappers", "keras._tf_keras.keras.wrappers")
 
 
@@ -91,7 +107,13 @@ def _answer(tree: ast.Module, module: str) -> None:
         ]
         if not functions:
             raise _unknown_form(module, f"the function '{name}'")
-        tree.body[functions[0]] = ast.parse(f"from {_FACADE} import {ours} as {name}").body[0]
+        # Imported in the call: some of these modules are loaded before the backend can be.
+        asked = f"""
+def {name}(*args, **kwargs):
+    from {_FACADE} import {ours}
+    return {ours}(*args, **kwargs)
+"""
+        tree.body[functions[0]] = ast.parse(asked).body[0]
 
 
 def _know_backend(tree: ast.Module, module: str) -> None:
@@ -137,12 +159,29 @@ def _keep_64_bits(tree: ast.Module, module: str) -> None:
     raise _unknown_form(module, "function 'result_type'")
 
 
-def _leave_pandas(tree: ast.Module, module: str) -> None:
-    """Makes the classes of pandas ones that know their instances once a program has loaded pandas."""
+def _slice_arrays(tree: ast.Module, module: str) -> None:
+    """Slices arrays of texts as on TensorFlow, and knows those of pandas once a program has loaded pandas."""
+    _count_as_tensorflow(tree, module)
     for at, node in enumerate(tree.body):
         if isinstance(node, ast.Try) and ast.unparse(node.body[0]) == "import pandas":
             tree.body[at] = ast.parse(f"from {_FACADE} import pandas").body[0]
             return
+
+
+def _count_as_tensorflow(tree: ast.Module, module: str) -> None:
+    """Makes a module that can do something on TensorFlow only do it on this backend.
+
+    Its functions stay as they are in the file, which AutoGraph reads: what `backend` means to them changes.
+    """
+    for at, node in enumerate(tree.body):
+        if ast.unparse(node) == "from keras.src import backend":
+            renamed = """
+from keras_penstock.naming import named_tensorflow
+backend = named_tensorflow(backend)
+"""
+            tree.body[at + 1 : at + 1] = ast.parse(renamed).body
+            return
+    raise _unknown_form(module, "an import of 'backend'")
 
 
 def _import_ours(tree: ast.Module, module: str) -> None:
@@ -153,8 +192,7 @@ def _import_ours(tree: ast.Module, module: str) -> None:
                 alias.name = _ours(alias.name)
         elif isinstance(node, ast.ImportFrom) and node.module:
             node.module = _ours(node.module)
-        elif isinstance(node, ast.Tuple) and "'tensorflow'" in map(ast.unparse, node.elts):
-            node.elts.append(ast.Constant(BACKEND))
+    _count_as_tensorflow(tree, module)
 
 
 def _ours(module: str) -> str:
@@ -165,11 +203,12 @@ def _ours(module: str) -> str:
 _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     **dict.fromkeys(_BRANCHES, _take_branch),
     **dict.fromkeys(_QUESTIONS, _answer),
+    **dict.fromkeys(_MORE_ON_TENSORFLOW, _count_as_tensorflow),
     "keras.src.utils.backend_utils": _know_backend,
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.backend.config": _add_backend,
     "keras.src.utils.module_utils": _point_at_facade,
-    "keras.src.trainers.data_adapters.array_slicing": _leave_pandas,
+    "keras.src.trainers.data_adapters.array_slicing": _slice_arrays,
     "keras.src.callbacks.tensorboard": _import_ours,
 }
 

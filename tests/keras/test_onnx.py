@@ -62,3 +62,28 @@ def test_a_model_of_keras_is_written_and_read(name, tmp_path):
     read = tf.onnx.load(tmp_path / "model.onnx")
     assert list(read.inputs) == [model.inputs[0].name]
     np.testing.assert_allclose(read(x)["output_0"], model(x), rtol=1e-5, atol=1e-6)
+
+
+def test_export_writes_a_model_of_onnx_with_an_input_for_each_tensor(tmp_path):
+    a, b = keras.Input([3], name="a"), keras.Input([2], name="b")
+    joined = layers.Dense(4)(layers.Concatenate()([a, b]))
+    model = keras.Model({"b": b, "a": a}, [joined, layers.Activation("relu")(joined)])
+    model.export(tmp_path / "model.onnx", format="onnx", verbose=False)
+    read = tf.onnx.load(tmp_path / "model.onnx")
+    rng = np.random.default_rng(0)
+    given = {name: rng.normal(size=[5, n]).astype("float32") for name, n in (("a", 3), ("b", 2))}
+    found = read(**given)
+    for i, expected in enumerate(model(given)):
+        np.testing.assert_allclose(found[f"output_{i}"], expected, rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"opset_version": 9}, "`opset_version` must be 21 with the penstock backend. Received: 9"),
+        ({"other": 1}, "\\['other'\\] are not arguments of the export to ONNX"),
+    ],
+)
+def test_options_of_the_export_to_onnx_that_there_are_not_are_errors(options, message, tmp_path):
+    with pytest.raises(ValueError, match=message):
+        dense().export(tmp_path / "model.onnx", format="onnx", **options)

@@ -164,3 +164,33 @@ def test_what_cannot_be_exported_says_why(tmp_path):
         archive.track(layers.Dense(2))
     with pytest.raises(ValueError, match="input_signature"):
         archive.add_endpoint("call", lambda x: x)
+
+
+def test_an_exported_model_is_a_layer_that_trains_on(digits, tmp_path):
+    (x, y), _ = digits
+    model = keras.Sequential([keras.Input([8, 8, 1]), layers.Flatten(), layers.Dense(10)])
+    model.export(tmp_path / "exported", verbose=False)
+    layer = layers.TFSMLayer(tmp_path / "exported")
+    np.testing.assert_allclose(layer(x[:5]), model(x[:5]), rtol=1e-6)
+    assert [tuple(w.shape) for w in layer.trainable_weights] == [(64, 10), (10,)]
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    trained = keras.Sequential([layer])
+    trained.compile(keras.optimizers.Adam(0.01), loss, metrics=["accuracy"])
+    assert trained.fit(x, y, epochs=5, verbose=0).history["accuracy"][-1] > 0.9
+
+
+def test_a_function_that_was_called_is_an_endpoint_with_its_table(tmp_path):
+    keys, values = tf.constant(["a", "b"]), tf.constant([1, 2])
+    table = tf.lookup.StaticHashTable(tf.lookup.KeyValueTensorInitializer(keys, values), -1)
+
+    @tf.function
+    def found(words):
+        return table.lookup(words)
+
+    found(tf.constant(["a"]))
+    archive = keras.export.ExportArchive()
+    archive.track(table)
+    archive.add_endpoint("found", found)
+    archive.write_out(tmp_path / "table", verbose=False)
+    loaded = tf.saved_model.load(tmp_path / "table")
+    assert loaded.found(tf.constant(["b"])).numpy().tolist() == [2]

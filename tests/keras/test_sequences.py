@@ -179,3 +179,29 @@ def test_attention_over_long_sequences_agrees_with_attention_at_once(monkeypatch
     monkeypatch.setattr(nn, "_SCORES", 36 * 4)
     for got, wanted in zip(attend(), at_once, strict=True):
         np.testing.assert_allclose(got, wanted, atol=1e-5)
+
+
+def test_texts_are_standardised_by_functions_of_tensors():
+    def standardized(texts):
+        return tf.strings.regex_replace(tf.strings.lower(texts), "<br />", " ")
+
+    vectorize = layers.TextVectorization(standardize=standardized, output_sequence_length=3)
+    vectorize.adapt(tf.constant(["One<br />two", "TWO"]))
+    assert vectorize.get_vocabulary() == ["", "[UNK]", "two", "one"]
+    found = next(iter(tf.data.Dataset.from_tensors(["one<br />TWO"]).map(vectorize)))
+    assert found.numpy().tolist() == [[3, 2, 0]]
+
+
+def test_words_are_ragged_or_sparse_where_a_layer_is_told_to():
+    texts = tf.constant(["a b", "b", ""])
+    rows = layers.TextVectorization(vocabulary=["a", "b"], ragged=True)(texts)
+    assert rows.to_list() == [[2, 3], [3], []]
+    counts = layers.TextVectorization(vocabulary=["a", "b"], output_mode="count", sparse=True)(texts)
+    assert isinstance(counts, tf.SparseTensor)
+    assert tf.sparse.to_dense(counts).numpy().tolist() == [[0, 1, 1], [0, 0, 1], [0, 0, 0]]
+
+
+def test_sparse_rows_go_through_layers():
+    rows = tf.sparse.from_dense([[0.0, 1.0], [2.0, 0.0]])
+    dense = layers.Dense(3)
+    np.testing.assert_allclose(dense(rows), dense(tf.sparse.to_dense(rows)))

@@ -1,7 +1,8 @@
 """A plugin of pytest that runs the tests in Keras's wheel on this backend; `run.py` loads it.
 
-Tests that say `import tensorflow` get the names of this package. What cannot pass is listed in
-`excluded.toml`, each entry with its reason; such a test is skipped, and the reason is shown.
+Tests that say `import tensorflow` get the names of this package. Where they ask whether the backend is
+TensorFlow's, this one counts as it: what is tested on TensorFlow alone is tested here. What cannot pass is
+listed in `excluded.toml`, each entry with its reason; such a test is skipped, and the reason is shown.
 """
 
 import ast
@@ -13,6 +14,8 @@ import sys
 import tempfile
 import tomllib
 import types
+from importlib.abc import MetaPathFinder
+from importlib.machinery import PathFinder, SourceFileLoader
 from pathlib import Path
 
 os.environ["KERAS_BACKEND"] = "penstock"
@@ -20,7 +23,7 @@ os.environ.setdefault("KERAS_HOME", tempfile.mkdtemp(prefix="keras-home-"))
 
 import pytest
 
-from penstock import _keras_hook
+import penstock
 
 EXCLUDED = tomllib.loads(Path(__file__).with_name("excluded.toml").read_text(encoding="utf-8"))["excluded"]
 MARKERS = ("requires_trainable_backend", "multi_device")
@@ -35,15 +38,13 @@ def pytest_configure(config):
     sys.modules["tensorflow"] = facade
     sys.modules.update(tensorflow_modules())
     sys.modules["conftest"] = keras_conftest()
-    if importlib.util.find_spec("jax"):
-        load_edited("keras.src.trainers.trainer_test", "from keras_penstock.src.trainer import Trainer")
+    sys.meta_path.insert(0, TestsFinder())
     for marker in MARKERS:
         config.addinivalue_line("markers", f"{marker}: a marker of Keras's tests")
 
 
 def tensorflow_modules():
     """The modules within TensorFlow that Keras's tests import: what event files and their records are."""
-    import penstock
     from penstock._runtime import records
 
     def tf_record_iterator(path):
@@ -73,25 +74,51 @@ def keras_conftest():
     return module
 
 
-def load_edited(name, branch):
-    """Load a test module that chooses by backend, with a branch for this one, as the hook does for modules.
+class TensorflowQuestions(ast.NodeTransformer):
+    """Lets this backend pass where `backend.backend()` is compared with TensorFlow's name."""
 
-    A table by backends gets TensorFlow's entry for this one.
+    def visit_Compare(self, node):
+        operation, right = node.ops[0], node.comparators[0]
+        if not ast.unparse(node.left).endswith("backend()"):
+            return node
+        if isinstance(right, ast.Tuple | ast.List) and "'tensorflow'" in map(ast.unparse, right.elts):
+            right.elts.append(ast.Constant("penstock"))
+        elif ast.unparse(right) == "'tensorflow'" and isinstance(operation, ast.Eq | ast.NotEq):
+            node.ops = [ast.In() if isinstance(operation, ast.Eq) else ast.NotIn()]
+            node.comparators = [ast.Tuple([right, ast.Constant("penstock")], ast.Load())]
+        return node
+
+
+class TestsFinder(MetaPathFinder):
+    """Finds Keras's tests, and the module of their base class, for a loader that edits them."""
+
+    def find_spec(self, name, path, target=None):
+        if not (name.startswith("keras.src.") and name.endswith(("_test", ".test_case"))):
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.origin is not None:
+            spec.loader = TestsLoader(name, spec.origin)
+        return spec
+
+
+class TestsLoader(SourceFileLoader):
+    """Loads a module whose questions about the backend count this one as TensorFlow's.
+
+    A table by backends gets TensorFlow's entry for this one, and the trainer is this backend's.
     """
 
-    def edit(tree, module):
-        _keras_hook._take_branch(tree, module)
+    def get_code(self, fullname):
+        path = self.get_filename(fullname)
+        tree = ast.parse(self.get_data(path), path)
+        TensorflowQuestions().visit(tree)
         for node in ast.walk(tree):
             keys = [getattr(key, "value", None) for key in getattr(node, "keys", ())]
             if isinstance(node, ast.Dict) and "tensorflow" in keys:
                 node.keys.append(ast.Constant("penstock"))
                 node.values.append(node.values[keys.index("tensorflow")])
-
-    _keras_hook._BRANCHES[name] = branch
-    _keras_hook._EDITS[name] = edit
-    spec = _keras_hook._Finder().find_spec(name, importlib.import_module(name.rpartition(".")[0]).__path__)
-    sys.modules[name] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules[name])
+            for name in getattr(node, "names", ()) if isinstance(node, ast.ImportFrom) else ():
+                name.name = name.name.replace("TensorFlowTrainer", "Trainer")
+        return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
 
 def reason_of(nodeid):

@@ -72,6 +72,9 @@ class Variable(KerasVariable):
         self._value.assign(tf.cast(value, self._value.dtype))
 
     def _convert_to_tensor(self, value, dtype=None):
+        if isinstance(value, tf.Variable) and dtype in (None, standardize_dtype(value.dtype)):
+            # A variable of the engine is shared: a layer of a loaded model trains what the model has.
+            return value
         return convert_to_tensor(value, dtype=dtype)
 
     def numpy(self):
@@ -92,8 +95,7 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
         )
     if dtype is not None:
         dtype = standardize_dtype(dtype)
-    if isinstance(x, tf.RaggedTensor):
-        x = x.to_tensor()
+    x = _dense(x)
     if isinstance(x, KerasVariable):
         x = x.value
     if isinstance(x, tf.Variable):
@@ -111,11 +113,17 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
 
 def convert_to_numpy(x):
     """Give a copy of `x` as an array."""
-    if isinstance(x, tf.RaggedTensor):
-        x = x.to_tensor()
-    elif isinstance(x, tf.IndexedSlices):
+    x = _dense(x)
+    if isinstance(x, tf.IndexedSlices):
         x = tf.convert_to_tensor(x)
     return np.array(x)
+
+
+def _dense(x):
+    """Give a ragged or sparse tensor filled up with zeros; anything else as it is."""
+    if isinstance(x, tf.RaggedTensor):
+        return x.to_tensor()
+    return tf.sparse.to_dense(x) if isinstance(x, tf.SparseTensor) else x
 
 
 def is_tensor(x):

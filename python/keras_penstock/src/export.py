@@ -1,9 +1,12 @@
-"""`model.export` and `keras.export.ExportArchive`: endpoints, with their variables, by `tf.saved_model`."""
+"""`model.export` and `keras.export.ExportArchive`: endpoints by `tf.saved_model`, and models of ONNX."""
 
 from keras.src import backend, layers, tree
-from keras.src.export.export_utils import make_tf_tensor_spec
+from keras.src.export.export_utils import get_input_signature, make_tf_tensor_spec
 
 import penstock as tf
+
+# What models of ONNX are written for.
+_OPERATOR_SET = 21
 
 
 def _variables_of(values):
@@ -17,6 +20,7 @@ class SavedModelExportArchive:
     def __init__(self):
         self._module = tf.Module()
         self._module.variables_of_endpoints = []
+        self._module.resources = []
         self._endpoints = {}
         self._tracked = []
         self.tensorflow_version = tf.__version__
@@ -34,10 +38,13 @@ class SavedModelExportArchive:
         return _unique(v for layer in self._tracked for v in _variables_of(layer.non_trainable_variables))
 
     def track(self, resource):
-        """Keep the variables of a layer or a model that is built."""
+        """Keep the variables of a layer that is built, or an object of the engine that has state."""
+        if isinstance(resource, (tf.Module, tf.Variable, tf.lookup.StaticHashTable)):
+            self._module.resources.append(resource)
+            return
         if not isinstance(resource, layers.Layer):
             raise ValueError(
-                "Invalid resource type. Expected a Keras `Layer` or `Model`. "
+                "Invalid resource type. Expected a Keras `Layer` or `Model`, a `tf.Module` or a table. "
                 f"Received object {resource} of type '{type(resource)}'. "
             )
         if not resource.built:
@@ -60,8 +67,9 @@ class SavedModelExportArchive:
             )
         elif not fn.experimental_get_tracing_count():
             raise ValueError(
-                f"The provided tf.function '{fn}' has never been called. Call it once, or pass an "
-                "`input_signature` argument in `add_endpoint()`."
+                f"The provided tf.function '{fn}' has never been called. To specify the shape and dtype "
+                "of its arguments, you must either provide a function that has been called at least once, "
+                "or pass an `input_signature` argument in `add_endpoint()`."
             )
         self._endpoints[name] = fn
         setattr(self._module, name, fn)
@@ -107,6 +115,34 @@ class SavedModelExportArchive:
             )
 
 
+def export_onnx(model, filepath, verbose=None, input_signature=None, opset_version=None, **kwargs):
+    """Write what a model predicts as a model of ONNX; each tensor of its inputs is an input by its name."""
+    from keras.src.utils import io_utils
+
+    if kwargs:
+        raise ValueError(
+            f"{sorted(kwargs)} are not arguments of the export to ONNX with the penstock backend."
+        )
+    if opset_version not in (None, _OPERATOR_SET):
+        raise ValueError(
+            f"Argument `opset_version` must be {_OPERATOR_SET} with the penstock backend. "
+            f"Received: {opset_version}"
+        )
+    signature = get_input_signature(model) if input_signature is None else input_signature
+    structure = tree.map_structure(make_tf_tensor_spec, signature)
+    specs = [
+        tf.TensorSpec(spec.shape, spec.dtype, spec.name or f"input_{i}")
+        for i, spec in enumerate(tree.flatten(structure))
+    ]
+
+    def predict(*inputs):
+        return tuple(tree.flatten(model(*tree.pack_sequence_as(structure, list(inputs)))))
+
+    tf.onnx.save(tf.function(predict, input_signature=specs, autograph=False), filepath)
+    if verbose is None or verbose:
+        io_utils.print_msg(f"Saved model of ONNX at '{filepath}'.")
+
+
 def _unique(variables):
     return list({id(variable): variable for variable in variables}.values())
 
@@ -114,12 +150,12 @@ def _unique(variables):
 def _trace_of(fn):
     if fn.input_signature is not None:
         return fn.get_concrete_function()
-    return fn._list_all_concrete_functions()[0]
+    return fn._traces()[0]
 
 
 def _only_trace(name, fn):
     """The trace of a function that was called; which of several is meant is for a signature to say."""
-    traces = fn._list_all_concrete_functions()
+    traces = fn._traces()
     if len(traces) > 1:
         raise ValueError(
             f"Endpoint '{name}' is a tf.function with {len(traces)} traces: "

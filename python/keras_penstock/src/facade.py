@@ -11,22 +11,7 @@ import penstock as _penstock
 from penstock import __version__ as __version__
 
 
-class _Absent:
-    """A class without instances, for `isinstance` of a type that the engine does not have."""
-
-    def __init__(self, *args, **kwargs):
-        raise NotImplementedError(f"tf.{type(self).__name__} is not supported with the penstock backend.")
-
-
-class SparseTensor(_Absent):
-    """No tensor of the engine is one."""
-
-
-class SparseTensorSpec(_Absent):
-    """The type of no tensor of the engine."""
-
-
-class DistributedDataset(_Absent):
+class DistributedDataset:
     """A data set of several machines."""
 
 
@@ -48,6 +33,11 @@ def in_graph():
     )
 
 
+def keep_tensor(outputs, dtype=None):
+    """Give the result of a layer that preprocesses, which is of this backend already."""
+    return outputs
+
+
 def is_dataset(x):
     """Say whether `x` is a `tf.data.Dataset` of this package."""
     return isinstance(x, _penstock.data.Dataset)
@@ -55,7 +45,24 @@ def is_dataset(x):
 
 def is_tensor(value):
     """Say whether `value` is a tensor of this package."""
-    return isinstance(value, (_penstock.Tensor, _penstock.RaggedTensor))
+    return isinstance(value, (_penstock.Tensor, _penstock.RaggedTensor, _penstock.SparseTensor))
+
+
+def is_ragged(value):
+    """Say whether `value` is a ragged tensor of this package."""
+    return isinstance(value, _penstock.RaggedTensor)
+
+
+def is_sparse(value):
+    """Say whether `value` is a sparse tensor of this package."""
+    return isinstance(value, _penstock.SparseTensor)
+
+
+def export_onnx(*args, **kwargs):
+    """Write a model of ONNX: `keras.Model.export(format="onnx")`."""
+    from keras_penstock.src import export  # this module is loaded before layers are
+
+    return export.export_onnx(*args, **kwargs)
 
 
 class _OfPandas(type):

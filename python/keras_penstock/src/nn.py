@@ -426,30 +426,25 @@ def space_to_depth(x, block_size, data_format="channels_last"):
 # --- classes and losses ---
 
 
-def _refuse_sparse(sparse):
-    if sparse:
-        raise ValueError("Unsupported value `sparse=True` with the penstock backend")
-
-
 def _classes(x):
     """Give numbers of classes as a tensor; rows that are shorter than others end in -1, which is no class."""
     return x.to_tensor(-1) if isinstance(x, tf.RaggedTensor) else convert_to_tensor(x)
 
 
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
-    _refuse_sparse(sparse)
     x = _classes(x)
     if not backend.is_int_dtype(backend.standardize_dtype(x.dtype)):
         x = tf.cast(x, "int64")
-    return tf.one_hot(x, num_classes, axis=axis, dtype=dtype or backend.floatx())
+    hot = tf.one_hot(x, num_classes, axis=axis, dtype=dtype or backend.floatx())
+    return tf.sparse.from_dense(hot) if sparse else hot
 
 
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
-    _refuse_sparse(sparse)
     x = _classes(x)
     hot = one_hot(x, num_classes, axis=axis, dtype=dtype)
     reduce = tf.reduce_any if hot.dtype == tf.bool else tf.reduce_max
-    return reduce(hot, axis=1 if x.shape.rank > 1 else 0)
+    hot = reduce(hot, axis=1 if x.shape.rank > 1 else 0)
+    return tf.sparse.from_dense(hot) if sparse else hot
 
 
 def _same_shape(target, output):

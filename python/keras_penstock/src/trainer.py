@@ -45,7 +45,7 @@ class _Batches(EpochIterator):
         self._arrays = None
         if isinstance(self.data_adapter, ArrayDataAdapter):
             parts = array_slicing.convert_to_sliceable(self.data_adapter._inputs, target_backend="numpy")
-            if all(isinstance(part, _DENSE) for part in tree.flatten(parts) if part is not None):
+            if all(type(part) in _DENSE for part in tree.flatten(parts) if part is not None):
                 self._arrays = _map(lambda part: tf.convert_to_tensor(part.array), parts)
 
     def _get_iterator(self):

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._runtime.scope import named
 from penstock._types.shape import TensorShape
+from penstock._types.specs import Composite
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -135,7 +136,7 @@ def constant(
 
 
 def is_tensor(x: object) -> TypeGuard[TensorOrVariable]:
-    """Tell whether `x` is a tensor or a variable.
+    """Tell whether `x` is a tensor, which may be ragged, sparse or `tf.IndexedSlices`, or a variable.
 
     Args:
         x: anything.
@@ -144,7 +145,9 @@ def is_tensor(x: object) -> TypeGuard[TensorOrVariable]:
         Whether it is so.
 
     >>> import penstock as tf
-    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(1)
-    (True, False)
+    >>> tf.is_tensor(tf.constant(1)), tf.is_tensor(tf.ragged.constant([[1], []])), tf.is_tensor(1)
+    (True, True, False)
     """
-    return isinstance(x, _core.Tensor | _core._Variable)
+    if isinstance(x, _core.Tensor | _core._Variable):
+        return True
+    return isinstance(x, Composite) and x._is_kind_of_tensor

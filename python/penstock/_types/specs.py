@@ -528,6 +528,9 @@ class Composite:
 
     __slots__ = ()
 
+    # Whether `tf.is_tensor` takes a value for a tensor.
+    _is_kind_of_tensor = False
+
     if TYPE_CHECKING:
         # Not where annotations are read at run time: those of extension types are their fields.
         _type_spec: Any

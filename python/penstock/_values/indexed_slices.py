@@ -33,6 +33,8 @@ class IndexedSlices(Composite):
     """
 
     __slots__ = ("_dense_shape", "_indices", "_values")
+
+    _is_kind_of_tensor = True
     _penstock_fields = ("_values", "_indices", "_dense_shape")
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:

@@ -48,6 +48,8 @@ class RaggedTensor(Composite):
 
     __slots__ = ("__weakref__", "_row_splits", "_uniform", "_values")
 
+    _is_kind_of_tensor = True
+
     def __init__(self, values: Any, row_splits: Any, uniform_row_length: int | None = None) -> None:
         self._values = expect(values, (_core.Tensor, RaggedTensor), "values", "a tensor or ragged")
         self._row_splits: _core.Tensor = expect(row_splits, _core.Tensor, "row_splits", "a tensor")

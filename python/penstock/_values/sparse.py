@@ -54,6 +54,8 @@ class SparseTensor(Composite):
 
     __slots__ = ("__weakref__", "_dense_shape", "_indices", "_rows", "_static", "_values")
 
+    _is_kind_of_tensor = True
+
     # Tensors; while a specification is made, what stands in their places.
     _indices: Any
     _values: Any

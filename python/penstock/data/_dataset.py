@@ -60,8 +60,6 @@ class Dataset(Node, Generic[_T]):
     126
     """
 
-    __slots__ = ()
-
     @property
     def element_spec(self) -> Any:
         """The specification of an element: a nest of `tf.TypeSpec`."""

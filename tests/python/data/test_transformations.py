@@ -754,3 +754,10 @@ def test_an_iterator_goes_on_where_it_was(seed, count):
 def test_the_class_is_no_constructor():
     with pytest.raises(TypeError, match="made by static methods"):
         tf.data.Dataset(tf.constant(1), [], [], tf.TensorSpec([]))
+
+
+def test_a_program_may_give_a_data_set_attributes():
+    dataset = numbers(3)
+    dataset.class_names = ["a", "b"]
+    assert dataset.class_names == ["a", "b"]
+    assert not hasattr(dataset.batch(2), "class_names")
