@@ -450,8 +450,6 @@ def test_functions_that_replicas_call_are_converted_as_others_are() -> None:
 def test_devices_that_are_none_are_errors() -> None:
     with pytest.raises(ValueError, match="each of them once"):
         tf.distribute.MirroredStrategy(["CPU:0", "CPU:0"])
-    with pytest.raises(ValueError, match="argument 'devices'"):
-        tf.distribute.MirroredStrategy([])
     with pytest.raises(ValueError, match="names no device"):
         tf.distribute.MirroredStrategy(["nowhere", "CPU:0"])
     with pytest.raises(TypeError, match="argument 'args' must be a tuple"):
@@ -603,3 +601,8 @@ def test_mirrored_variables_count_as_values_of_replicas() -> None:
     assert isinstance(v, tf.distribute.DistributedValues)
     assert isinstance(own, tf.distribute.DistributedValues)
     assert isinstance(v, tf.types.experimental.distributed.Mirrored)
+
+
+def test_no_devices_are_those_that_there_are() -> None:
+    strategy = tf.distribute.MirroredStrategy(tf.config.list_logical_devices("XPU"))
+    assert strategy.extended.worker_devices == tf.distribute.MirroredStrategy().extended.worker_devices
