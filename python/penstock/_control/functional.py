@@ -11,8 +11,9 @@ from penstock._runtime.arguments import filling
 from penstock._runtime.scope import scoped
 from penstock._types.composite import flatten, pack
 from penstock._types.ragged_spec import RaggedTensorSpec
+from penstock._types.rows import Stackable, encoder_of, row, row_count
 from penstock._types.shape import TensorShape
-from penstock._types.specs import Stackable, TensorSpec, TypeSpec, own_spec
+from penstock._types.specs import TensorSpec, TypeSpec, own_spec
 from penstock._values.tensor_array import TensorArray
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class _Rows:
         self.tensors: list[Any] = [_with_rows(leaf) for leaf in nest.flatten(elems)]
         if not self.tensors:
             raise ValueError("argument 'elems' must hold at least one tensor")
-        sizes = {t.shape[0] for t in self.tensors if self._rank(t) and t.shape[0] is not None}
+        sizes = {n for t in self.tensors if (n := self._known_count(t)) is not None}
         if len(sizes) > 1:
             raise ValueError(
                 f"argument 'elems': the tensors must have one first dimension, got {sorted(sizes)}"
@@ -54,20 +55,24 @@ class _Rows:
         if self.known is not None:
             self.count = _core._to_tensor(self.known)
         elif not isinstance(first, _core.Tensor):
-            self.count = raw_ops.cast(first._row_count(), dtype=_core.int32)
+            self.count = raw_ops.cast(row_count(first), dtype=_core.int32)
         else:
             self.count = raw_ops.gather(raw_ops.shape(first, dtype=_core.int32), 0)
 
     @staticmethod
-    def _rank(tensor: Any) -> int | None:
-        rank: int | None = tensor.shape.rank
-        if rank == 0:
+    def _known_count(leaf: Any) -> int | None:
+        if encoder_of(own_spec(leaf)) is not None:
+            # What it calls its shape is its own affair.
+            count = row_count(leaf)
+            return count if isinstance(count, int) else None
+        if leaf.shape.rank == 0:
             raise ValueError("argument 'elems' must hold tensors of at least one dimension, got a scalar")
-        return rank
+        known: int | None = leaf.shape[0] if leaf.shape.rank else None
+        return known
 
     def at(self, i: Any) -> Any:
         """Row `i`, in the structure of the nest."""
-        rows = [raw_ops.gather(t, i) if isinstance(t, _core.Tensor) else t[i] for t in self.tensors]
+        rows = [raw_ops.gather(t, i) if isinstance(t, _core.Tensor) else row(t, i) for t in self.tensors]
         return nest.pack_sequence_as(self.structure, rows)
 
     def specs(self) -> Any:
@@ -113,7 +118,8 @@ def map_fn(
 
     Args:
         fn: takes a row, a nest like `elems`, and gives a tensor or a nest of tensors.
-        elems: a tensor, ragged or sparse tensor, or a nest of them, all with one first dimension `n`.
+        elems: a tensor, ragged or sparse tensor, value of a `tf.experimental.BatchableExtensionType`, or a
+            nest of them, all with one first dimension `n`.
         dtype: the old name of `fn_output_signature`.
         parallel_iterations: accepted and ignored.
         back_prop: accepted and ignored.
@@ -122,7 +128,8 @@ def map_fn(
         name: a scope for the names of its operations in a graph.
         fn_output_signature: the dtype or `TensorSpec` of the result, or a nest of them; by default the result
             has the structure and the dtypes of `elems`. Results that a `tf.RaggedTensorSpec` describes become
-            rows of a ragged tensor; those that are tensors have `ragged_rank=0`.
+            rows of a ragged tensor; those that are tensors have `ragged_rank=0`. Results of a batchable
+            extension type, which its `Spec` describes, become one value of it.
 
     Returns:
         The structure of the signature, with a tensor of shape `[n, ...]` for each leaf.
@@ -171,9 +178,9 @@ def _mapped(fn: Callable[..., Any], rows: _Rows, specs: Any, infer_shape: bool) 
 
     if rows.known == 0 and not _core._is_tracing() and all(isinstance(spec, TensorSpec) for spec in flat):
         return nest.pack_sequence_as(specs, _nothing(fn, rows, flat))
-    if rows.known == 0 and any(isinstance(column, _Ragged) for column in columns):
+    if rows.known == 0 and any(not isinstance(column, _Tensors) for column in columns):
         made = [
-            column.nothing() if isinstance(column, _Ragged) else column.whole(held, 0)
+            column.whole(held, 0) if isinstance(column, _Tensors) else column.nothing()
             for column, held in zip(columns, arrays, strict=True)
         ]
         return nest.pack_sequence_as(specs, made)
@@ -187,14 +194,22 @@ def _like_row(leaf: Any) -> TypeSpec:
     spec = own_spec(leaf)
     if isinstance(spec, RaggedTensorSpec):
         return RaggedTensorSpec(None, spec.dtype, spec.ragged_rank - 1, spec.row_splits_dtype)
+    if encoder_of(spec) is not None:
+        return spec._row_spec()  # type: ignore[union-attr, no-any-return]
     return TensorSpec(None, _core._to_tensor(leaf).dtype)
 
 
-def _column(spec: TypeSpec, infer_shape: bool) -> _Tensors | _Ragged:
+def _column(spec: TypeSpec, infer_shape: bool) -> _Tensors | _Ragged | _Encoded:
     if isinstance(spec, RaggedTensorSpec):
         return _Ragged(spec)
+    encoder = encoder_of(spec)
+    if encoder is not None:
+        return _Encoded(spec, encoder, infer_shape)
     if not isinstance(spec, TensorSpec):
-        raise TypeError(f"argument 'fn_output_signature' must describe tensors or ragged ones, got {spec}")
+        raise TypeError(
+            "argument 'fn_output_signature' must describe tensors, ragged ones, or values of batchable "
+            f"extension types, got {spec}"
+        )
     return _Tensors(spec, infer_shape)
 
 
@@ -214,6 +229,11 @@ class _Tensors:
         value = _core._to_tensor_hinted(leaf, self._spec.dtype)
         _check_result(self._spec, value)
         return [value]
+
+    def nothing(self) -> Any:
+        """What no results make."""
+        dims = [0, *(size or 0 for size in self._spec.shape.dims or ())]
+        return raw_ops.fill(dims, filling(None, self._spec.dtype))
 
     def whole(self, arrays: list[TensorArray], count: int | None) -> Any:
         """All results as one."""
@@ -275,6 +295,45 @@ class _Ragged:
         made = RaggedTensor.from_nested_row_lengths(values, lengths, validate=False)
         wanted = self._spec.row_splits_dtype
         return made if wanted == _core.int64 else made.with_row_splits_dtype(wanted)
+
+
+class _Encoded:
+    """Results of a batchable extension type, which are stacked as its encoder says."""
+
+    def __init__(self, spec: Any, encoder: Any, infer_shape: bool) -> None:
+        self._spec, self._encoder = spec, encoder
+        self._form = self._encoder.encoding_specs(spec)
+        self._columns = [_column(part, infer_shape) for part in nest.flatten(self._form)]
+        # How many arrays each of them has.
+        self._sizes: list[int] = []
+
+    def arrays(self, count: Any) -> list[TensorArray]:
+        """What holds the parts of the results."""
+        groups = [column.arrays(count) for column in self._columns]
+        self._sizes = [len(group) for group in groups]
+        return [array for group in groups for array in group]
+
+    def parts(self, leaf: Any) -> list[Any]:
+        """What of a result goes into the arrays."""
+        if not self._spec.is_compatible_with(leaf):
+            raise TypeError(f"map_fn: fn returns {leaf!r} where fn_output_signature says {self._spec}")
+        encoded = nest.flatten(self._encoder.encode(leaf._type_spec, leaf))
+        pairs = zip(self._columns, encoded, strict=True)
+        return [part for column, value in pairs for part in column.parts(value)]
+
+    def nothing(self) -> Any:
+        """What no results make."""
+        return self._decoded([column.nothing() for column in self._columns], 0)
+
+    def whole(self, arrays: list[TensorArray], count: int | None) -> Any:
+        """All results as one."""
+        source = iter(arrays)
+        groups = [[next(source) for _ in range(size)] for size in self._sizes]
+        pairs = zip(self._columns, groups, strict=True)
+        return self._decoded([column.whole(group, count) for column, group in pairs], count)
+
+    def _decoded(self, parts: list[Any], count: int | None) -> Any:
+        return self._encoder.decode(self._spec._stacked_spec(count), nest.pack_sequence_as(self._form, parts))
 
 
 def _check_result(spec: Any, value: Any) -> None:

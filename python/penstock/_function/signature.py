@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core
-from penstock._types.argument_kinds import Conformed, Specified, fields_of, with_fields
+from penstock._types.argument_kinds import Conformed, Specified, argument_kind, fields_of, with_fields
 from penstock._types.specs import TensorSpec, TypeSpec, VariableSpec
 from penstock.errors import SignatureError
 
@@ -215,7 +215,8 @@ def _composite(name: str, param: str, value: Any, spec: Any) -> Any:
         return spec
     if not spec.is_compatible_with(value):
         raise ValueError(f"{name}: argument '{param}' must be {spec}, got {value!r}")
-    if fields_of(type(value)) is None and spec.flatten():
+    by_fields = fields_of(type(value)) is not None and argument_kind(type(value)) != "protocol"
+    if not by_fields and spec.flatten():
         return Conformed(value, spec)
     fields = {
         field: _conform(name, f"{param}.{field}", getattr(value, field), part)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
@@ -22,8 +22,8 @@ class RaggedTensorSpec(TypeSpec):
     Args:
         shape: sizes, `None` for ragged dimensions and for sizes that are not known; None for unknown rank.
         dtype: the element type.
-        ragged_rank: the number of ragged dimensions, by default all but the first; 0 for a tensor of which
-            the rows of a ragged one are made.
+        ragged_rank: the number of ragged dimensions, by default all but the first; 0 for tensors that are
+            rows of a ragged one, so that stacking them makes a ragged tensor again.
         row_splits_dtype: `int32` or `int64`.
 
     Raises:
@@ -83,7 +83,9 @@ class RaggedTensorSpec(TypeSpec):
 
     @property
     def value_type(self) -> type:
-        """`tf.RaggedTensor`."""
+        """`tf.RaggedTensor`; `tf.Tensor` where no dimension is ragged."""
+        if not self._ragged_rank:
+            return _core.Tensor
         from penstock._values.ragged import RaggedTensor  # the values build on this
 
         return RaggedTensor
@@ -117,6 +119,8 @@ class RaggedTensorSpec(TypeSpec):
         >>> [spec.shape.as_list() for spec in tf.RaggedTensorSpec([2, None]).flatten()]
         [[None], [3]]
         """
+        if not self._ragged_rank:
+            return [TensorSpec(self._shape, self._dtype)]
         dims = self._shape.dims
         flat = TensorShape(None) if dims is None else TensorShape([None, *dims[self._ragged_rank + 1 :]])
         outer = None if dims is None or dims[0] is None else dims[0] + 1
@@ -137,7 +141,7 @@ class RaggedTensorSpec(TypeSpec):
         >>> [t.numpy().tolist() for t in tf.RaggedTensorSpec.from_value(rows).to_tensors(rows)]
         [[1, 2, 3], [0, 1, 3]]
         """
-        return value._parts()
+        return value._parts() if self._ragged_rank else [value]
 
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
         """Make the ragged tensor that has these flat values and splits.
@@ -160,13 +164,19 @@ class RaggedTensorSpec(TypeSpec):
 
     def _row_spec(self) -> TensorSpec | RaggedTensorSpec:
         shape = self._shape if self._shape.dims is None else TensorShape(self._shape.dims[1:])
-        if self._ragged_rank == 1:
+        if self._ragged_rank == 0:
             return TensorSpec(shape, self._dtype)
         return RaggedTensorSpec(shape, self._dtype, self._ragged_rank - 1, self._row_splits_dtype)
 
     def _stacked_spec(self, size: int | None) -> RaggedTensorSpec:
         shape = self._shape if self._shape.dims is None else TensorShape([size, *self._shape.dims])
         return RaggedTensorSpec(shape, self._dtype, self._ragged_rank + 1, self._row_splits_dtype)
+
+    def _stack(self, values: Sequence[Any]) -> RaggedTensor:
+        """Values of this specification as one."""
+        from penstock._values.ragged import stacked  # the values build on this
+
+        return stacked(values, self._ragged_rank + 1, self._row_splits_dtype)
 
     def _fixed(self) -> tuple[Any, ...]:
         return self._dtype, self._ragged_rank, self._row_splits_dtype
@@ -185,6 +195,8 @@ class RaggedTensorSpec(TypeSpec):
         True
         """
         other = getattr(spec_or_value, "_type_spec", spec_or_value)
+        if isinstance(other, _core.Tensor | TensorSpec):
+            return not self._ragged_rank and self.flatten()[0].is_compatible_with(other)
         return (
             isinstance(other, RaggedTensorSpec)
             and self._fixed() == other._fixed()

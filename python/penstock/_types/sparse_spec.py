@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec, TypeSpec
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, ShapeLike
@@ -193,6 +194,17 @@ class SparseTensorSpec(TypeSpec):
     def _stacked_spec(self, size: int | None) -> SparseTensorSpec:
         dims = self._shape.dims
         return SparseTensorSpec(None if dims is None else [size, *dims], self._dtype)
+
+    def _stack(self, values: Sequence[SparseTensor]) -> SparseTensor:
+        """Values of this specification as one."""
+        from penstock._ops.sparse_layout import concat, expand_dims  # operations build on this
+
+        if len({tuple(value.shape.as_list()) for value in values}) > 1:
+            raise InvalidArgumentError(
+                f"sparse tensors of different shapes cannot be stacked: {values[0].shape} and "
+                f"{next(v.shape for v in values if v.shape != values[0].shape)}"
+            )
+        return concat(0, [expand_dims(value, 0) for value in values])
 
     def __eq__(self, other: object) -> bool:
         return (

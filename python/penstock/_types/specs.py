@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._types.argument_names import expect, shown
@@ -17,7 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Composite",
-    "Stackable",
     "TensorSpec",
     "TypeSpec",
     "VariableSpec",
@@ -557,24 +556,6 @@ class Composite:
             ValueError: where an iteration makes of it what it may not be.
         """
         return self
-
-
-@runtime_checkable
-class Stackable(Protocol):
-    """A specification of composite values that data sets can stack, and take rows of.
-
-    Its values have `_stacked`, which makes one of several, `_row_count()`, and rows `value[i]`.
-    """
-
-    def _row_spec(self) -> Any:
-        """The specification of a row.
-
-        Raises:
-            ValueError: where the values are scalars.
-        """
-
-    def _stacked_spec(self, size: int | None) -> Any:
-        """The specification of so many values, stacked."""
 
 
 def own_spec(value: Any) -> TypeSpec | None:

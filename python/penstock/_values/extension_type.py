@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import abc
 import contextlib
 import sys
 import types
 import typing
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, ClassVar
 
 from penstock import _core
@@ -17,7 +18,7 @@ from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite, TensorSpec, TypeSpec, type_spec_from_value
 from penstock._types.tracing_type import TraceType
 
-__all__ = ["ExtensionType", "ExtensionTypeSpec", "ImmutableDict"]
+__all__ = ["ExtensionType", "ExtensionTypeSpec", "ImmutableDict", "mapped_parts"]
 
 
 class ImmutableDict(Mapping[Any, Any]):
@@ -48,7 +49,16 @@ class ImmutableDict(Mapping[Any, Any]):
         return hash(frozenset(self._items.items()))
 
 
-class ExtensionTypeSpec(TypeSpec):
+class _SpecMeta(abc.ABCMeta):
+    """Converts and checks the fields of a specification once its constructor has set them."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        made = super().__call__(*args, **kwargs)
+        _finish(made, made._value_type, _SPECS)
+        return made
+
+
+class ExtensionTypeSpec(TypeSpec, metaclass=_SpecMeta):
     """What is known of an extension type's value: for each field its specification, or the value itself.
 
     Made by `tf.type_spec_from_value`, or from the specifications of the fields: `MyType.Spec(x=...)`.
@@ -58,7 +68,14 @@ class ExtensionTypeSpec(TypeSpec):
         **kwargs: of the fields, by name.
 
     Raises:
-        TypeError: where fields are missing or there are others.
+        TypeError: where fields are missing or there are others, or one holds what it cannot.
+
+    >>> import penstock as tf
+    >>> class Point(tf.experimental.ExtensionType):
+    ...     x: tf.Tensor
+    ...     label: str = "none"
+    >>> Point.Spec(tf.TensorSpec([2]), "a")
+    Point.Spec(x=TensorSpec(shape=(2,), dtype=tf.float32, name=None), label='a')
     """
 
     # Set by the class that it belongs to.
@@ -75,8 +92,21 @@ class ExtensionTypeSpec(TypeSpec):
         self.__dict__.update(given)
 
     @classmethod
-    def from_value(cls, value: Any) -> ExtensionTypeSpec:
-        """The specification of a value."""
+    def from_value(cls, value: ExtensionType) -> ExtensionTypeSpec:
+        """Make the specification of a value.
+
+        Args:
+            value: a value of the extension type.
+
+        Returns:
+            The specification.
+
+        >>> import penstock as tf
+        >>> class Point(tf.experimental.ExtensionType):
+        ...     x: tf.Tensor
+        >>> Point.Spec.from_value(Point([1, 2])).x.shape
+        TensorShape([2])
+        """
         made = cls.__new__(cls)
         for name in cls._value_type._penstock_fields:
             made.__dict__[name] = _spec_of(getattr(value, name))
@@ -90,23 +120,65 @@ class ExtensionTypeSpec(TypeSpec):
     def _parts(self) -> tuple[Any, ...]:
         return tuple(getattr(self, name) for name in self._value_type._penstock_fields)
 
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether a value, or some value of another specification, is described by this one."""
+    def is_compatible_with(self, spec_or_value: ExtensionType | TypeSpec) -> bool:
+        """Tell whether a value, or some value of another specification, is described by this one.
+
+        Args:
+            spec_or_value: a value or a specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> class Point(tf.experimental.ExtensionType):
+        ...     x: tf.Tensor
+        >>> Point.Spec(tf.TensorSpec([None], tf.int32)).is_compatible_with(Point([1, 2]))
+        True
+        """
         if isinstance(spec_or_value, self._value_type):
             spec_or_value = type(self).from_value(spec_or_value)
-        return type(spec_or_value) is type(self) and all(
-            map(_compatible, self._parts(), spec_or_value._parts())
-        )
+        if not isinstance(spec_or_value, ExtensionTypeSpec) or type(spec_or_value) is not type(self):
+            return False
+        return all(map(_compatible, self._parts(), spec_or_value._parts()))
 
-    def is_subtype_of(self, other: Any) -> bool:
-        """Whether every value of this specification is one of `other`."""
-        return type(other) is type(self) and all(map(_is_subtype, self._parts(), other._parts()))
+    def is_subtype_of(self, other: object) -> bool:
+        """Tell whether every value of this specification is one of `other`.
 
-    def most_specific_common_supertype(self, others: Any) -> Any:
-        """The most specific specification that covers this one and `others`, or None."""
+        Args:
+            other: another specification.
+
+        Returns:
+            Whether it is so.
+
+        >>> import penstock as tf
+        >>> class Point(tf.experimental.ExtensionType):
+        ...     x: tf.Tensor
+        >>> Point.Spec(tf.TensorSpec([2])).is_subtype_of(Point.Spec(tf.TensorSpec([None])))
+        True
+        """
+        if not isinstance(other, ExtensionTypeSpec) or type(other) is not type(self):
+            return False
+        return all(map(_is_subtype, self._parts(), other._parts()))
+
+    def most_specific_common_supertype(self, others: Iterable[object]) -> ExtensionTypeSpec | None:
+        """Make the most specific specification that covers this one and others.
+
+        Args:
+            others: other specifications.
+
+        Returns:
+            The specification, or None where there is none.
+
+        >>> import penstock as tf
+        >>> class Point(tf.experimental.ExtensionType):
+        ...     x: tf.Tensor
+        >>> specs = Point.Spec(tf.TensorSpec([2])), Point.Spec(tf.TensorSpec([3]))
+        >>> specs[0].most_specific_common_supertype(specs[1:]).x.shape
+        TensorShape([None])
+        """
         parts = list(self._parts())
         for other in others:
-            if type(other) is not type(self):
+            if not isinstance(other, ExtensionTypeSpec) or type(other) is not type(self):
                 return None
             for i, part in enumerate(other._parts()):
                 parts[i] = _join(parts[i], part)
@@ -116,30 +188,27 @@ class ExtensionTypeSpec(TypeSpec):
         made.__dict__.update(zip(self._value_type._penstock_fields, parts, strict=True))
         return made
 
-    def placeholder_value(self, placeholder_context: Any) -> Any:
-        """A value of symbolic tensors."""
-        return self._build(lambda spec: spec.placeholder_value(placeholder_context))
+    @property
+    def _component_specs(self) -> tuple[Any, ...]:
+        """The specifications in the fields, in order."""
+        return tuple(leaf for part in self._parts() for leaf in _leaves(part) if isinstance(leaf, TypeSpec))
 
-    def flatten(self) -> list[Any]:
-        """A `TensorSpec` for each tensor in the fields, in order."""
-        return [leaf for part in self._parts() for leaf in _tensor_specs(part)]
+    def _to_components(self, value: Any) -> tuple[Any, ...]:
+        """The tensors and composite values in the fields of a value, in order."""
+        fields = (getattr(value, name) for name in self._value_type._penstock_fields)
+        pairs = zip(_leaves(self._parts()), _leaves(tuple(fields)), strict=True)
+        return tuple(leaf for spec, leaf in pairs if isinstance(spec, TypeSpec))
 
-    def to_tensors(self, value: Any) -> list[Any]:
-        """The tensors in the fields of a value, in order."""
-        return [leaf for name in self._value_type._penstock_fields for leaf in _tensors(getattr(value, name))]
-
-    def from_tensors(self, tensors: Iterator[Any]) -> Any:
-        """The value that has these tensors."""
-        return self._build(lambda spec: next(tensors))
-
-    def _build(self, leaf: Any) -> Any:
-        made = object.__new__(self._value_type)
-        for name, part in zip(self._value_type._penstock_fields, self._parts(), strict=True):
-            made.__dict__[name] = _built(part, leaf)
-        return made
+    def _from_components(self, components: Any) -> Any:
+        """The value that has these."""
+        source = iter(components)
+        return _with_parts(
+            self._value_type,
+            _over(self._parts(), lambda part: next(source) if isinstance(part, TypeSpec) else part),
+        )
 
     def _specified_value(self) -> Any:
-        return self._build(lambda spec: spec)
+        return self.from_tensors(iter(self.flatten()))
 
     def __eq__(self, other: object) -> bool:
         return type(other) is type(self) and self._parts() == other._parts()
@@ -190,33 +259,19 @@ def _has_spec(value: Any) -> bool:
     return is_composite(value) and not is_record(value)
 
 
-def _built(part: Any, leaf: Any) -> Any:
-    def build(item: Any) -> Any:
-        if isinstance(item, TensorSpec):
-            return leaf(item)
-        if isinstance(item, ExtensionTypeSpec):
-            return item._build(leaf)
-        if isinstance(item, TypeSpec):
-            return item.from_tensors(iter([leaf(spec) for spec in item.flatten()]))
-        return item
-
-    return _over(part, build)
+def _with_parts(kind: type[ExtensionType], parts: tuple[Any, ...]) -> Any:
+    """The value of a class with these in its fields, which are not converted or checked."""
+    made = object.__new__(kind)
+    made.__dict__.update(zip(kind._penstock_fields, parts, strict=True))
+    return made
 
 
-def _tensor_specs(part: Any) -> list[Any]:
-    return [s for leaf in _leaves(part) if isinstance(leaf, TypeSpec) for s in leaf.flatten()]
-
-
-def _tensors(value: Any) -> list[Any]:
-    out: list[Any] = []
-    for leaf in _leaves(value):
-        if isinstance(leaf, ExtensionType):
-            out.extend(t for name in leaf._penstock_fields for t in _tensors(getattr(leaf, name)))
-        elif isinstance(leaf, _core.Tensor | _core._Variable):
-            out.append(leaf)
-        elif _has_spec(leaf):
-            out.extend(leaf._type_spec.to_tensors(leaf))
-    return out
+def mapped_parts(function: Callable[[Any], Any], spec: ExtensionTypeSpec) -> Any:
+    """A specification like another one, with what a function makes of what its fields hold."""
+    made = type(spec).__new__(type(spec))
+    names = spec._value_type._penstock_fields
+    made.__dict__.update(zip(names, _over(spec._parts(), function), strict=True))
+    return made
 
 
 def _pairs(a: Any, b: Any, same: Any) -> bool:
@@ -224,7 +279,7 @@ def _pairs(a: Any, b: Any, same: Any) -> bool:
         return len(a) == len(b) and all(_pairs(x, y, same) for x, y in zip(a, b, strict=True))
     if isinstance(a, Mapping) and isinstance(b, Mapping):
         return set(a) == set(b) and all(_pairs(a[key], b[key], same) for key in a)
-    if isinstance(a, TraceType) and isinstance(b, TraceType):
+    if isinstance(a, TraceType | TensorShape) and isinstance(b, TraceType | TensorShape):
         return bool(same(a, b))
     return type(a) is type(b) and bool(a == b)
 
@@ -244,6 +299,8 @@ def _join(a: Any, b: Any) -> Any:
     if isinstance(a, Mapping) and isinstance(b, Mapping) and set(a) == set(b):
         items = {key: _join(a[key], b[key]) for key in a}
         return _NOTHING if any(part is _NOTHING for part in items.values()) else ImmutableDict(items)
+    if isinstance(a, TensorShape) and isinstance(b, TensorShape):
+        return a.most_specific_compatible_shape(b)
     if isinstance(a, TraceType):
         found = a.most_specific_common_supertype([b])
         return _NOTHING if found is None else found
@@ -253,83 +310,124 @@ def _join(a: Any, b: Any) -> Any:
 # --- fields -------------------------------------------------------------------
 
 
-def _converted(path: str, annotation: Any, value: Any) -> Any:
-    """The value of a field as its annotation asks for it."""
-    if annotation is Any or isinstance(annotation, typing.TypeVar):
-        return value
-    if annotation is None or annotation is type(None):
-        if value is not None:
-            raise TypeError(f"{path}: expected None, got {value!r}")
-        return None
-    if annotation is _core.Tensor:
-        return _tensor(path, value)
-    if isinstance(annotation, TensorSpec):
-        tensor = _tensor(path, value, annotation.dtype)
-        if not annotation.is_compatible_with(tensor):
-            raise TypeError(f"{path}: expected {annotation}, got {TensorSpec(tensor.shape, tensor.dtype)}")
-        return tensor
-    if annotation is TensorShape:
-        return TensorShape(value)
-    if annotation is _core.DType:
-        return _core.DType(value)
-    origin, args = typing.get_origin(annotation), typing.get_args(annotation)
-    if origin is typing.Union or origin is types.UnionType:
-        return _one_of(path, args, value)
-    if origin is typing.Literal:
-        if value not in args:
-            raise TypeError(f"{path}: expected one of {args}, got {value!r}")
-        return value
-    if origin is tuple or annotation is tuple:
-        return _tuple(path, args, value)
-    if annotation is Mapping or (
-        origin is not None and isinstance(origin, type) and issubclass(origin, Mapping)
-    ):
-        if not isinstance(value, Mapping):
-            raise TypeError(f"{path}: expected a mapping, got {value!r}")
-        keys, values = args or (Any, Any)
-        return ImmutableDict(
-            (_converted(f"{path}.keys()", keys, k), _converted(f"{path}[{k!r}]", values, v))
-            for k, v in value.items()
-        )
-    if isinstance(annotation, type):
-        wrong_bool = isinstance(value, bool) and annotation in (int, float)
-        if not isinstance(value, annotation) or wrong_bool:
-            raise TypeError(f"{path}: expected a value of type {annotation.__name__}, got {value!r}")
-        return value
-    raise TypeError(f"{path}: a field cannot be of type {annotation!r}")
+class _Conversion:
+    """What values become where they are held by fields, by the annotations of these."""
 
+    def convert(self, path: str, annotation: Any, value: Any) -> Any:
+        """The value of a field as its annotation asks for it.
 
-def _tensor(path: str, value: Any, dtype: Any = None) -> Any:
-    if isinstance(value, _core.Tensor | TensorSpec):
-        return value
-    try:
-        return _core._to_tensor_hinted(value, dtype)
-    except (TypeError, ValueError) as error:
-        raise TypeError(f"{path}: expected a Tensor, got {value!r}: {error}") from None
+        Raises:
+            TypeError: for a value that it cannot hold; it names the field.
+        """
+        if annotation is Any or isinstance(annotation, typing.TypeVar):
+            return value
+        if annotation is None or annotation is type(None):
+            if value is not None:
+                raise TypeError(f"{path}: expected None, got {value!r}")
+            return None
+        if annotation is _core.Tensor:
+            return self._tensor(path, value)
+        if isinstance(annotation, TensorSpec):
+            tensor = self._tensor(path, value, annotation.dtype)
+            if not annotation.is_compatible_with(tensor):
+                raise TypeError(
+                    f"{path}: expected {annotation}, got {TensorSpec(tensor.shape, tensor.dtype)}"
+                )
+            return tensor
+        if annotation is TensorShape:
+            return TensorShape(value)
+        if annotation is _core.DType:
+            return _core.DType(value)
+        origin, args = typing.get_origin(annotation), typing.get_args(annotation)
+        if origin is typing.Union or origin is types.UnionType:
+            return self._one_of(path, args, value)
+        if origin is typing.Literal:
+            if value not in args:
+                raise TypeError(f"{path}: expected one of {args}, got {value!r}")
+            return value
+        if origin is tuple or annotation is tuple:
+            return self._tuple(path, args, value)
+        if annotation is Mapping or (
+            origin is not None and isinstance(origin, type) and issubclass(origin, Mapping)
+        ):
+            if not isinstance(value, Mapping):
+                raise TypeError(f"{path}: expected a mapping, got {value!r}")
+            keys, values = args or (Any, Any)
+            return ImmutableDict(
+                (self.convert(f"{path}.keys()", keys, k), self.convert(f"{path}[{k!r}]", values, v))
+                for k, v in value.items()
+            )
+        if isinstance(annotation, type):
+            wrong_bool = isinstance(value, bool) and annotation in (int, float)
+            if not self._is_instance(value, annotation) or wrong_bool:
+                raise TypeError(f"{path}: expected a value of type {annotation.__name__}, got {value!r}")
+            return value
+        raise TypeError(f"{path}: a field cannot be of type {annotation!r}")
 
-
-def _one_of(path: str, choices: tuple[Any, ...], value: Any) -> Any:
-    # What fits as it is comes before what can be converted.
-    ordered = sorted(choices, key=lambda c: c in (_core.Tensor, TensorShape, _core.DType))
-    for choice in ordered:
+    def _tensor(self, path: str, value: Any, dtype: Any = None) -> Any:
+        if isinstance(value, _core.Tensor | TensorSpec):
+            return value
         try:
-            return _converted(path, choice, value)
-        except (TypeError, ValueError):
-            continue
-    names = ", ".join(getattr(c, "__name__", str(c)) for c in choices)
-    raise TypeError(f"{path}: expected one of the types {names}, got {value!r}")
+            return _core._to_tensor_hinted(value, dtype)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{path}: expected a Tensor, got {value!r}: {error}") from None
+
+    def _is_instance(self, value: Any, cls: type) -> bool:
+        return isinstance(value, cls)
+
+    def _one_of(self, path: str, choices: tuple[Any, ...], value: Any) -> Any:
+        # What fits as it is comes before what can be converted.
+        ordered = sorted(choices, key=lambda c: c in (_core.Tensor, TensorShape, _core.DType))
+        for choice in ordered:
+            try:
+                return self.convert(path, choice, value)
+            except (TypeError, ValueError):
+                continue
+        names = ", ".join(getattr(c, "__name__", str(c)) for c in choices)
+        raise TypeError(f"{path}: expected one of the types {names}, got {value!r}")
+
+    def _tuple(self, path: str, args: tuple[Any, ...], value: Any) -> Any:
+        if not isinstance(value, tuple | list):
+            raise TypeError(f"{path}: expected a tuple, got {value!r}")
+        if not args:
+            return tuple(value)
+        if len(args) == 2 and args[1] is Ellipsis:
+            args = (args[0],) * len(value)
+        if len(args) != len(value):
+            raise TypeError(f"{path}: expected a tuple of {len(args)}, got {value!r}")
+        pairs = zip(args, value, strict=True)
+        return tuple(self.convert(f"{path}[{i}]", a, v) for i, (a, v) in enumerate(pairs))
 
 
-def _tuple(path: str, args: tuple[Any, ...], value: Any) -> Any:
-    if not isinstance(value, tuple | list):
-        raise TypeError(f"{path}: expected a tuple, got {value!r}")
-    if not args:
-        return tuple(value)
-    if len(args) == 2 and args[1] is Ellipsis:
-        args = (args[0],) * len(value)
-    if len(args) != len(value):
-        raise TypeError(f"{path}: expected a tuple of {len(args)}, got {value!r}")
-    return tuple(_converted(f"{path}[{i}]", a, v) for i, (a, v) in enumerate(zip(args, value, strict=True)))
+class _SpecConversion(_Conversion):
+    """What the fields of a specification hold: specifications in place of tensors and composite values."""
+
+    def _tensor(self, path: str, value: Any, dtype: Any = None) -> Any:
+        if not isinstance(value, TensorSpec):
+            raise TypeError(f"{path}: expected a tf.TensorSpec, got {value!r}")
+        return value
+
+    def _is_instance(self, value: Any, cls: type) -> bool:
+        return issubclass(value.value_type, cls) if isinstance(value, TypeSpec) else isinstance(value, cls)
+
+
+_VALUES, _SPECS = _Conversion(), _SpecConversion()
+
+
+def _finish(made: Any, kind: type[ExtensionType], conversion: _Conversion) -> None:
+    """Converts and checks the fields of a value, or of a specification, and calls its `__validate__`."""
+    annotations = _annotations(kind)
+    name_of = type(made).__qualname__
+    for name in kind._penstock_fields:
+        if name not in made.__dict__:
+            raise TypeError(f"{name_of}.__init__ does not set the field '{name}'")
+        made.__dict__[name] = conversion.convert(name, annotations[name], made.__dict__[name])
+    extra = made.__dict__.keys() - set(kind._penstock_fields)
+    if extra:
+        raise AttributeError(f"{name_of}.__init__ sets {sorted(extra)}, which are no fields")
+    validate = getattr(made, "__validate__", None)
+    if validate is not None:
+        validate()
 
 
 class _Meta(type):
@@ -353,7 +451,7 @@ class _Meta(type):
         mixins = tuple(dict.fromkeys(c for c in (given, inherited or ExtensionTypeSpec) if c is not None))
         if given is not None and issubclass(given, ExtensionTypeSpec):
             mixins = (given,)
-        spec = type(
+        spec = _SpecMeta(
             "Spec",
             mixins,
             {"_value_type": cls, "__module__": cls.__module__, "__qualname__": f"{cls.__qualname__}.Spec"},
@@ -371,14 +469,15 @@ class _Meta(type):
         frame = sys._getframe(1)
         with contextlib.suppress(NameError, AttributeError):
             _own_annotations(cls, {**frame.f_globals, **frame.f_locals})
+        # A shape covers others, which equality of the fields would not see.
         cls._penstock_structural = all(  # type: ignore[attr-defined]
             getattr(spec, method) is getattr(ExtensionTypeSpec, method) for method in decides
-        )
+        ) and not any("TensorShape" in str(getattr(base, "__annotations__", "")) for base in cls.__mro__)
         return cls
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        if cls is ExtensionType:
-            raise TypeError("ExtensionType is to be subclassed: it has no fields of its own")
+        if "_penstock_abstract" in cls.__dict__:
+            raise TypeError(f"{cls.__name__} is to be subclassed: it has no fields of its own")
         made = super().__call__(*args, **kwargs)
         made._penstock_finish()
         return made
@@ -412,6 +511,7 @@ class ExtensionType(Composite, metaclass=_Meta):
 
     __module__ = "penstock.experimental"
 
+    _penstock_abstract: ClassVar[bool] = True
     _penstock_fields: ClassVar[tuple[str, ...]]
     _penstock_structural: ClassVar[bool]
     Spec: ClassVar[type[ExtensionTypeSpec]]
@@ -435,18 +535,7 @@ class ExtensionType(Composite, metaclass=_Meta):
 
     def _penstock_finish(self) -> None:
         """Converts and checks the fields; from then on the object does not change."""
-        cls = type(self)
-        annotations = _annotations(cls)
-        for name in cls._penstock_fields:
-            if name not in self.__dict__:
-                raise TypeError(f"{cls.__qualname__}.__init__ does not set the field '{name}'")
-            self.__dict__[name] = _converted(name, annotations[name], self.__dict__[name])
-        extra = self.__dict__.keys() - set(cls._penstock_fields)
-        if extra:
-            raise AttributeError(f"{cls.__qualname__}.__init__ sets {sorted(extra)}, which are no fields")
-        validate = getattr(self, "__validate__", None)
-        if validate is not None:
-            validate()
+        _finish(self, type(self), _VALUES)
         self.__dict__["_penstock_frozen"] = True
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -1044,10 +1044,6 @@ class RaggedTensor(Composite):
     def _row_count(self) -> Any:
         return self.nrows()
 
-    @staticmethod
-    def _stacked(values: Sequence[RaggedTensor]) -> RaggedTensor:
-        return stacked(values, values[0].ragged_rank + 1, values[0].row_splits.dtype)
-
     def _parts(self) -> list[Any]:
         return [self.flat_values, *self.nested_row_splits]
 

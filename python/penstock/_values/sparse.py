@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, raw_ops
 from penstock._types.shape import TensorShape
 from penstock._types.sparse_spec import SparseTensorSpec
 from penstock._types.specs import Composite
-from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike, TensorLike
@@ -322,17 +321,6 @@ class SparseTensor(Composite):
 
     def _row_count(self) -> Any:
         return self._dense_shape[0]
-
-    @staticmethod
-    def _stacked(values: Sequence[SparseTensor]) -> SparseTensor:
-        from penstock._ops.sparse_layout import concat, expand_dims  # operations build on this
-
-        if len({tuple(value.shape.as_list()) for value in values}) > 1:
-            raise InvalidArgumentError(
-                f"sparse tensors of different shapes cannot be stacked: {values[0].shape} and "
-                f"{next(v.shape for v in values if v.shape != values[0].shape)}"
-            )
-        return concat(0, [expand_dims(value, 0) for value in values])
 
     @property
     def _type_spec(self) -> SparseTensorSpec:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
+from penstock._types.rows import row, row_count, stack_values
 from penstock._types.specs import TensorSpec
 from penstock._values.ragged import stacked
 from penstock.data._arguments import integer
@@ -17,7 +18,7 @@ from penstock.data._handles import ByHandle
 from penstock.data._nested import Nested
 from penstock.data._rows import Pull, Reader, Rows, joined, one
 from penstock.data._specs import DatasetSpec
-from penstock.data._structure import Structure
+from penstock.data._structure import Structure, row_spec
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["batched", "grouped", "padded", "ragged", "rebatched", "unbatched", "windows"]
@@ -28,7 +29,7 @@ Source = Any
 def batched(source: Source, batch_size: Any, drop_remainder: Any) -> Pull:
     """So many elements at a time, stacked."""
     size, drop = integer(batch_size, "batch_size", 1), bool(drop_remainder)
-    return _gathered(source._open(), itertools.repeat(size), drop)
+    return _gathered(source._open(), source._structure, itertools.repeat(size), drop)
 
 
 def rebatched(source: Source, sizes: Any, drop_remainder: Any) -> Pull:
@@ -39,7 +40,8 @@ def rebatched(source: Source, sizes: Any, drop_remainder: Any) -> Pull:
     if not sizes:
         raise InvalidArgumentError("argument 'batch_size' must hold at least one size")
     empty = _emptied(source._structure) if 0 in sizes else None
-    return _gathered(unbatched(source), itertools.cycle(sizes), bool(drop_remainder), empty)
+    rows = source._structure.mapped(lambda spec: row_spec(spec, "rebatch: the elements"))
+    return _gathered(unbatched(source), rows, itertools.cycle(sizes), bool(drop_remainder), empty)
 
 
 def _emptied(structure: Structure) -> list[Any]:
@@ -64,9 +66,11 @@ def _no_rows(spec: Any, i: int, of: Any) -> Any:
     return raw_ops.broadcast_to(_core._to_tensor(value, spec.dtype), _core._to_tensor(dims, _core.int64))
 
 
-def _gathered(pull: Pull, sizes: Any, drop: bool, empty: list[Any] | None = None) -> Pull:
+def _gathered(
+    pull: Pull, structure: Structure, sizes: Any, drop: bool, empty: list[Any] | None = None
+) -> Pull:
     size: int = next(sizes)
-    uniform = isinstance(sizes, itertools.repeat)
+    uniform = isinstance(sizes, itertools.repeat) and structure.plain
     held: list[Rows] = []
     count = 0
 
@@ -85,13 +89,13 @@ def _gathered(pull: Pull, sizes: Any, drop: bool, empty: list[Any] | None = None
             if rows is None:
                 rest, left = held, count
                 held, count = [], 0
-                return None if left == 0 or drop else one(_stack(rest))
+                return None if left == 0 or drop else one(_stack(rest, structure))
             held.append(rows)
             count += rows.count
         whole = min(limit, count // size) if uniform and _alike(held) else 1
         parts, held = _split(held, whole * size)
         count -= whole * size
-        leaves = _stack(parts)
+        leaves = _stack(parts, structure)
         batch, size = size, next(sizes)
         if whole == 1:
             return one(leaves)
@@ -124,13 +128,13 @@ def _reshaped(tensor: Any, dims: Sequence[int]) -> Any:
     return raw_ops.reshape(tensor, _core._to_tensor(list(dims), _core.int64))
 
 
-def _stack(parts: Sequence[Rows]) -> list[Any]:
+def _stack(parts: Sequence[Rows], structure: Structure) -> list[Any]:
     """The leaves of all these elements, stacked."""
+    if not structure.plain:
+        leaves = zip(*_elements(parts), strict=True)
+        return [stack_leaves(values, spec) for values, spec in zip(leaves, structure.leaves, strict=True)]
     extents = None
     for rows in parts:
-        plain = all(c is None or isinstance(c, _core.Tensor) for c in rows.columns)
-        if not plain:
-            return [stack_values(list(leaf)) for leaf in zip(*_elements(parts), strict=True)]
         here = rows.extents()
         if extents is not None and here != extents:
             _refuse(extents, here)
@@ -152,16 +156,12 @@ def _refuse(first: list[Any], other: list[Any]) -> None:
             )
 
 
-def stack_values(values: Sequence[Any]) -> Any:
-    """Tensors of one shape as one tensor, and composite values as one."""
+def stack_leaves(values: Sequence[Any], spec: Any) -> Any:
+    """Values of a leaf as one: as `stack_values`, and data sets as a stack of them."""
     first = values[0]
     if first is None:
         return None
-    if isinstance(first, _core.Tensor):
-        return raw_ops.stack(list(values))
-    if isinstance(first, ByHandle):
-        return Nested.of(values)
-    return first._stacked(values)
+    return Nested.of(values) if isinstance(first, ByHandle) else stack_values(values, spec)
 
 
 def ragged(
@@ -175,8 +175,9 @@ def ragged(
         if not gathered or (drop and len(gathered) < size):
             return None
         leaves = []
-        for rank, values in zip(ranks, zip(*gathered, strict=True), strict=True):
-            leaves.append(stack_values(values) if not rank else stacked(values, rank, dtype))
+        columns = zip(*gathered, strict=True)
+        for rank, values, spec in zip(ranks, columns, source._structure.leaves, strict=True):
+            leaves.append(stacked(values, rank, dtype) if rank else stack_leaves(values, spec))
         return one(leaves)
 
     return run
@@ -271,7 +272,7 @@ def _apart(rows: Rows) -> Rows | None:
     if rows.stacked:
         sizes = {c.shape.dims[1] for c in present}
     else:
-        sizes = {len(c) if isinstance(c, _core.Tensor) else int(c._row_count()) for c in present}
+        sizes = {int(row_count(c)) for c in present}
     if len(sizes) > 1:
         raise InvalidArgumentError(f"unbatch: the components of an element have {sorted(sizes)} rows")
     size = sizes.pop() if sizes else 0
@@ -303,7 +304,7 @@ class _Composites(Rows):
 
     def at(self, i: int) -> list[Any]:
         """The leaves of element `i`."""
-        return [c if c is None else c[self._start + i] for c in self.columns]
+        return [c if c is None else row(c, self._start + i) for c in self.columns]
 
 
 def windows(source: Source, size: Any, shift: Any, stride: Any, drop_remainder: Any, wrap: Any) -> Pull:

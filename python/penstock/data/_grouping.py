@@ -71,7 +71,7 @@ def padded_batch(
 ) -> Stage:
     """So many elements at a time, padded and stacked."""
     size, drop = integer(batch_size, "batch_size", 1), flag(drop_remainder, "drop_remainder")
-    structure = source._structure
+    structure = source._structure.mapped(_dense)
     if not structure.plain:
         raise TypeError(f"padded_batch pads tensors, the elements are {source._structure.spec}")
     shapes = _padded_shapes(structure, padded_shapes)
@@ -83,6 +83,12 @@ def padded_batch(
     ]
     spec = nest.pack_sequence_as(structure.spec, batched)
     return Stage(PADDED, [source], [size, drop, shapes, *values], spec)
+
+
+def _dense(spec: Any) -> Any:
+    """A specification, for rows of a ragged tensor that of tensors."""
+    is_row = isinstance(spec, RaggedTensorSpec) and not spec.ragged_rank
+    return TensorSpec(spec.shape, spec.dtype) if is_row else spec
 
 
 def ragged_batch(source: Node, batch_size: Any, drop_remainder: Any, row_splits_dtype: Any) -> Stage:

@@ -84,6 +84,21 @@ class Iterator(ByHandle, abc.ABC, Generic[_T]):
             StopIteration: at the end.
         """
 
+    def next(self) -> _T:
+        """Take the next element, as `next(iterator)` does.
+
+        Returns:
+            The element.
+
+        Raises:
+            StopIteration: at the end.
+
+        >>> import penstock as tf
+        >>> int(iter(tf.data.Dataset.range(3)).next())
+        0
+        """
+        return self.__next__()
+
     def get_next(self) -> _T:
         """Take the next element.
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from penstock import _core, nest
 from penstock._types.argument_names import path_of
+from penstock._types.rows import row_count
 from penstock._types.specs import TensorSpec, TypeSpec
 from penstock.data import _saved, _sources, _stages
 from penstock.data._arguments import integer
@@ -74,7 +75,7 @@ def _told(prefix: str, count: Callable[[Any], int]) -> int:
 
 
 def _slice_count(*leaves: Any) -> int:
-    return next((_sources._length(leaf) for leaf in leaves if leaf is not None), 0)
+    return next((int(row_count(leaf)) for leaf in leaves if leaf is not None), 0)
 
 
 def _reduced(source: Any, function: Any, *state: Any) -> Pull:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, raw_ops
+from penstock._types.rows import row, row_count
 from penstock.data._rows import CHUNK_BYTES, Pull, Rows, one
 from penstock.data._structure import Structure
 from penstock.errors import InvalidArgumentError
@@ -107,7 +108,7 @@ def tensors(*leaves: Any) -> Pull:
 
 def slices(*leaves: Any) -> Pull:
     """The rows of tensors, and of composite values that have rows."""
-    counts = [_length(leaf) for leaf in leaves if leaf is not None]
+    counts = [int(row_count(leaf)) for leaf in leaves if leaf is not None]
     if len(set(counts)) > 1:
         raise InvalidArgumentError(
             f"from_tensor_slices: argument 'tensors' must have one first dimension, got {sorted(set(counts))}"
@@ -124,15 +125,11 @@ def slices(*leaves: Any) -> Pull:
         start = at
         if whole is None:
             at += 1
-            return one([leaf if leaf is None else leaf[start] for leaf in leaves])
+            return one([leaf if leaf is None else row(leaf, start) for leaf in leaves])
         at = min(count, start + limit)
         return whole.part(start, at)
 
     return pull
-
-
-def _length(leaf: Any) -> int:
-    return len(leaf) if isinstance(leaf, _core.Tensor) else int(leaf._row_count())
 
 
 def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:

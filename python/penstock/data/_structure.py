@@ -13,7 +13,8 @@ from typing import Any
 from penstock import _core, nest
 from penstock._types.argument_names import expect
 from penstock._types.composite import is_composite, is_record
-from penstock._types.specs import Stackable, TensorSpec, TypeSpec
+from penstock._types.rows import Stackable
+from penstock._types.specs import TensorSpec, TypeSpec
 from penstock.data._handles import ByHandle
 from penstock.errors import InvalidArgumentError
 
@@ -255,7 +256,7 @@ def row_spec(spec: Any, what: str) -> Any:
     if stack is not None and stack.rank:
         return type(spec)(spec.element_spec, stack.dims[1:])
     if not isinstance(spec, TensorSpec):
-        raise TypeError(f"{what} must hold tensors, got {spec}")
+        raise TypeError(f"{what} must hold tensors, or composite values that have rows, got {spec}")
     dims = spec.shape.dims
     if dims == []:
         raise ValueError(f"{what} must hold tensors of at least one dimension, got a scalar")

@@ -1,5 +1,6 @@
 """What may still change."""
 
+import importlib
 from typing import TYPE_CHECKING
 
 from penstock._runtime.dispatch import (
@@ -13,8 +14,11 @@ from penstock._runtime.public_names import publish as _publish
 from penstock.experimental import dlpack as dlpack
 
 __all__ = [
+    "BatchableExtensionType",
     "DynamicRaggedShape",
     "ExtensionType",
+    "ExtensionTypeBatchEncoder",
+    "ExtensionTypeSpec",
     "Optional",
     "RowPartition",
     "dispatch_for_api",
@@ -22,40 +26,45 @@ __all__ = [
     "dispatch_for_binary_elementwise_assert_apis",
     "dispatch_for_unary_elementwise_apis",
     "dlpack",
+    "extension_type",
     "onnx",
     "unregister_dispatch_for",
 ]
 
+_WHERE = {
+    "BatchableExtensionType": "penstock._values.batchable",
+    "DynamicRaggedShape": "penstock._values.dynamic_ragged_shape",
+    "ExtensionType": "penstock._values.extension_type",
+    "ExtensionTypeBatchEncoder": "penstock._values.batchable",
+    "ExtensionTypeSpec": "penstock._values.extension_type",
+    "Optional": "penstock._values.optional",
+    "RowPartition": "penstock._values.row_partition",
+}
+
 if TYPE_CHECKING:
     from penstock import onnx as onnx
+    from penstock._values.batchable import (
+        BatchableExtensionType as BatchableExtensionType,
+        ExtensionTypeBatchEncoder as ExtensionTypeBatchEncoder,
+    )
     from penstock._values.dynamic_ragged_shape import DynamicRaggedShape as DynamicRaggedShape
-    from penstock._values.extension_type import ExtensionType as ExtensionType
+    from penstock._values.extension_type import (
+        ExtensionType as ExtensionType,
+        ExtensionTypeSpec as ExtensionTypeSpec,
+    )
     from penstock._values.optional import Optional as Optional
     from penstock._values.row_partition import RowPartition as RowPartition
+    from penstock.experimental import extension_type as extension_type
 else:
 
     def __getattr__(name: str) -> object:
-        if name == "DynamicRaggedShape":
-            from penstock._values.dynamic_ragged_shape import DynamicRaggedShape  # start-up does without it
-
-            return DynamicRaggedShape
-        if name == "ExtensionType":
-            from penstock._values.extension_type import ExtensionType  # start-up does without it
-
-            return ExtensionType
-        if name == "Optional":
-            from penstock._values.optional import Optional  # start-up does without it
-
-            return Optional
-        if name == "RowPartition":
-            from penstock._values.row_partition import RowPartition  # start-up does without it
-
-            return RowPartition
+        # Start-up does without these; programs in files, which `onnx` is for, know of everything.
+        if name in _WHERE:
+            return getattr(importlib.import_module(_WHERE[name]), name)
         if name == "onnx":
-            # It is above: programs in files know of everything.
-            from penstock import onnx
-
-            return onnx
+            return importlib.import_module("penstock.onnx")
+        if name == "extension_type":
+            return importlib.import_module("penstock.experimental.extension_type")
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 

@@ -761,3 +761,24 @@ def test_a_program_may_give_a_data_set_attributes():
     dataset.class_names = ["a", "b"]
     assert dataset.class_names == ["a", "b"]
     assert not hasattr(dataset.batch(2), "class_names")
+
+
+def test_rows_of_ragged_tensors_are_stacked_to_ragged_tensors():
+    ds = Dataset.from_tensor_slices(tf.ragged.constant([[1], [2, 3], []]))
+    assert ds.element_spec == tf.RaggedTensorSpec([None], tf.int32, 0)
+    assert [row.numpy().tolist() for row in ds] == [[1], [2, 3], []]
+    batched = ds.batch(2)
+    assert batched.element_spec == tf.RaggedTensorSpec([None, None], tf.int32, 1)
+    assert [b.to_list() for b in batched] == [[[1], [2, 3]], [[]]]
+    assert [b.to_list() for b in batched.unbatch().batch(3)] == [[[1], [2, 3], []]]
+    assert [b.to_list() for b in batched.rebatch([1, 2])] == [[[1]], [[2, 3], []]]
+    assert [int(n) for n in ds.map(tf.size)] == [1, 2, 0]
+    assert ds.map(lambda row: row * 2).element_spec == tf.TensorSpec([None], tf.int32)
+    assert [p.numpy().tolist() for p in ds.padded_batch(3)] == [[[1, 0], [2, 3], [0, 0]]]
+
+
+def test_an_iterator_has_a_method_for_the_next_element():
+    numbers = iter(Dataset.range(2))
+    assert [int(numbers.next()), int(numbers.next())] == [0, 1]
+    with pytest.raises(StopIteration):
+        numbers.next()

@@ -382,3 +382,60 @@ def test_a_mapping_in_a_field_comes_back_from_a_function():
         again = tf.function(lambda e: e)(result)
         assert again.kind == "named"
         assert int(again.parts["b"][0]) == due[0][0]
+
+
+def test_fields_of_a_specification_are_converted_and_checked():
+    spec = Network.Spec([None, 3], [tf.TensorSpec([])], {"rate": 1.0}, None, "float32")
+    assert (spec.shape, type(spec.weights), spec.dtype) == (tf.TensorShape([None, 3]), tuple, tf.float32)
+    inner = tf.type_spec_from_value(masked(1))
+    assert Network.Spec([1], [], {}, inner, tf.int32).inner == inner
+    for bad, name in ((([1], 3, {}, None, tf.int32), "weights"), (([1], [], {}, 4, tf.int32), "inner")):
+        with pytest.raises(TypeError, match=name):
+            Network.Spec(*bad)
+    with pytest.raises(TypeError, match=r"values.*tf\.TensorSpec"):
+        Masked.Spec([1, 2], tf.TensorSpec([2], tf.bool), "x")
+
+
+def test_a_specification_s_own_constructor_sets_its_fields():
+    class Tagged(tf.experimental.ExtensionType):
+        x: tf.Tensor
+        shape: tf.TensorShape
+
+        class Spec:
+            def __init__(self, shape, dtype=tf.float32):
+                self.x = tf.TensorSpec(shape, dtype)
+                self.shape = shape
+
+            def __validate__(self):
+                if self.shape.rank == 0:
+                    raise ValueError("no scalars")
+
+    assert Tagged.Spec([2]).shape == tf.TensorShape([2])
+    assert Tagged.Spec([None]).is_compatible_with(Tagged([1.0], [1]))
+    with pytest.raises(ValueError, match="no scalars"):
+        Tagged.Spec([])
+
+    class Forgets(tf.experimental.ExtensionType):
+        x: tf.Tensor
+
+        class Spec:
+            def __init__(self):
+                pass
+
+    with pytest.raises(TypeError, match="does not set the field 'x'"):
+        Forgets.Spec()
+
+
+def test_dispatched_functions_of_one_operand_keep_their_options():
+    @tf.experimental.dispatch_for_unary_elementwise_apis(Masked)
+    def unary(api_func, x):
+        return Masked(api_func(x.values), x.mask)
+
+    try:
+        ones = tf.ones_like(masked(1, -2), dtype=tf.float32)
+        assert (ones.values.dtype, ones.values.numpy().tolist()) == (tf.float32, [1, 1])
+        assert tf.abs(masked(1, -2)).values.numpy().tolist() == [1, 2]
+    finally:
+        tf.experimental.unregister_dispatch_for(unary)
+    with pytest.raises(TypeError, match="Masked"):
+        tf.abs(masked(1))
