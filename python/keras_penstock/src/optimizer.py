@@ -2,11 +2,17 @@
 
 from keras.src.optimizers import base_optimizer
 
+import penstock as tf
 from penstock._runtime import replicas
 
 
 class BackendOptimizer(base_optimizer.BaseOptimizer):
     """An optimizer that adds the gradients of replicas up, within `Strategy.run`."""
+
+    def _var_key(self, variable):
+        """What a variable is known by, also where another object stands in for it in a trace."""
+        held = getattr(variable, "handle", variable)
+        return held._unique_id if isinstance(held, tf.Variable) else id(variable)
 
     def apply(self, grads, trainable_variables=None):
         take_step = replicas.take_step.get()

@@ -9,6 +9,8 @@ import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from penstock._runtime.strict_mode import refuse_deprecated
+
 __all__ = ["deprecated", "deprecated_alias", "deprecated_arg_values", "deprecated_args", "silence"]
 
 _local = threading.local()
@@ -16,7 +18,8 @@ _warned: set[Any] = set()
 
 
 def _tell(once: Any, text: str) -> None:
-    """Warn once for each function and reason, unless a block of `silence` is open."""
+    """Warn once for each function and reason, unless a block of `silence` is open; raise in strict mode."""
+    refuse_deprecated(text)
     if once not in _warned and not getattr(_local, "silent", False):
         _warned.add(once)
         warnings.warn(text, DeprecationWarning, stacklevel=3)

@@ -440,6 +440,21 @@ class NumpyIterator:
         with USER_LINES:
             return nest.map_structure(_numpy, self._iterator._next())
 
+    def next(self) -> Any:
+        """Take the next element, as `next(iterator)` does.
+
+        Returns:
+            The element.
+
+        Raises:
+            StopIteration: at the end.
+
+        >>> import penstock as tf
+        >>> tf.data.Dataset.range(3).as_numpy_iterator().next()
+        np.int64(0)
+        """
+        return self.__next__()
+
     def save(self) -> _core.Tensor:
         """Tell where the iterator is, for `restore`.
 

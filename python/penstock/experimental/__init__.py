@@ -21,12 +21,16 @@ __all__ = [
     "ExtensionTypeSpec",
     "Optional",
     "RowPartition",
+    "async_clear_error",
+    "async_scope",
     "dispatch_for_api",
     "dispatch_for_binary_elementwise_apis",
     "dispatch_for_binary_elementwise_assert_apis",
     "dispatch_for_unary_elementwise_apis",
     "dlpack",
+    "enable_strict_mode",
     "extension_type",
+    "function_executor_type",
     "onnx",
     "unregister_dispatch_for",
 ]
@@ -39,6 +43,10 @@ _WHERE = {
     "ExtensionTypeSpec": "penstock._values.extension_type",
     "Optional": "penstock._values.optional",
     "RowPartition": "penstock._values.row_partition",
+    "async_clear_error": "penstock.experimental._execution",
+    "async_scope": "penstock.experimental._execution",
+    "enable_strict_mode": "penstock.experimental._execution",
+    "function_executor_type": "penstock.experimental._execution",
 }
 
 if TYPE_CHECKING:
@@ -55,6 +63,12 @@ if TYPE_CHECKING:
     from penstock._values.optional import Optional as Optional
     from penstock._values.row_partition import RowPartition as RowPartition
     from penstock.experimental import extension_type as extension_type
+    from penstock.experimental._execution import (
+        async_clear_error as async_clear_error,
+        async_scope as async_scope,
+        enable_strict_mode as enable_strict_mode,
+        function_executor_type as function_executor_type,
+    )
 else:
 
     def __getattr__(name: str) -> object:

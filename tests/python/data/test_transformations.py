@@ -777,8 +777,9 @@ def test_rows_of_ragged_tensors_are_stacked_to_ragged_tensors():
     assert [p.numpy().tolist() for p in ds.padded_batch(3)] == [[[1, 0], [2, 3], [0, 0]]]
 
 
-def test_an_iterator_has_a_method_for_the_next_element():
-    numbers = iter(Dataset.range(2))
-    assert [int(numbers.next()), int(numbers.next())] == [0, 1]
+@pytest.mark.parametrize("made", [iter, Dataset.as_numpy_iterator])
+def test_an_iterator_has_a_method_for_the_next_element(made):
+    elements = made(Dataset.range(2))
+    assert [int(elements.next()), int(elements.next())] == [0, 1]
     with pytest.raises(StopIteration):
-        numbers.next()
+        elements.next()
