@@ -24,9 +24,10 @@ def has_gpu() -> bool:
 
 def emulation() -> dict[str, str] | None:
     """The variables that have a process use the emulated driver; None where it was not built."""
-    found = sorted((ROOT / "target").glob("*/**/libpenstock_mockcuda.so"))
+    found = (ROOT / "target").glob("*/**/libpenstock_mockcuda.so")
+    newest = max(found, key=lambda file: file.stat().st_mtime, default=None)
     names = ("PENSTOCK_CUDA_DRIVER", "PENSTOCK_NVRTC", "PENSTOCK_CUDNN")
-    return dict.fromkeys(names, str(found[0])) if found else None
+    return dict.fromkeys(names, str(newest)) if newest else None
 
 
 def run(program: str) -> str:

@@ -43,6 +43,23 @@ def test_a_value_that_becomes_a_tensor_is_on_the_device_of_the_scope() -> None:
     assert printed.strip() == "['GPU:0', 'GPU:0', 'GPU:0', 'GPU:0'] ['CPU:0', 'CPU:0']"
 
 
+def test_a_tensor_that_is_made_a_constant_stays_what_it_was() -> None:
+    printed = run("""
+        import penstock as tf
+
+        host = tf.ones([10, 10])
+        with tf.device("GPU:0"):
+            x = tf.ones([10, 10])
+            with tf.GradientTape() as tape:
+                tape.watch(x)
+                again = tf.constant(x)
+                y = tf.reduce_sum(again * tf.constant(x, shape=[10, 10]))
+            slope = tape.gradient(y, x)
+            print(again is x, float(slope[3, 3]), tf.constant(host).device[-5:])
+    """)
+    assert printed.split() == ["True", "2.0", "CPU:0"]
+
+
 def test_functions_and_gradients_are_those_of_the_host() -> None:
     run("""
         import numpy as np

@@ -131,7 +131,7 @@ def constant(
             tensor = raw_ops.fill(extents, raw_ops.reshape(tensor, _core._to_tensor([], _core.int32)))
         else:
             tensor = raw_ops.reshape(tensor, extents)
-    tensor = _core._placed(tensor)
+    tensor = placed(tensor, value)
     return tensor if tensor is value or name == "Const" else named(tensor, name)
 
 
