@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Self
 
+from penstock._types.argument_names import shown
+
 __all__ = ["DeviceSpec"]
 
 
@@ -35,10 +37,10 @@ class DeviceSpec:
     ) -> None:
         self._parts: dict[str, Any] = {
             "job": None if job is None else str(job),
-            "replica": None if replica is None else int(replica),
-            "task": None if task is None else int(task),
+            "replica": _number(replica, "replica"),
+            "task": _number(task, "task"),
             "device_type": None if device_type is None else str(device_type).upper(),
-            "device_index": None if device_index is None else int(device_index),
+            "device_index": _number(device_index, "device_index"),
         }
 
     @property
@@ -183,6 +185,13 @@ class DeviceSpec:
 
     def __repr__(self) -> str:
         return f"DeviceSpec({', '.join(f'{k}={v!r}' for k, v in self._parts.items() if v is not None)})"
+
+
+def _number(value: Any, argument: str) -> int | None:
+    try:
+        return None if value is None else int(value)
+    except (TypeError, ValueError) as error:
+        raise type(error)(f"argument '{argument}' must be an integer, got {shown(value)}") from None
 
 
 def _whole(text: str, spec: str) -> int:

@@ -127,10 +127,11 @@ def scoped(function: _F) -> _F:
             if name is None:
                 return function(*args, **kwargs)
             return within(name, function, *args, **kwargs)
-        except Exception as error:
-            made = redirected(called, args, kwargs)
-            if made is not NotImplemented:
-                return made
+        except (Exception, KeyboardInterrupt) as error:
+            if isinstance(error, Exception):
+                made = redirected(called, args, kwargs)
+                if made is not NotImplemented:
+                    return made
             from penstock.autograph._traceback import hide_library  # builds on this, for errors alone
 
             hide_library(error)

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from penstock import _core
 
+_VARARGS: Final = 0x04  # CO_VARARGS
 # Annotations of parameters that take numbers, and what numbers come as.
 _NUMBERS: Final = {
     *("AxisLike", "BoolLike", "IntLike", "ShapeLike", "SizesLike", "TensorLike", "WindowLike"),
@@ -41,7 +42,9 @@ def place_of(value: Any) -> str:
     entered: FrameType | None = None
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "penstock":
         code = frame.f_code
-        if code.co_argcount + code.co_kwonlyargcount:  # a wrapper, of `*args` alone, has no names to give
+        names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        # A wrapper, of `*args` alone or of a class, has no names to give.
+        if names and not (names == ("cls",) and code.co_flags & _VARARGS):
             entered = frame
         frame = frame.f_back
     if entered is None:

@@ -54,6 +54,7 @@ class RaggedTensorSpec(TypeSpec):
             if rank is None:
                 raise ValueError("argument 'ragged_rank' must be given where the rank is not known")
             ragged_rank = rank - 1
+        expect(ragged_rank, int, "ragged_rank", "an integer")
         if ragged_rank < 0 or (rank is not None and ragged_rank >= max(rank, 1)):
             raise ValueError(
                 "argument 'ragged_rank' must not be negative, and below the rank, "

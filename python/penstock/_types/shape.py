@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, SupportsIndex, overload
 
 from penstock import _core
+from penstock._types.argument_names import place_of, shown
 
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike
@@ -16,16 +17,29 @@ __all__ = ["ArrayShape", "TensorShape"]
 _MOST_DIMENSIONS = 254
 
 
-def _dimension(value: Any) -> int | None:
+def _dimension(value: Any, dims: Any) -> int | None:
     if value is None:
         return None
     try:
         size = value.__index__()
-    except AttributeError:
-        raise TypeError(f"a dimension must be an int or None, got {value!r}") from None
+    except (AttributeError, TypeError):
+        message = f"{place_of(dims)}a dimension must be an int or None, got {shown(value)}"
+        raise TypeError(message) from None
     if size < 0:
-        raise ValueError(f"Dimension {size} must be >= 0")
+        raise ValueError(f"{place_of(dims)}Dimension {size} must be >= 0")
     return int(size)
+
+
+def _sizes(dims: Any) -> tuple[int | None, ...]:
+    """The sizes of what is given for a shape; errors name the argument by which it came."""
+    if not isinstance(dims, Iterable):
+        return (_dimension(dims, dims),)
+    sizes: list[int | None] = []
+    for size in dims:
+        if len(sizes) == _MOST_DIMENSIONS:
+            raise ValueError(f"{place_of(dims)}a tensor has at most {_MOST_DIMENSIONS} dimensions")
+        sizes.append(_dimension(size, dims))
+    return tuple(sizes)
 
 
 class TensorShape:
@@ -53,15 +67,8 @@ class TensorShape:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
-        elif isinstance(dims, Iterable):
-            sizes: list[int | None] = []
-            for size in dims:
-                if len(sizes) == _MOST_DIMENSIONS:
-                    raise ValueError(f"a tensor has at most {_MOST_DIMENSIONS} dimensions")
-                sizes.append(_dimension(size))
-            self._dims = tuple(sizes)
         else:
-            self._dims = (_dimension(dims),)
+            self._dims = _sizes(dims)
 
     @classmethod
     def _of(cls, dims: tuple[int | None, ...] | None) -> TensorShape:

@@ -8,7 +8,7 @@ from itertools import pairwise, repeat
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import filling, require
+from penstock._runtime.arguments import filling, items, require
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.ragged_spec import RaggedTensorSpec
@@ -302,9 +302,9 @@ class RaggedTensor(Composite):
         return cls(values, steps * length, static)
 
     @classmethod
-    def _from_nested(cls, one: Any, flat_values: Any, nested: Sequence[Any], validate: bool) -> Any:
+    def _from_nested(cls, one: Any, flat_values: Any, nested: list[Any], validate: bool) -> Any:
         made = flat_values
-        for partition in reversed(list(nested)):
+        for partition in reversed(nested):
             made = one(made, partition, validate=validate)
         return made
 
@@ -332,7 +332,8 @@ class RaggedTensor(Composite):
         >>> tf.RaggedTensor.from_nested_row_splits([1, 2, 3], [[0, 2], [0, 1, 3]]).to_list()
         [[[1], [2, 3]]]
         """
-        return cls._from_nested(cls.from_row_splits, flat_values, nested_row_splits, validate)
+        splits = items(nested_row_splits, "nested_row_splits")
+        return cls._from_nested(cls.from_row_splits, flat_values, splits, validate)
 
     @classmethod
     @scoped
@@ -358,7 +359,8 @@ class RaggedTensor(Composite):
         >>> tf.RaggedTensor.from_nested_row_lengths([1, 2, 3], [[2], [1, 2]]).to_list()
         [[[1], [2, 3]]]
         """
-        return cls._from_nested(cls.from_row_lengths, flat_values, nested_row_lengths, validate)
+        lengths = items(nested_row_lengths, "nested_row_lengths")
+        return cls._from_nested(cls.from_row_lengths, flat_values, lengths, validate)
 
     @classmethod
     @scoped
@@ -387,8 +389,9 @@ class RaggedTensor(Composite):
         [[[1], [2, 3]]]
         """
         made: Any = flat_values
-        counts = repeat(None) if nested_nrows is None else reversed(list(nested_nrows))
-        for rows, count in zip(reversed(nested_value_rowids), counts, strict=nested_nrows is not None):
+        levels = reversed(items(nested_value_rowids, "nested_value_rowids"))
+        counts = repeat(None) if nested_nrows is None else reversed(items(nested_nrows, "nested_nrows"))
+        for rows, count in zip(levels, counts, strict=nested_nrows is not None):
             made = cls.from_value_rowids(made, rows, count, validate=validate)
         return made
 

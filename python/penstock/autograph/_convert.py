@@ -75,7 +75,7 @@ def _is_exempt(file: str, module: str) -> bool:
     """Whether code is to stay as it is: this package's, the standard library's, or of a listed module."""
     known = _by_file.get((file, module))
     if known is None:
-        own = file.startswith((_OWN, "<frozen")) or (file.startswith(_STDLIB) and not _is_installed(file))
+        own = file.startswith(_OWN) or is_standard(file)
         # What is typed in, or stands in a docstring, is the user's whatever module it is run in.
         listed = not file.startswith("<") and any(_prefixes(module))
         known = _by_file[file, module] = own or listed
@@ -93,6 +93,11 @@ def _is_installed(file: str) -> bool:
     """Whether a file was installed, rather than written by who runs it."""
     parts = file.replace("\\", "/").split("/")
     return "site-packages" in parts or "dist-packages" in parts
+
+
+def is_standard(file: str) -> bool:
+    """Whether a file is the standard library's."""
+    return file.startswith("<frozen") or (file.startswith(_STDLIB) and not _is_installed(file))
 
 
 def is_library(file: str) -> bool:
@@ -425,6 +430,9 @@ def convert_function(function: Callable[..., Any], stepped: bool = False) -> Cal
         t.outside.update(getattr(unwrapped, "__closure__", None) or ())
         try:
             return outermost(changed(*args, **kwargs))
+        except KeyboardInterrupt as error:
+            error.__traceback__ = filtered(error.__traceback__)
+            raise
         except Exception as error:
             better = explained(error, tracing.notes)
             if better is error:

@@ -24,11 +24,13 @@ def filtered(found: TracebackType | None) -> TracebackType | None:
 
 
 def _users(found: TracebackType | None) -> TracebackType | None:
-    """The part of a traceback that is the user's."""
+    """The part of a traceback that is the user's: without what this package calls of the standard library."""
     kept: list[TracebackType] = []
+    within = False
     while found is not None:
         code = found.tb_frame.f_code
-        if not _convert.is_own(code):
+        within = _convert.is_own(code) or (within and _convert.is_standard(code.co_filename))
+        if not within:
             if kept and _convert.is_part(code) and _runs(found.tb_frame) is kept[-1].tb_frame:
                 kept.pop()
             kept.append(found)
@@ -39,8 +41,8 @@ def _users(found: TracebackType | None) -> TracebackType | None:
     return out
 
 
-def hide_library(error: Exception) -> None:
-    """Takes the frames of this package from an error that goes on from where it is caught.
+def hide_library(error: BaseException) -> None:
+    """Takes the frames of this package from an error, or an interrupt, that goes on from where it is caught.
 
     One that a `with` or a bare `raise` sends on has the frames that it is given here, and those further out.
     Where the filtering of tracebacks is off, all stay.
@@ -56,7 +58,7 @@ class _UserLines:
         pass
 
     def __exit__(self, kind: Any, error: BaseException | None, found: TracebackType | None) -> None:
-        if isinstance(error, Exception):
+        if isinstance(error, Exception | KeyboardInterrupt):
             hide_library(error)
 
 

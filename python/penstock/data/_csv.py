@@ -12,7 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 import numpy as np
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import results
+from penstock._runtime.arguments import items, results
 from penstock._runtime.records import COMPRESSIONS, Reading, opened
 from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
@@ -166,16 +166,18 @@ class CsvDataset(Dataset[Any]):
         exclude_cols: Sequence[IntLike] | None = None,
     ) -> None:
         names = _names(filenames)
-        defaults = [_default(value) for value in record_defaults]
+        defaults = [_default(value) for value in items(record_defaults, "record_defaults")]
         if compression_type not in COMPRESSIONS:
             raise InvalidArgumentError(
                 f"argument 'compression_type' must be one of {COMPRESSIONS}, got {compression_type!r}"
             )
         if select_cols is not None and exclude_cols is not None:
             raise InvalidArgumentError("only one of 'select_cols' and 'exclude_cols' may be given")
-        chosen = None if select_cols is None else [integer(i, "select_cols", 0) for i in select_cols]
+        chosen = None
+        if select_cols is not None:
+            chosen = [integer(i, "select_cols", 0) for i in items(select_cols, "select_cols")]
         if exclude_cols is not None:
-            left_out = {integer(i, "exclude_cols", 0) for i in exclude_cols}
+            left_out = {integer(i, "exclude_cols", 0) for i in items(exclude_cols, "exclude_cols")}
             kept = (i for i in itertools.count() if i not in left_out)
             chosen = list(itertools.islice(kept, len(defaults)))
         if chosen is not None and (

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from penstock import _core, nest
+from penstock._runtime.arguments import items
 from penstock._types.argument_names import path_of
 from penstock._types.rows import row_count
 from penstock._types.specs import TensorSpec, TypeSpec
@@ -218,7 +219,7 @@ def concatenate(first: Node, dataset: Any) -> Stage:
 
 def choose(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: Any) -> Stage:
     """Elements of several data sets, in the order that another one gives."""
-    sources = list(datasets)
+    sources = items(datasets, "datasets")
     if not sources:
         raise ValueError("argument 'datasets' must hold at least one data set")
     for source in sources:
@@ -235,7 +236,7 @@ def sample(
     datasets: Any, weights: Any, seed: Any, stop_on_empty_dataset: Any, rerandomize_each_iteration: Any
 ) -> Stage:
     """Elements of several data sets, each drawn at random."""
-    sources = list(datasets)
+    sources = items(datasets, "datasets")
     if not sources:
         raise ValueError("argument 'datasets' must hold at least one data set")
     number = None if seed is None else integer(seed, "seed")

@@ -29,6 +29,7 @@ from penstock._runtime.debug_switches import session
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.protos import TensorProto, tensor_proto
 from penstock._runtime.records import Sink, framed
+from penstock._types.argument_names import path_of
 from penstock.debugging._events import MODES, DebugEvent
 from penstock.errors import FailedPreconditionError
 
@@ -57,13 +58,14 @@ class DebugEventsWriter:
     """
 
     def __init__(self, dump_root: str, circular_buffer_size: int) -> None:
-        self.dump_root = dump_root
+        self.dump_root = path_of(dump_root, "dump_root")
         self._host = socket.gethostname()
         prefix = f"tfdbg_events.{time.time_ns() // 1000:020d}.{self._host}"
         try:
-            Path(dump_root).mkdir(parents=True, exist_ok=True)
-            metadata = Sink(str(Path(dump_root) / f"{prefix}.metadata"), None)
-            self._sinks = {s: Sink(str(Path(dump_root) / f"{prefix}.{s}"), None) for s in _SUFFIXES}
+            root = Path(self.dump_root)
+            root.mkdir(parents=True, exist_ok=True)
+            metadata = Sink(str(root / f"{prefix}.metadata"), None)
+            self._sinks = {s: Sink(str(root / f"{prefix}.{s}"), None) for s in _SUFFIXES}
         except OSError as error:
             raise FailedPreconditionError(f"argument 'dump_root': {error}") from None
         described = {
@@ -462,7 +464,7 @@ def enable_dump_debug_info(
             "argument 'tensor_dtypes' must be a list, a tuple or a function of a dtype, "
             f"got {tensor_dtypes!r}"
         )
-    root, options = os.fspath(dump_root), (tensor_debug_mode, circular_buffer_size)
+    root, options = path_of(dump_root, "dump_root"), (tensor_debug_mode, circular_buffer_size)
     before = _State.dump
     if before is not None:
         if before.options != options:

@@ -13,6 +13,7 @@ from penstock._runtime.host_calls import py_function
 from penstock._runtime.os_errors import engine_errors
 from penstock._runtime.records import COMPRESSIONS, Sink, framed
 from penstock._runtime.scope import scoped
+from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable
 
@@ -240,7 +241,7 @@ class TFRecordWriter:
         how = TFRecordOptions(options)
         level = zlib.Z_DEFAULT_COMPRESSION if how.compression_level is None else how.compression_level
         with engine_errors():
-            self._sink: Sink | None = Sink(os.fsdecode(path), how.compression_type, level)
+            self._sink: Sink | None = Sink(path_of(path, "path"), how.compression_type, level)
 
     def _open(self) -> Sink:
         if self._sink is None:

@@ -11,6 +11,7 @@ from typing import IO, Any, TypeAlias
 
 from penstock import errors as _errors
 from penstock._runtime.os_errors import engine_errors
+from penstock._types.argument_names import place_of, shown
 
 __all__ = [
     "GFile",
@@ -33,8 +34,16 @@ __all__ = [
 Name: TypeAlias = str | bytes | os.PathLike[str]
 
 
+def _text(name: Name) -> str:
+    try:
+        return os.fsdecode(name)
+    except TypeError:
+        message = f"{place_of(name)}a path must be a text, bytes or a Path, got {shown(name)}"
+        raise TypeError(message) from None
+
+
 def _path(name: Name) -> Path:
-    return Path(os.fsdecode(name))
+    return Path(_text(name))
 
 
 def exists(path: Name) -> bool:
@@ -121,7 +130,7 @@ def glob(pattern: Name | Sequence[Name]) -> list[str]:
     []
     """
     patterns = [pattern] if isinstance(pattern, str | bytes | os.PathLike) else pattern
-    return [name for one in patterns for name in sorted(_glob.glob(os.fsdecode(one)))]  # noqa: PTH207
+    return [name for one in patterns for name in sorted(_glob.glob(_text(one)))]  # noqa: PTH207
 
 
 def mkdir(path: Name) -> None:
@@ -324,7 +333,7 @@ class GFile:
             name: its path.
             mode: as for `open`.
         """
-        self._name, self._mode = os.fsdecode(name), mode
+        self._name, self._mode = _text(name), mode
         self._file: IO[Any] | None = None
 
     @property

@@ -21,6 +21,19 @@ import penstock as tf
         (lambda: tf.random.Generator(copy_from=3), "copy_from"),
         (lambda: tf.RaggedTensor([1], [0, 1]), "values"),
         (lambda: tf.TensorSpec.from_spec(3), "spec"),
+        (lambda: tf.RaggedTensorSpec([None, None], ragged_rank="a"), "ragged_rank"),
+        (lambda: tf.RaggedTensor.from_nested_row_splits([1], 3), "nested_row_splits"),
+        (lambda: tf.RaggedTensor.from_nested_row_lengths([1], 3), "nested_row_lengths"),
+        (lambda: tf.RaggedTensor.from_nested_value_rowids([1], 3), "nested_value_rowids"),
+        (lambda: tf.data.Dataset.choose_from_datasets(3, tf.data.Dataset.range(2)), "datasets"),
+        (lambda: tf.data.Dataset.sample_from_datasets(3), "datasets"),
+        (lambda: tf.data.experimental.CsvDataset(["a"], 3), "record_defaults"),
+        (lambda: tf.data.experimental.CsvDataset(["a"], [1.0], select_cols=3), "select_cols"),
+        (lambda: tf.DeviceSpec(task=object()), "task"),
+        (lambda: tf.io.TFRecordWriter(3), "path"),
+        (lambda: tf.io.gfile.GFile(3), "name"),
+        (lambda: tf.io.gfile.rename("a", 3), "dst"),
+        (lambda: tf.linalg.LinearOperatorBlockDiag(3), "operators"),
         (lambda: tf.TensorSpec.from_tensor(3.0), "tensor"),
         (lambda: tf.Variable([[1.0]]).batch_scatter_update(3), "sparse_delta"),
         (lambda: tf.compat.v1.assign(3, 4), "ref"),
@@ -46,6 +59,29 @@ import penstock as tf
 def test_an_argument_of_a_wrong_class_is_named(call, argument):
     with pytest.raises(TypeError, match=f"argument '{argument}'"):
         call()
+
+
+# What makes each, and what is no shape, whatever the rest is.
+SHAPED = {
+    "TensorShape.dims": tf.TensorShape,
+    "TensorSpec.shape": tf.TensorSpec,
+    "RaggedTensorSpec.shape": tf.RaggedTensorSpec,
+    "SparseTensorSpec.shape": tf.SparseTensorSpec,
+    "IndexedSlicesSpec.shape": tf.IndexedSlicesSpec,
+    "IndexedSlicesSpec.indices_shape": lambda shape: tf.IndexedSlicesSpec(None, indices_shape=shape),
+    "TensorArraySpec.element_shape": tf.TensorArraySpec,
+    "TensorArray.element_shape": lambda shape: tf.TensorArray(tf.float32, 2, element_shape=shape),
+    "DatasetSpec.dataset_shape": lambda shape: tf.data.DatasetSpec(tf.TensorSpec([]), shape),
+    "Variable.shape": lambda shape: tf.Variable(1.0, shape=shape),
+}
+NO_SHAPES = ["a", ["a"], 3.5, [2, 3.5], object(), -7, [2, -7], np.ones([2, 2]), tf.ones([2, 2])]
+
+
+@pytest.mark.parametrize("made", SHAPED)
+@pytest.mark.parametrize("shape", NO_SHAPES, ids=[str(i) for i in range(len(NO_SHAPES))])
+def test_what_is_no_shape_is_named_by_its_argument(made, shape):
+    with pytest.raises((TypeError, ValueError), match=rf"^argument '{made.partition('.')[2]}'"):
+        SHAPED[made](shape)
 
 
 @pytest.mark.parametrize(

@@ -272,3 +272,30 @@ def test_a_data_set_that_has_no_element_for_long_is_interrupted(made):
         pass
     assert [int(x) for x in Dataset.range(3)] == [0, 1, 2]
     """)
+
+
+@pytest.mark.parametrize(
+    "work",
+    [
+        "next(iter(endless.batch(10)))",
+        "list(endless.prefetch(2))",
+        "iter(endless).get_next()",
+        "endless.reduce(tf.constant(0, tf.int64), lambda a, b: a + b)",
+        "tf.while_loop(lambda i: i < 10**9, lambda i: i + 1, [tf.constant(0)])",
+    ],
+)
+def test_the_last_line_of_an_interrupted_program_is_its_own(work):
+    run(f"""
+    import traceback
+
+    endless = tf.data.Dataset.range(10**12).filter(lambda i: i < 0)
+
+    def work():
+        try:
+            {work}
+        except KeyboardInterrupt as interrupt:
+            assert traceback.extract_tb(interrupt.__traceback__)[-1].name == "work"
+            raise
+
+    interrupt(work)
+    """)

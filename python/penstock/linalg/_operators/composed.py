@@ -11,7 +11,7 @@ from penstock._ops.creation import eye
 from penstock._ops.decompositions import slogdet
 from penstock._ops.diagonals import diag
 from penstock._ops.shapes import broadcast_dynamic_shape, concat, reshape, split, transpose
-from penstock._runtime.arguments import known_rank
+from penstock._runtime.arguments import items, known_rank
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock.linalg._operators.base import (
@@ -49,7 +49,7 @@ def _checked(operators: Any, argument: str = "operators") -> list[LinearOperator
         TypeError: for other values, or other dtypes.
         ValueError: for none.
     """
-    found = list(operators)
+    found = items(operators, "operators")
     if not found:
         raise ValueError(f"argument '{argument}' must have at least one operator")
     for operator in found:
@@ -673,7 +673,7 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
         is_square: bool | None = None,
         name: str = "LinearOperatorBlockLowerTriangular",
     ) -> None:
-        self._lower = [_checked(row) for row in operators]
+        self._lower = [_checked(row) for row in items(operators, "operators")]
         if not self._lower or any(len(row) != i + 1 for i, row in enumerate(self._lower)):
             lengths = [len(row) for row in self._lower]
             raise ValueError(f"argument 'operators' must have rows of 1, 2, … blocks, got {lengths}")
