@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, MappingView
-from typing import Any
+from typing import Any, Final
+
+from penstock import _core
 
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
+
+
+# The commonest classes whose values are leaves, and hold no others: to ask what else a value could be takes long.
+LEAVES: Final = frozenset({int, float, bool, complex, str, bytes, type(None), _core.Tensor})
 
 
 def is_nested(seq: Any) -> bool:
@@ -24,6 +30,8 @@ def is_nested(seq: Any) -> bool:
     >>> tf.nest.is_nested([1]), tf.nest.is_nested(1)
     (True, False)
     """
+    if type(seq) in LEAVES:
+        return False
     return isinstance(seq, list | tuple | Mapping | MappingView) or _takes_itself_apart(seq)
 
 

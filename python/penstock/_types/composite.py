@@ -46,7 +46,7 @@ class Records:
 
     def has(self, value: Any) -> bool:
         """Whether a value is a record."""
-        if not _has_fields(value):
+        if type(value) in nest.LEAVES or not _has_fields(value):
             return False
         found = self._found.get(id(value))
         return self._survey(value) if found is None else found[1]
@@ -197,7 +197,7 @@ def map_record(function: Callable[[Any], Any], record: Any) -> Any:
 
 def is_structured(value: Any) -> bool:
     """Whether a value is a nest or a composite: more than one leaf that could be a tensor."""
-    return nest.is_nested(value) or is_composite(value)
+    return type(value) not in nest.LEAVES and (nest.is_nested(value) or is_composite(value))
 
 
 def flatten(structure: Any) -> list[Any]:
@@ -205,7 +205,9 @@ def flatten(structure: Any) -> list[Any]:
     out: list[Any] = []
     records = Records()
     for leaf in nest.flatten(structure):
-        if _class_of(leaf) is not None or records.has(leaf):
+        if type(leaf) in nest.LEAVES:
+            out.append(leaf)
+        elif _class_of(leaf) is not None or records.has(leaf):
             out.extend(_parts(leaf, records))
         else:
             out.append(leaf)

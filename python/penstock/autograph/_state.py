@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
-from penstock import _core
+from penstock import _core, nest
 from penstock._runtime.identity import Identities
 from penstock._types import composite
 from penstock._values.variable import created
@@ -830,8 +830,8 @@ def _occurrences(target: Any, values: Sequence[Any]) -> int:
     count, seen = 0, set[int]()
     waiting: list[Any] = [values]
     while waiting:
-        nest = waiting.pop()
-        for value in nest.values() if isinstance(nest, dict) else nest:
+        inner = waiting.pop()
+        for value in inner.values() if isinstance(inner, dict) else inner:
             if value is target:
                 count += 1
             elif isinstance(value, list | tuple | dict) and id(value) not in seen:
@@ -898,6 +898,8 @@ def _collect(
     value: Any, out: list[tuple[Any, Any]], seen: set[int], records: composite.Records | None = None
 ) -> None:
     kind = type(value)
+    if kind in nest.LEAVES:
+        return
     records = composite.Records() if records is None else records
     if kind in (list, dict, TensorList):
         if id(value) in seen:

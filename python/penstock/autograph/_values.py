@@ -6,7 +6,7 @@ from collections.abc import Container
 from types import FunctionType
 from typing import Any
 
-from penstock import _core, raw_ops
+from penstock import _core, nest, raw_ops
 from penstock._types import composite
 from penstock._types.argument_kinds import with_fields
 from penstock._types.specs import TensorSpec
@@ -108,6 +108,8 @@ def with_identity(old: Any, new: Any, place: Any = None, replaced: Container[Any
 def freeze(value: Any, records: composite.Records | None = None) -> Any:
     """A value, with the containers in it copied."""
     kind = type(value)
+    if kind in nest.LEAVES:
+        return value
     if kind is TensorList:
         return value.copy()
     records = composite.Records() if records is None else records
