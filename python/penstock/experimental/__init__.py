@@ -31,6 +31,7 @@ __all__ = [
     "enable_strict_mode",
     "extension_type",
     "function_executor_type",
+    "numpy",
     "onnx",
     "unregister_dispatch_for",
 ]
@@ -75,6 +76,30 @@ else:
         # Start-up does without these; programs in files, which `onnx` is for, know of everything.
         if name in _WHERE:
             return getattr(importlib.import_module(_WHERE[name]), name)
+    from penstock.experimental import numpy as numpy
+else:
+
+    def __getattr__(name: str) -> object:
+        if name == "DynamicRaggedShape":
+            from penstock._values.dynamic_ragged_shape import DynamicRaggedShape  # start-up does without it
+
+            return DynamicRaggedShape
+        if name == "ExtensionType":
+            from penstock._values.extension_type import ExtensionType  # start-up does without it
+
+            return ExtensionType
+        if name == "Optional":
+            from penstock._values.optional import Optional  # start-up does without it
+
+            return Optional
+        if name == "RowPartition":
+            from penstock._values.row_partition import RowPartition  # start-up does without it
+
+            return RowPartition
+        if name == "numpy":
+            import importlib
+
+            return importlib.import_module("penstock.experimental.numpy")  # start-up does without NumPy
         if name == "onnx":
             return importlib.import_module("penstock.onnx")
         if name == "extension_type":
