@@ -31,7 +31,13 @@ def tensor_repr(tensor: _core.Tensor) -> str:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
     if tensor.dtype in _OPAQUE:
         return f"<tf.Tensor: shape=(), dtype={tensor.dtype.name}, value={_opaque_text(tensor)}>"
-    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={value_text(tensor.numpy())}>"
+    value = value_text(tensor.numpy())
+    return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={value}{_weakness(tensor)}>"
+
+
+def _weakness(tensor: _core.Tensor) -> str:
+    """What marks a tensor whose dtype gives way to others: `tf.experimental.numpy` has them."""
+    return ", weak=True" if getattr(tensor, "_weak", False) else ""
 
 
 def _opaque_text(tensor: _core.Tensor) -> str:
@@ -46,7 +52,7 @@ def tensor_str(tensor: _core.Tensor) -> str:
     if tensor._is_symbolic:
         return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
     value = _opaque_text(tensor) if tensor.dtype in _OPAQUE else value_text(tensor.numpy(), str)
-    return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name})"
+    return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name}{_weakness(tensor)})"
 
 
 def tensor_format(tensor: _core.Tensor, spec: str) -> str:

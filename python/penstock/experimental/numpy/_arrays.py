@@ -185,6 +185,12 @@ def promoted(*values: Any, beside: Any = ()) -> list[Tensor]:
     return [convert(value, dtype) for value in values]
 
 
+def paired(x: Any, y: Any) -> list[Tensor]:
+    """Two operands as tensors of the dtype that they promote to by NumPy's rules, in every mode."""
+    dtype = promotion.kind_of(x, y, lattice=False).dtype
+    return [convert(x, dtype), convert(y, dtype)]
+
+
 def converted(values: Iterable[Any]) -> list[Tensor]:
     """Arguments as tensors, each of its own dtype."""
     return [convert(value) for value in values]

@@ -19,9 +19,12 @@ from penstock.experimental.numpy._arrays import (
     is_inexact,
     named,
     number,
+    paired,
     promoted,
     public,
 )
+
+_BOOLEANS = "of booleans"
 
 _Formula = Callable[[Tensor, Tensor], Tensor]
 _Function = Callable[[ArrayLike, ArrayLike], Tensor]
@@ -29,9 +32,10 @@ _Function = Callable[[ArrayLike, ArrayLike], Tensor]
 
 def _of_two(name: str, formula: _Formula, summary: str, example: str, dtype: str = "") -> _Function:
     """A function of two arrays in the dtype that they promote to."""
+    pair = promoted if dtype == _BOOLEANS else paired
 
     def function(x1: ArrayLike, x2: ArrayLike) -> Tensor:
-        return formula(*promoted(x1, x2))
+        return formula(*pair(x1, x2))
 
     call, value = example.split(" -> ")
     doc = (
@@ -123,8 +127,6 @@ def _logical(name: str, op: _Formula, summary: str, example: str) -> _Function:
     made: _Function = named(name, _both_truths(op), doc)
     return made
 
-
-_BOOLEANS = "of booleans"
 
 add = _of_two(
     "add",
@@ -338,7 +340,7 @@ def isclose(
     >>> tnp.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1]).tolist()
     [True, False]
     """
-    x, y = promoted(a, b)
+    x, y = paired(a, b)
     same = raw_ops.equal(x, y)
     if not is_inexact(x):
         return same

@@ -12,7 +12,16 @@ from penstock._runtime.arguments import axis_of, known_rank, results, sizes
 from penstock._types.aliases import DTypeLike, IntLike
 from penstock.array_api import _linear_algebra as standard
 from penstock.experimental.numpy import _promotion as promotion
-from penstock.experimental.numpy._arrays import ArrayLike, convert, converted, number, plain, promoted, public
+from penstock.experimental.numpy._arrays import (
+    ArrayLike,
+    convert,
+    converted,
+    number,
+    paired,
+    plain,
+    promoted,
+    public,
+)
 from penstock.experimental.numpy._creation import diagonal
 from penstock.experimental.numpy._manipulation import moveaxis
 from penstock.experimental.numpy._reductions import sum as sum_of
@@ -59,7 +68,7 @@ def dot(a: ArrayLike, b: ArrayLike) -> Tensor:
     >>> int(tnp.dot([1, 2], [3, 4]))
     11
     """
-    x, y = promoted(a, b)
+    x, y = paired(a, b)
     if not known_rank(x) or not known_rank(y):
         return _multiplied(x, y)
     return _contracted(x, y, [[-1], [-1 if len(known_rank(y)) == 1 else -2]])
@@ -75,7 +84,7 @@ def inner(a: ArrayLike, b: ArrayLike) -> Tensor:
     >>> int(tnp.inner([1, 2], [3, 4]))
     11
     """
-    x, y = promoted(a, b)
+    x, y = paired(a, b)
     if not known_rank(x) or not known_rank(y):
         return _multiplied(x, y)
     return _contracted(x, y, [[-1], [-1]])
@@ -91,7 +100,7 @@ def outer(a: ArrayLike, b: ArrayLike) -> Tensor:
     >>> tnp.outer([1, 2], [3, 4]).tolist()
     [[3, 4], [6, 8]]
     """
-    x, y = promoted(a, b)
+    x, y = paired(a, b)
     return _multiplied(shapes.reshape(x, [-1, 1]), shapes.reshape(y, [1, -1]))
 
 
@@ -126,7 +135,7 @@ def tensordot(
     >>> tnp.tensordot([[1, 2]], [[3], [4]], 1).tolist()
     [[11]]
     """
-    return _contracted(*promoted(a, b), axes)
+    return _contracted(*paired(a, b), axes)
 
 
 @public
@@ -169,7 +178,7 @@ def kron(a: ArrayLike, b: ArrayLike) -> Tensor:
     >>> tnp.kron([1, 2], [1, 10]).tolist()
     [1, 10, 2, 20]
     """
-    x, y = promoted(a, b)
+    x, y = paired(a, b)
     rank = max(len(known_rank(x)), len(known_rank(y)))
     of_x, of_y = ([1] * (rank - len(dims)) + dims for dims in (sizes(x), sizes(y)))
     spread = shapes.reshape(x, [size for pair in of_x for size in (pair, 1)])
@@ -223,7 +232,7 @@ def cross(
     """
     if axis is not None:
         axisa = axisb = axisc = axis
-    x, y = promoted(a, b)
+    x, y = paired(a, b)
     x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
     lengths = [known_rank(t)[-1] for t in (x, y)]
     if any(length not in (2, 3) for length in lengths):
@@ -248,7 +257,7 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Tensor:
     >>> tnp.polyval([1, 2], [3, 4]).tolist()
     [5, 6]
     """
-    coefficients, at = promoted(p, x)
+    coefficients, at = paired(p, x)
     if not known_rank(coefficients):
         coefficients = shapes.reshape(coefficients, [1])
     count = known_rank(coefficients)[0]

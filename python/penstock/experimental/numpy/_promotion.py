@@ -43,7 +43,7 @@ class Kind(NamedTuple):
 
 
 # What Python's numbers are to the lattice, from the one that gives way to all others up.
-_WEAK = (_core.int32, _core.int64, _core.float32, _core.float64, _core.complex128)
+WEAK = (_core.int32, _core.int64, _core.float32, _core.float64, _core.complex128)
 _PYTHON: dict[type, DType] = {
     bool: _core.bool,
     int: _core.int64,
@@ -128,7 +128,7 @@ def _digits(dtype: DType) -> int:
 def _joined(a: Kind, b: Kind) -> Kind:
     """The lowest kind above both in the lattice."""
     if a.weak and b.weak:
-        return max(a, b, key=lambda kind: _WEAK.index(kind.dtype))
+        return max(a, b, key=lambda kind: WEAK.index(kind.dtype))
     if a.weak or b.weak:
         weak, strong = (a, b) if a.weak else (b, a)
         if strong.dtype == _core.bool:
@@ -235,12 +235,12 @@ def is_weak(value: Any) -> bool:
     return isinstance(value, _core.Tensor) and getattr(value, "_weak", False)
 
 
-def kind_of(*values: Any) -> Kind:
-    """The kind that values, nests of them and dtypes promote to together."""
+def kind_of(*values: Any, lattice: bool | None = None) -> Kind:
+    """The kind that values, nests of them and dtypes promote to together, by NumPy's rules or the lattice."""
     found: dict[Any, bool] = {}
     for value in values:
         _leaves(value, found)
-    if not settings.lattice:
+    if not (settings.lattice if lattice is None else lattice):
         return Kind(_legacy(leaf for leaf, _ in found))
     kinds = [_LATTICE_PYTHON[k] if isinstance(k, type) else Kind(k, weak) for k, weak in found]
     if not kinds:
