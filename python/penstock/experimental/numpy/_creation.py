@@ -31,8 +31,7 @@ def _dtype(dtype: DTypeLike | None, default: DType) -> DType:
 
 
 def _filled(shape: SizesLike, value: int, dtype: DTypeLike | None) -> Tensor:
-    filling = _core._to_tensor(value, _dtype(dtype, promotion.default_float()))
-    result: Tensor = raw_ops.fill(extents(shape), filling)
+    result: Tensor = raw_ops.fill(extents(shape), convert(value, _dtype(dtype, promotion.default_float())))
     return result
 
 
@@ -523,9 +522,17 @@ def diag(v: ArrayLike, k: IntLike = 0) -> Tensor:
         raise ValueError(f"diag: argument 'v' must have one dimension or two, got shape {v.shape}")
     if rank == 2:
         return diagonal(v, place)
-    if sizes(v) == [0]:
+    if known_rank(v) == [0]:
         return raw_ops.fill(extents([abs(place)] * 2), number(0, v))
-    return diagonals.diag(v, k=place)
+    if known_rank(v) != [None]:
+        return diagonals.diag(v, k=place)
+    padding = raw_ops.fill(extents([abs(place)]), number(0, v))
+    rows = shapes.concat([v, padding] if place > 0 else [padding, v], axis=0)
+    index = creation.range(raw_ops.size(rows))
+    distance = shapes.expand_dims(index, 0) - shapes.expand_dims(index, 1)
+    return raw_ops.select(
+        raw_ops.equal(distance, number(place, index)), shapes.expand_dims(rows, 1), number(0, v)
+    )
 
 
 @public
@@ -562,10 +569,21 @@ def diagonal(a: ArrayLike, offset: IntLike = 0, axis1: IntLike = 0, axis2: IntLi
     a = a if order == list(builtins.range(rank)) else shapes.transpose(a, order)
     rows, columns = sizes(a)[-2:]
     start = int(offset)
-    # Beyond the corner the diagonal is empty; columns or rows that it leaves out are cut first.
-    if isinstance(rows, int) and isinstance(columns, int) and not -rows < start < columns:
+    if isinstance(rows, int) and isinstance(columns, int):
+        if -rows < start < columns:
+            return diagonals.diag_part(a, k=start)
+        # Beyond the corner there is none.
         return raw_ops.reduce_sum(a, axes=[rank - 2], keepdims=False)[..., :0]
-    return diagonals.diag_part(a, k=start)
+    # The matrices as rows, of which the diagonal is some elements.
+    lead, right, down = sizes(a)[:-2], max(start, 0), max(-start, 0)
+    across, along = convert(columns - right, _core.int64), convert(rows - down, _core.int64)
+    count = raw_ops.maximum(raw_ops.minimum(along, across), convert(0))
+    index = creation.range(count)
+    width = convert(columns, _core.int64)
+    flat = shapes.reshape(a, [*lead, rows * columns])
+    return raw_ops.gather(
+        flat, (index + number(down, index)) * width + index + number(right, index), axis=rank - 2
+    )
 
 
 @public

@@ -227,6 +227,7 @@ def _variance(x: Tensor, axis: Axes, ddof: int, keepdims: bool | None) -> Tensor
     centred = raw_ops.abs(raw_ops.sub(x, reductions.reduce_mean(x, axis, True)))
     squares = reductions.reduce_sum(raw_ops.square(centred), axis, bool(keepdims))
     count = raw_ops.sub(_count(x, axis), _core._to_tensor(ddof, _core.int64))
+    count = raw_ops.maximum(count, _core._to_tensor(0, _core.int64))
     return raw_ops.div(squares, raw_ops.cast(count, dtype=squares.dtype))
 
 
