@@ -172,7 +172,7 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
     target = promotion.kind_of(value).dtype if dtype is None else dtype
     if isinstance(value, list | tuple) and _holds_tensors(value):
         return shapes.stack([convert(part, target) for part in value])
-    if target != _core.string and isinstance(value, list | tuple | bool | int | float | complex):
+    if target != _core.string and isinstance(value, list | tuple | range | bool | int | float | complex):
         value = np.asarray(value)
         if value.dtype == object:
             raise TypeError(f"values of different shapes or kinds make no array of {target.name}")

@@ -72,9 +72,9 @@ def of_dtypes(a: DType, b: DType) -> DType:
         other = b if a == _core.bfloat16 else a
         if other in (_core.bool, _core.int8, _core.uint8):
             return _core.bfloat16
-        if other.is_integer:
-            raise TypeError(f"dtypes {a.name} and {b.name} have no common dtype; use astype()")
-        return _core.float32 if other == _core.float16 else other
+        if other.is_integer or other in (_core.float16, _core.string):
+            raise TypeError(f"dtypes {a.name} and {b.name} have no common dtype; use tf.cast")
+        return other
     if _core.string in (a, b):
         raise TypeError(f"dtypes {a.name} and {b.name} have no common dtype")
     return _core.DType(np.promote_types(a.as_numpy_dtype, b.as_numpy_dtype))
@@ -111,7 +111,11 @@ def _legacy(kinds: Iterable[Any]) -> DType:
     if not dtypes:
         return _core.float64 if highest is None else _of_python(highest)
     common = functools.reduce(of_dtypes, dtypes)
-    return common if highest is None or common == _core.string else _with_python(common, highest)
+    if highest is None:
+        return common
+    if common == _core.string:
+        raise TypeError(f"texts and a Python {highest.__name__} have no common dtype")
+    return _with_python(common, highest)
 
 
 # --- the lattice ---
@@ -125,7 +129,7 @@ def _digits(dtype: DType) -> int:
     return 8 * real.size - (not real.is_unsigned)
 
 
-def _joined(a: Kind, b: Kind) -> Kind:
+def _lowest_above(a: Kind, b: Kind) -> Kind:
     """The lowest kind above both in the lattice."""
     if a.weak and b.weak:
         return max(a, b, key=lambda kind: WEAK.index(kind.dtype))
@@ -145,29 +149,29 @@ def _joined(a: Kind, b: Kind) -> Kind:
         if _core.uint64 in (x, y) and not (x.is_unsigned and y.is_unsigned):
             return Kind(_core.float64, True)
         return Kind(of_dtypes(x, y))
-    if x.is_integer or x == _core.bool:
+    if x == _core.bool or (x.is_integer and y != _core.bool):
         return b
-    if y.is_integer or y == _core.bool:
+    if y == _core.bool or y.is_integer:
         return a
-    return Kind(of_dtypes(x, y))
+    return Kind(_core.float32 if {x, y} == {_core.float16, _core.bfloat16} else of_dtypes(x, y))
 
 
-def _is_safe(a: Kind, b: Kind, joined: Kind) -> bool:
+def _is_safe(a: Kind, b: Kind, above: Kind) -> bool:
     """Whether a promotion loses no digits and makes nothing wider than both operands are."""
     if _core.bool in (a.dtype, b.dtype):
         return True
     if any(kind.weak and kind.dtype.is_integer for kind in (a, b)):
         return True
-    if joined.dtype not in (a.dtype, b.dtype):
+    if above.dtype not in (a.dtype, b.dtype):
         return False
     return all(
-        kind.dtype.is_floating or kind.dtype.is_complex or _digits(kind.dtype) <= _digits(joined.dtype)
+        kind.dtype.is_floating or kind.dtype.is_complex or _digits(kind.dtype) <= _digits(above.dtype)
         for kind in (a, b)
     )
 
 
 @functools.cache
-def _lattice(a: Kind, b: Kind, mode: str) -> Kind:
+def joined(a: Kind, b: Kind, mode: str) -> Kind:
     """What two kinds promote to.
 
     Raises:
@@ -177,13 +181,13 @@ def _lattice(a: Kind, b: Kind, mode: str) -> Kind:
         return a
     if _core.string in (a.dtype, b.dtype):
         raise TypeError(f"dtypes {a.dtype.name} and {b.dtype.name} have no common dtype")
-    joined = _joined(a, b)
-    if mode == "safe" and not _is_safe(a, b, joined):
+    above = _lowest_above(a, b)
+    if mode == "safe" and not _is_safe(a, b, above):
         raise TypeError(
             f"dtypes {_text(a)} and {_text(b)} are not promoted in mode 'safe', since digits would be lost or "
             f"the result be wider than both; give the dtype, or use dtype_conversion_mode='all'"
         )
-    return joined
+    return above
 
 
 def _text(kind: Kind) -> str:
@@ -220,8 +224,8 @@ def _leaf(value: Any) -> Any:
 
 def _leaves(value: Any, found: dict[Any, bool]) -> None:
     """Adds what a value is to what was found: dtypes, whether they are weak, and classes of numbers."""
-    if isinstance(value, list | tuple):
-        for part in value:
+    if isinstance(value, list | tuple | range):
+        for part in value[:1] if isinstance(value, range) else value:
             _leaves(part, found)
         return
     leaf = _leaf(value)
@@ -246,7 +250,7 @@ def kind_of(*values: Any, lattice: bool | None = None) -> Kind:
     if not kinds:
         return Kind(_core.float32, True)
     mode = settings.mode
-    return functools.reduce(lambda a, b: _lattice(a, b, mode), kinds)
+    return functools.reduce(lambda a, b: joined(a, b, mode), kinds)
 
 
 def default_float() -> DType:
