@@ -66,7 +66,10 @@ def logarithm(base: int) -> Unary:
             return near
         whole = raw_ops.round(near)
         power = raw_ops.pow(scalar_like(base, x), whole)
-        return raw_ops.select(raw_ops.equal(power, x), whole, near)
+        exact = raw_ops.logical_and(raw_ops.equal(power, x), raw_ops.is_finite(near))
+        # What is wanting is a constant to gradients: that of the rounded number would be 0.
+        wanting = raw_ops.stop_gradient(whole - near)
+        return near + raw_ops.select(exact, wanting, raw_ops.zeros_like(near))
 
     return apply
 

@@ -677,3 +677,14 @@ def test_a_hypotenuse_of_extreme_operands_is_exact():
     x = np.array([3e-45, 3e38, np.inf, 0, np.nan, np.inf], "float32")
     y = np.array([4e-45, 1e38, 1, 0, 1, np.nan], "float32")
     np.testing.assert_allclose(xp.hypot(xp.asarray(x), xp.asarray(y)), np.hypot(x, y), rtol=1e-6)
+
+
+@pytest.mark.parametrize(("name", "base"), [("log2", 2), ("log10", 10)])
+def test_logarithms_of_powers_are_exact_and_have_gradients(name, base):
+    x = xp.asarray([float(base), 1.0, base**3, 5.0, 0.0, np.inf])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = getattr(xp, name)(x)
+    assert y.numpy()[[0, 1, 2, 4, 5]].tolist() == [1.0, 0.0, 3.0, -np.inf, np.inf]
+    expected = 1 / (x.numpy()[:4] * np.log(base))
+    np.testing.assert_allclose(tape.gradient(y, x).numpy()[:4], expected, rtol=1e-6)

@@ -11,7 +11,7 @@ from penstock._core import DType, Tensor
 from penstock._ops import creation, diagonals, shapes
 from penstock._runtime.arguments import extents, known_rank, sizes
 from penstock._types.aliases import DTypeLike, IntLike, SizesLike
-from penstock.array_api import _creation as standard
+from penstock.array_api import _creation as standard, _formulas as formulas
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -455,8 +455,8 @@ def geomspace(
         zero = number(0, first)
         below = raw_ops.logical_and(raw_ops.less(first, zero), raw_ops.less(last, zero))
         sign = raw_ops.select(below, number(-1, first), number(1, first))
-    log10 = number(1 / math.log(10), first)
-    ends = (raw_ops.log(first * sign) * log10, raw_ops.log(last * sign) * log10)
+    log10 = formulas.logarithm(10)
+    ends = log10(first * sign), log10(last * sign)
     exponents, _ = _spaced(*ends, num, endpoint, 0)
     powers = sign * raw_ops.pow(number(10.0, exponents), exponents)
     count = int(num)
