@@ -97,9 +97,9 @@ else:
 
             return RowPartition
         if name == "numpy":
-            import importlib
+            import importlib  # the module needs NumPy, which start-up does without
 
-            return importlib.import_module("penstock.experimental.numpy")  # start-up does without NumPy
+            return importlib.import_module("penstock.experimental.numpy")
         if name == "onnx":
             return importlib.import_module("penstock.onnx")
         if name == "extension_type":

@@ -135,8 +135,9 @@ def test_tensors_have_methods_of_arrays():
 array = np.array([[3, 1], [2, 5], [4, 0]], np.int32)
 x = tf.constant(array)
 for name, args, options in (
-    ("reshape", (2, 3), {}), ("reshape", ((3, -1),), {}), ("reshape", (-1,), {"order": "F"}), ("ravel", (), {}),
-    ("flatten", ("F",), {}), ("transpose", (), {}), ("transpose", ((1, 0),), {}), ("clip", (1, 4), {}),
+    ("reshape", (2, 3), {}), ("reshape", ((3, -1),), {}), ("reshape", (-1,), {"order": "F"}),
+    ("ravel", (), {}), ("flatten", ("F",), {}), ("transpose", (), {}), ("transpose", ((1, 0),), {}),
+    ("clip", (1, 4), {}),
     ("max", (0,), {}), ("min", (), {"axis": 1}), ("mean", (), {}), ("astype", (np.float32,), {}),
 ):
     ours, theirs = getattr(x, name)(*args, **options), getattr(array, name)(*args, **options)
@@ -179,9 +180,11 @@ assert repr(w) == "<tf.Tensor: shape=(), dtype=float32, numpy=1.2000000476837158
 assert str(tf.constant(5)) == "tf.Tensor(5, shape=(), dtype=int32, weak=True)"
 assert (w + f16).dtype == (f16 * w).dtype == tf.float16
 assert "weak" not in repr(w + f16)
-for made in (w + 1, -w, abs(w), w / w, tf.sin(w), tf.add(1, 2), tnp.array(1), tnp.sum([1, 2]), w.reshape(1), ~tf.constant(5)):
+for made in (w + 1, -w, abs(w), w / w, tf.sin(w), tf.add(1, 2), tnp.array(1), tnp.sum([1, 2]), w.reshape(1),
+~tf.constant(5)):
     assert "weak=True" in repr(made), made
-for made in (tf.constant(5, tf.int32), w > 1, tf.constant(np.array(1)), tf.constant(True), tf.ones([1]), tf.cast(w, tf.float64)):
+for made in (tf.constant(5, tf.int32), w > 1, tf.constant(np.array(1)), tf.constant(True), tf.ones([1]),
+tf.cast(w, tf.float64)):
     assert "weak" not in repr(made), made
 assert tnp.array(1).dtype == tf.int32 and tnp.array(1.0).dtype == tf.float32
 assert (tf.constant(3, tf.int32) + 1.5).dtype == tf.float64

@@ -1,4 +1,4 @@
-"""Functions of `tf.experimental.numpy` agree with NumPy's, eagerly and in traced functions of unknown shapes."""
+"""Functions of `tf.experimental.numpy` agree with NumPy's, eagerly and where no size is known."""
 
 from __future__ import annotations
 
@@ -140,19 +140,21 @@ ONE_AXIS = [{}, {"axis": 0}, {"axis": -1}, {"axis": 7}]
 PLACES = [{"k": 0}, {"k": 1}, {"k": -1}, {"k": 9}]
 FLOATS = [*BOOL, *INTEGERS, *REAL]
 
+FLOAT_FUNCTIONS = """
+    arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad exp exp2 expm1 floor log
+    log10 log1p log2 rad2deg sin sinc sinh sqrt tan tanh fix
+"""
+
 ONE = [
+    *(One(name, FLOATS, wide=True) for name in FLOAT_FUNCTIONS.split()),
+    *(One(name, COMPLEX, finite=True) for name in ["cos", "cosh", "exp", "sin", "sinh", "sqrt", "square"]),
     *(
-        One(name, FLOATS, wide=True)
-        for name in (
-            "arccos arccosh arcsin arcsinh arctan arctanh cbrt ceil cos cosh deg2rad exp exp2 expm1 floor log log10 "
-            "log1p log2 rad2deg sin sinc sinh sqrt tan tanh fix"
-        ).split()
+        One(name, ANY)
+        for name in ["isfinite", "isinf", "isnan", "iscomplex", "isreal", "real", "imag", "copy"]
     ),
-    *(One(name, COMPLEX, finite=True) for name in "cos cosh exp sin sinh sqrt square".split()),
-    *(One(name, ANY) for name in "isfinite isinf isnan iscomplex isreal real imag copy".split()),
-    *(One(name, FLOATS) for name in "isneginf isposinf".split()),
-    *(One(name, [*INTEGERS, *REAL]) for name in "signbit".split()),
-    *(One(name, NUMBERS) for name in "negative positive square conj conjugate".split()),
+    *(One(name, FLOATS) for name in ["isneginf", "isposinf"]),
+    *(One(name, [*INTEGERS, *REAL]) for name in ["signbit"]),
+    *(One(name, NUMBERS) for name in ["negative", "positive", "square", "conj", "conjugate"]),
     *(One(name, [*BOOL, *ORDERED]) for name in ("abs", "absolute")),
     One("abs", COMPLEX, finite=True),
     One("fabs", REAL),
@@ -229,17 +231,17 @@ TWO = [
     Two("subtract", NUMBERS),
     *(
         Two(name, [*BOOL, *ORDERED])
-        for name in "less less_equal greater greater_equal maximum minimum".split()
+        for name in ["less", "less_equal", "greater", "greater_equal", "maximum", "minimum"]
     ),
-    *(Two(name, ANY) for name in "logical_and logical_or logical_xor".split()),
-    *(Two(name, [*BOOL, *INTEGERS]) for name in "bitwise_and bitwise_or bitwise_xor".split()),
+    *(Two(name, ANY) for name in ["logical_and", "logical_or", "logical_xor"]),
+    *(Two(name, [*BOOL, *INTEGERS]) for name in ["bitwise_and", "bitwise_or", "bitwise_xor"]),
     *(Two(name, ["int64", "uint64", *REAL]) for name in ("divide", "true_divide")),
     *(
         Two(name, ORDERED, finite=True, nonzero=True)
         for name in ("floor_divide", "mod", "remainder", "divmod")
     ),
     Two("power", REAL, finite=True),
-    *(Two(name, REAL) for name in "arctan2 hypot heaviside logaddexp logaddexp2 nextafter".split()),
+    *(Two(name, REAL) for name in ["arctan2", "hypot", "heaviside", "logaddexp", "logaddexp2", "nextafter"]),
     *(Two(name, ["int32", "int64", "uint8"]) for name in ("gcd", "lcm")),
     Two("isclose", [*INTEGERS, *REAL]),
 ]
@@ -452,9 +454,9 @@ def test_arrays_are_made(name, args, options):
 
 
 TESTED_ELSEWHERE = {
-    "random", "result_type", "promote_types", "finfo", "iinfo", "issubdtype", "shape", "ndim", "size", "isscalar",
-    "iscomplexobj", "isrealobj", "experimental_enable_numpy_behavior", "empty", "empty_like", "asanyarray",
-    "float_power", "flatten",
+    "random", "result_type", "promote_types", "finfo", "iinfo", "issubdtype", "shape", "ndim", "size",
+    "isscalar", "iscomplexobj", "isrealobj", "experimental_enable_numpy_behavior", "empty", "empty_like",
+    "asanyarray", "float_power", "flatten",
 }  # fmt: skip
 
 

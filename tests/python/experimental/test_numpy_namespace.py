@@ -1,4 +1,5 @@
-"""`tf.experimental.numpy` in traced functions, with gradients, random numbers and arguments that it refuses."""
+"""`tf.experimental.numpy` in traced functions, with gradients, random numbers and arguments that it
+refuses."""
 
 from __future__ import annotations
 
@@ -105,16 +106,22 @@ def test_functions_are_mapped_over_a_batch():
 
 
 def test_questions_about_arrays_are_answered():
-    assert tnp.shape(X) == [2, 3] and tnp.ndim(X) == 2 and tnp.size(X) == 6
-    assert tnp.isscalar(3) and not tnp.isscalar([3])
-    assert tnp.iscomplexobj(1j) and not tnp.isrealobj(1j)
-    assert not tnp.iscomplexobj(X) and tnp.isrealobj(X)
+    assert tnp.shape(X) == [2, 3]
+    assert tnp.ndim(X) == 2
+    assert tnp.size(X) == 6
+    assert tnp.isscalar(3)
+    assert not tnp.isscalar([3])
+    assert tnp.iscomplexobj(1j)
+    assert not tnp.isrealobj(1j)
+    assert not tnp.iscomplexobj(X)
+    assert tnp.isrealobj(X)
     sized = tf.function(tnp.size, input_signature=[tf.TensorSpec([None, 3], tf.float64)])
     assert sized(tf.constant(X)).numpy() == 6
 
 
 def test_the_other_functions_that_make_arrays():
-    assert tnp.empty((2, 3)).shape == [2, 3] and tnp.empty_like(X).dtype == tf.float64
+    assert tnp.empty((2, 3)).shape == [2, 3]
+    assert tnp.empty_like(X).dtype == tf.float64
     assert tnp.asanyarray([1]).dtype == tf.int64
     assert tnp.flatten(X, "F").numpy().tolist() == X.flatten("F").tolist()
     assert tnp.float_power(2, 3).numpy() == 8
@@ -132,16 +139,23 @@ def test_random_numbers_have_shapes_dtypes_and_seeds():
     first = tnp.random.randn(2, 3)
     tnp.random.seed(3)
     np.testing.assert_array_equal(tnp.random.randn(2, 3), first)
-    assert first.dtype == tf.float64 and first.shape == [2, 3]
-    assert tnp.random.rand().shape == [] and tnp.random.random((2,)).shape == [2]
-    assert tnp.random.standard_normal().shape == [] and tnp.random.standard_normal(4).shape == [4]
+    assert first.dtype == tf.float64
+    assert first.shape == [2, 3]
+    assert tnp.random.rand().shape == []
+    assert tnp.random.random((2,)).shape == [2]
+    assert tnp.random.standard_normal().shape == []
+    assert tnp.random.standard_normal(4).shape == [4]
     drawn = tnp.random.uniform([0.0, 10.0], [1.0, 11.0]).numpy()
-    assert drawn.shape == (2,) and 0 <= drawn[0] < 1 and 10 <= drawn[1] < 11
+    assert drawn.shape == (2,)
+    assert 0 <= drawn[0] < 1
+    assert 10 <= drawn[1] < 11
     whole = tnp.random.randint(2, 5, 1000)
-    assert whole.dtype == tf.int64 and set(whole.numpy().tolist()) == {2, 3, 4}
+    assert whole.dtype == tf.int64
+    assert set(whole.numpy().tolist()) == {2, 3, 4}
     assert tnp.random.randint(3, size=(2, 2), dtype=np.int32).dtype == tf.int32
     counts = tnp.random.poisson(4.0, 2000)
-    assert counts.dtype == tf.int64 and 3.5 < counts.numpy().mean() < 4.5
+    assert counts.dtype == tf.int64
+    assert 3.5 < counts.numpy().mean() < 4.5
 
 
 @pytest.mark.parametrize(
@@ -197,7 +211,8 @@ def test_complex_numbers_have_no_order():
 
 
 def test_functions_name_themselves():
-    assert tnp.sin.__name__ == "sin" and tnp.sin.__module__ == "penstock.experimental.numpy"
+    assert tnp.sin.__name__ == "sin"
+    assert tnp.sin.__module__ == "penstock.experimental.numpy"
     assert pickle.loads(pickle.dumps(tnp.hsplit)) is tnp.hsplit
     assert list(inspect.signature(tnp.add).parameters) == ["x1", "x2"]
     assert list(inspect.signature(tnp.var).parameters) == ["a", "axis", "dtype", "out", "ddof", "keepdims"]

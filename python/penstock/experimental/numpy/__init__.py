@@ -1,9 +1,9 @@
 """NumPy's functions on tensors, by its names, with its promotion of dtypes.
 
-Arrays are tensors: what comes in may be a tensor, an array of NumPy, a number or a list, and what comes out is a
-`tf.Tensor`, eagerly and in traced functions, with gradients. Python's integers are `int64` and floats `float64`
-here; operands of different dtypes promote as NumPy's do. `experimental_enable_numpy_behavior` gives the operators
-and brackets of all tensors these rules too.
+Arrays are tensors: what comes in may be a tensor, an array of NumPy, a number or a list, and what comes out
+is a `tf.Tensor`, eagerly and in traced functions, with gradients. Python's integers are `int64` and floats
+`float64` here; operands of different dtypes promote as NumPy's do. `experimental_enable_numpy_behavior`
+gives the operators and brackets of all tensors these rules too.
 
 >>> import penstock as tf
 >>> import penstock.experimental.numpy as tnp

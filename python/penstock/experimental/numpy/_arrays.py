@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -123,10 +123,8 @@ PARAMETERS = {
 
 def described(function: Callable[..., Any], text: str) -> str:
     """Documentation with what each parameter is, and the import of its example."""
-    names = [
-        {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "") + name
-        for name, p in inspect.signature(function).parameters.items()
-    ]
+    stars: dict[Any, str] = {inspect.Parameter.VAR_POSITIONAL: "*", inspect.Parameter.VAR_KEYWORD: "**"}
+    names = [stars.get(p.kind, "") + name for name, p in inspect.signature(function).parameters.items()]
     lines = [
         f"    {name}: {PARAMETERS.get(f'{function.__name__}.{name}', PARAMETERS.get(name, ''))}"
         for name in names
@@ -156,7 +154,7 @@ def plain(x: Tensor) -> Tensor:
 
 def as_type(x: Tensor, dtype: DType) -> Tensor:
     """The tensor in a dtype."""
-    return x if x.dtype == dtype else cast("Tensor", raw_ops.cast(x, dtype=dtype))
+    return x if x.dtype == dtype else raw_ops.cast(x, dtype=dtype)
 
 
 def _holds_tensors(value: Any) -> bool:

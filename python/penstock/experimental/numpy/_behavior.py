@@ -1,8 +1,8 @@
 """NumPy's rules for the operators, brackets and methods of all tensors.
 
 Until `experimental_enable_numpy_behavior` is called nothing here is loaded, and nothing costs anything.
-Afterwards the operators of tensors and variables are functions of Python: operands of one dtype go to the operator
-that was there before, and others are converted first.
+Afterwards the operators of tensors and variables are functions of Python: operands of one dtype go to the
+operator that was there before, and others are converted first.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ def _clip(a: Tensor, a_min: ArrayLike | None, a_max: ArrayLike | None) -> Tensor
 
 def _size(self: Tensor) -> int | None:
     """The number of elements; None where it is not known."""
-    return self.shape.num_elements()  # type: ignore[no-any-return]
+    return self.shape.num_elements()
 
 
 def _positive(self: Any) -> Any:
@@ -200,19 +200,21 @@ def _install() -> None:
 def experimental_enable_numpy_behavior(
     prefer_float32: bool = False, dtype_conversion_mode: str = "legacy"
 ) -> None:
-    """Let the operators, brackets and methods of all tensors follow NumPy, from now on and in the whole process.
+    """Let the operators, brackets and methods of all tensors follow NumPy, in the whole process.
 
-    Operators promote operands of different dtypes. Brackets take lists and tuples of indices and masks. Tensors
-    have the methods `astype`, `clip`, `flatten`, `max`, `mean`, `min`, `ravel`, `reshape` and `transpose`, and the
-    attribute `T`. It is called before anything else, once: what was traced before keeps the rules that held then.
+    Operators promote operands of different dtypes. Brackets take lists and tuples of indices and masks.
+    Tensors have the methods `astype`, `clip`, `flatten`, `max`, `mean`, `min`, `ravel`, `reshape` and
+    `transpose`, and the attribute `T`. It is called before anything else, once: what was traced before
+    keeps the rules that held then.
 
     In the modes "all" and "safe" dtypes promote by a lattice in which Python's numbers, and tensors made of
     them, are weak: these give way to the dtype beside them. No result is wider than it must be.
 
     Args:
         prefer_float32: whether Python's floats are `float32` instead of `float64`.
-        dtype_conversion_mode: "legacy" for NumPy's promotion, "off" for none, "all" for the lattice, "safe" for
-            the lattice without the promotions that may lose digits or make results wider than their operands.
+        dtype_conversion_mode: "legacy" for NumPy's promotion, "off" for none, "all" for the lattice,
+            "safe" for the lattice without the promotions that may lose digits or make results wider than
+            both operands.
 
     Raises:
         ValueError: for another mode.

@@ -352,13 +352,13 @@ def arange(
         distance = (high.numpy() - low.numpy()) * (1 if delta.numpy() > 0 else -1)
         if distance <= 0:
             return raw_ops.fill(extents([0]), _core._to_tensor(0, target))
-    return as_type(creation.range(*values), target)
+    return as_type(creation.range(values[0], values[1], values[2]), target)
 
 
 def _spaced(
     start: ArrayLike, stop: ArrayLike, num: IntLike, endpoint: bool, axis: IntLike
 ) -> tuple[Tensor, Tensor]:
-    """Evenly spaced values in the dtype that both ends promote to, a floating-point one, and their distance."""
+    """Evenly spaced values in the floating-point dtype that both ends promote to, and their distance."""
     count = int(num)
     if count < 0:
         raise ValueError(f"argument 'num' must not be negative, got {num}")

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._core import Tensor
 from penstock._ops import shapes
 from penstock._runtime.arguments import axis_of, extents, known_rank, sizes
-from penstock._types.aliases import IntLike, SizesLike
+from penstock._types.aliases import AxisLike, IntLike, SizesLike
 from penstock._types.shape import TensorShape
 from penstock.array_api import _manipulation as standard
 from penstock.experimental.numpy._arrays import (
@@ -21,7 +22,6 @@ from penstock.experimental.numpy._arrays import (
     promoted,
     public,
 )
-from penstock.experimental.numpy._reductions import Axes
 
 
 @public
@@ -125,8 +125,12 @@ def flatten(a: ArrayLike, order: str = "C") -> Tensor:
     return shapes.reshape(shapes.transpose(x) if order == "F" else x, [-1])
 
 
+def _places(axis: int | Sequence[int]) -> int | tuple[int, ...]:
+    return axis if isinstance(axis, int) else tuple(axis)
+
+
 @public
-def expand_dims(a: ArrayLike, axis: Axes) -> Tensor:
+def expand_dims(a: ArrayLike, axis: int | Sequence[int]) -> Tensor:
     """Insert dimensions of size 1.
 
     Args:
@@ -139,11 +143,11 @@ def expand_dims(a: ArrayLike, axis: Axes) -> Tensor:
     >>> tnp.expand_dims([1, 2], 0).shape
     TensorShape([1, 2])
     """
-    return plain(standard.expand_dims(convert(a), tuple(axis) if isinstance(axis, list) else axis))
+    return plain(standard.expand_dims(convert(a), _places(axis)))
 
 
 @public
-def squeeze(a: ArrayLike, axis: Axes = None) -> Tensor:
+def squeeze(a: ArrayLike, axis: AxisLike = None) -> Tensor:
     """Remove dimensions of size 1.
 
     Returns:
@@ -156,7 +160,7 @@ def squeeze(a: ArrayLike, axis: Axes = None) -> Tensor:
 
 
 @public
-def transpose(a: ArrayLike, axes: Axes = None) -> Tensor:
+def transpose(a: ArrayLike, axes: AxisLike = None) -> Tensor:
     """Reverse the dimensions, or permute them.
 
     Returns:
@@ -167,7 +171,8 @@ def transpose(a: ArrayLike, axes: Axes = None) -> Tensor:
     """
     x = convert(a)
     if isinstance(axes, list | tuple):
-        axes = [axis_of(axis, len(axes), "axes") for axis in axes]
+        count = len(axes)
+        axes = [axis_of(axis, count, "axes") for axis in axes]
     return shapes.transpose(x, axes)
 
 
@@ -195,7 +200,7 @@ def swapaxes(a: ArrayLike, axis1: IntLike, axis2: IntLike) -> Tensor:
 
 
 @public
-def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Tensor:
     """Move dimensions to other places; the others keep their order.
 
     Returns:
@@ -207,11 +212,11 @@ def moveaxis(a: ArrayLike, source: Axes, destination: Axes) -> Tensor:
     >>> tnp.moveaxis(tnp.zeros((1, 2, 3)), 0, -1).shape
     TensorShape([2, 3, 1])
     """
-    return plain(standard.moveaxis(convert(a), source, destination))
+    return plain(standard.moveaxis(convert(a), _places(source), _places(destination)))
 
 
 @public
-def flip(m: ArrayLike, axis: Axes = None) -> Tensor:
+def flip(m: ArrayLike, axis: int | Sequence[int] | None = None) -> Tensor:
     """Reverse the order of elements along axes.
 
     Returns:
@@ -220,7 +225,7 @@ def flip(m: ArrayLike, axis: Axes = None) -> Tensor:
     >>> tnp.flip([1, 2, 3]).tolist()
     [3, 2, 1]
     """
-    return plain(standard.flip(convert(m), axis=axis))
+    return plain(standard.flip(convert(m), axis=None if axis is None else _places(axis)))
 
 
 @public
@@ -280,7 +285,7 @@ def rot90(m: ArrayLike, k: IntLike = 1, axes: Sequence[IntLike] = (0, 1)) -> Ten
 
 
 @public
-def roll(a: ArrayLike, shift: ArrayLike, axis: Axes = None) -> Tensor:
+def roll(a: ArrayLike, shift: ArrayLike, axis: AxisLike = None) -> Tensor:
     """Shift elements along axes; those that leave at the end come in at the start.
 
     Args:
@@ -482,7 +487,7 @@ def append(arr: ArrayLike, values: ArrayLike, axis: IntLike | None = None) -> Te
 
 
 @public
-def stack(arrays: Sequence[ArrayLike], axis: IntLike = 0) -> Tensor:
+def stack(arrays: Sequence[ArrayLike] | Tensor, axis: IntLike = 0) -> Tensor:
     """Join arrays of one shape along a new dimension.
 
     Args:
@@ -496,7 +501,7 @@ def stack(arrays: Sequence[ArrayLike], axis: IntLike = 0) -> Tensor:
     [[1, 2], [3, 4]]
     """
     if isinstance(arrays, Tensor):
-        return moveaxis(arrays, 0, axis)
+        return moveaxis(arrays, 0, int(axis))
     return shapes.stack(promoted(*arrays), int(axis))
 
 
@@ -543,13 +548,14 @@ def dstack(tup: Sequence[ArrayLike]) -> Tensor:
 def _pieces(x: Tensor, parts: IntLike | Sequence[IntLike], axis: int) -> list[Tensor]:
     """An array cut into equal parts, or where parts begin."""
     dims = known_rank(x)
-    if not isinstance(parts, list | tuple):
-        if isinstance(parts, int) and isinstance(dims[axis], int) and dims[axis] % parts:  # type: ignore[operator]
-            raise ValueError(f"axis {axis} of size {dims[axis]} does not divide into {parts} equal parts")
-        return list(shapes.split(x, int(parts), axis))  # type: ignore[call-overload]
+    if isinstance(parts, Tensor) or not isinstance(parts, Sequence):
+        size, count = dims[axis], int(parts)
+        if size is not None and size % count:
+            raise ValueError(f"axis {axis} of size {dims[axis]} does not divide into {count} equal parts")
+        return list(shapes.split(x, count, axis))
     lead = (slice(None),) * axis
     ends = [None, *parts, None]
-    return [x[(*lead, slice(start, stop))] for start, stop in zip(ends, ends[1:], strict=False)]
+    return [x[(*lead, slice(start, stop))] for start, stop in pairwise(ends)]
 
 
 @public

@@ -135,7 +135,8 @@ def tensordot(
     >>> tnp.tensordot([[1, 2]], [[3], [4]], 1).tolist()
     [[11]]
     """
-    return _contracted(*paired(a, b), axes)
+    x, y = paired(a, b)
+    return _contracted(x, y, axes)
 
 
 @public
@@ -233,14 +234,15 @@ def cross(
     if axis is not None:
         axisa = axisb = axisc = axis
     x, y = paired(a, b)
-    x, y = moveaxis(x, axisa, -1), moveaxis(y, axisb, -1)
+    x, y = moveaxis(x, int(axisa), -1), moveaxis(y, int(axisb), -1)
     lengths = [known_rank(t)[-1] for t in (x, y)]
     if any(length not in (2, 3) for length in lengths):
         raise ValueError(f"cross: vectors must have 2 or 3 elements, got {lengths[0]} and {lengths[1]}")
     parts = [results(raw_ops.unstack(t, num=n, axis=-1)) for t, n in zip((x, y), lengths, strict=True)]
     if lengths == [2, 2]:
         (x0, x1), (y0, y1) = parts
-        return x0 * y1 - x1 * y0
+        area: Tensor = x0 * y1 - x1 * y0
+        return area
     x0, x1, x2 = [*parts[0], raw_ops.zeros_like(parts[0][0])][:3]
     y0, y1, y2 = [*parts[1], raw_ops.zeros_like(parts[1][0])][:3]
     made = shapes.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis=-1)

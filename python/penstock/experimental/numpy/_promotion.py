@@ -104,7 +104,8 @@ def _of_python(kind: type) -> DType:
 
 def _legacy(kinds: Iterable[Any]) -> DType:
     """What dtypes, and classes of Python numbers, promote to by NumPy's rules."""
-    dtypes, numbers = [], []
+    dtypes: list[DType] = []
+    numbers: list[type] = []
     for kind in kinds:
         (numbers if isinstance(kind, type) else dtypes).append(kind)
     highest = max(numbers, key=list(_PYTHON).index, default=None)
@@ -184,8 +185,8 @@ def joined(a: Kind, b: Kind, mode: str) -> Kind:
     above = _lowest_above(a, b)
     if mode == "safe" and not _is_safe(a, b, above):
         raise TypeError(
-            f"dtypes {_text(a)} and {_text(b)} are not promoted in mode 'safe', since digits would be lost or "
-            f"the result be wider than both; give the dtype, or use dtype_conversion_mode='all'"
+            f"dtypes {_text(a)} and {_text(b)} are not promoted in mode 'safe', since digits would be lost "
+            f"or the result be wider than both; give the dtype, or use dtype_conversion_mode='all'"
         )
     return above
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeAlias
-
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
 from penstock._ops import reductions, shapes
 from penstock._runtime.arguments import axis_of, known_rank
-from penstock._types.aliases import DTypeLike, IntLike
+from penstock._types.aliases import AxisLike, DTypeLike, IntLike
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -23,8 +20,6 @@ from penstock.experimental.numpy._arrays import (
     public,
     refuse,
 )
-
-Axes: TypeAlias = "IntLike | Sequence[IntLike] | None"
 
 
 def _accumulated(a: ArrayLike, dtype: DTypeLike | None) -> Tensor:
@@ -44,7 +39,7 @@ def _averaged(a: ArrayLike, dtype: DTypeLike | None) -> Tensor:
     return floating(a) if dtype is None else convert(a, promotion.as_dtype(dtype))
 
 
-def _count(x: Tensor, axis: Axes) -> Tensor:
+def _count(x: Tensor, axis: AxisLike) -> Tensor:
     """How many elements are reduced to one, as an int64."""
     dims = raw_ops.cast(raw_ops.shape(x), dtype=_core.int64)
     if axis is not None:
@@ -55,7 +50,7 @@ def _count(x: Tensor, axis: Axes) -> Tensor:
 
 
 @public
-def all(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor:
+def all(a: ArrayLike, axis: AxisLike = None, keepdims: bool | None = None) -> Tensor:
     """Tell whether no element is zero.
 
     Returns:
@@ -68,7 +63,7 @@ def all(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor
 
 
 @public
-def any(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor:
+def any(a: ArrayLike, axis: AxisLike = None, keepdims: bool | None = None) -> Tensor:
     """Tell whether any element is not zero.
 
     Returns:
@@ -82,7 +77,7 @@ def any(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor
 
 @public
 def sum(
-    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool | None = None
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, keepdims: bool | None = None
 ) -> Tensor:
     """Sum elements.
 
@@ -100,7 +95,7 @@ def sum(
 
 @public
 def prod(
-    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool | None = None
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, keepdims: bool | None = None
 ) -> Tensor:
     """Multiply elements.
 
@@ -119,7 +114,7 @@ def prod(
 @public
 def mean(
     a: ArrayLike,
-    axis: Axes = None,
+    axis: AxisLike = None,
     dtype: DTypeLike | None = None,
     out: None = None,
     keepdims: bool | None = None,
@@ -139,7 +134,7 @@ def mean(
     return reductions.reduce_mean(_averaged(a, dtype), axis, bool(keepdims))
 
 
-def _extreme(of_bool: str, op: str, a: ArrayLike, axis: Axes, keepdims: bool | None) -> Tensor:
+def _extreme(of_bool: str, op: str, a: ArrayLike, axis: AxisLike, keepdims: bool | None) -> Tensor:
     x = convert(a)
     reduce = getattr(reductions, of_bool if x.dtype == _core.bool else op)
     reduced: Tensor = reduce(x, axis, bool(keepdims))
@@ -147,7 +142,7 @@ def _extreme(of_bool: str, op: str, a: ArrayLike, axis: Axes, keepdims: bool | N
 
 
 @public
-def amax(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool | None = None) -> Tensor:
+def amax(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool | None = None) -> Tensor:
     """Find the greatest elements; NaN wins.
 
     Returns:
@@ -164,7 +159,7 @@ def amax(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool | Non
 
 
 @public
-def amin(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool | None = None) -> Tensor:
+def amin(a: ArrayLike, axis: AxisLike = None, out: None = None, keepdims: bool | None = None) -> Tensor:
     """Find the least elements; NaN wins.
 
     Returns:
@@ -181,7 +176,7 @@ def amin(a: ArrayLike, axis: Axes = None, out: None = None, keepdims: bool | Non
 
 
 @public
-def max(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor:
+def max(a: ArrayLike, axis: AxisLike = None, keepdims: bool | None = None) -> Tensor:
     """Find the greatest elements; NaN wins.
 
     Returns:
@@ -194,7 +189,7 @@ def max(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor
 
 
 @public
-def min(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor:
+def min(a: ArrayLike, axis: AxisLike = None, keepdims: bool | None = None) -> Tensor:
     """Find the least elements; NaN wins.
 
     Returns:
@@ -207,7 +202,7 @@ def min(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor
 
 
 @public
-def ptp(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor:
+def ptp(a: ArrayLike, axis: AxisLike = None, keepdims: bool | None = None) -> Tensor:
     """Find the distance of the greatest from the least element.
 
     Returns:
@@ -220,7 +215,7 @@ def ptp(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor
     return raw_ops.sub(amax(x, axis, keepdims=keepdims), amin(x, axis, keepdims=keepdims))
 
 
-def _variance(x: Tensor, axis: Axes, ddof: int, keepdims: bool | None) -> Tensor:
+def _variance(x: Tensor, axis: AxisLike, ddof: int, keepdims: bool | None) -> Tensor:
     """The variance in the dtype of the operand, a real one of complex numbers."""
     if not ddof:
         return reductions.reduce_variance(x, axis, bool(keepdims))
@@ -234,7 +229,7 @@ def _variance(x: Tensor, axis: Axes, ddof: int, keepdims: bool | None) -> Tensor
 @public
 def var(
     a: ArrayLike,
-    axis: Axes = None,
+    axis: AxisLike = None,
     dtype: DTypeLike | None = None,
     out: None = None,
     ddof: IntLike = 0,
@@ -260,7 +255,7 @@ def var(
 
 
 @public
-def std(a: ArrayLike, axis: Axes = None, keepdims: bool | None = None) -> Tensor:
+def std(a: ArrayLike, axis: AxisLike = None, keepdims: bool | None = None) -> Tensor:
     """Compute standard deviations.
 
     Returns:
@@ -324,7 +319,9 @@ def _without_nan(a: ArrayLike, value: int) -> Tensor:
 
 
 @public
-def nansum(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False) -> Tensor:
+def nansum(
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, keepdims: bool = False
+) -> Tensor:
     """Sum elements, NaN as 0.
 
     Returns:
@@ -338,7 +335,7 @@ def nansum(a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, keep
 
 @public
 def nanprod(
-    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool = False
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, keepdims: bool = False
 ) -> Tensor:
     """Multiply elements, NaN as 1.
 
@@ -353,7 +350,7 @@ def nanprod(
 
 @public
 def nanmean(
-    a: ArrayLike, axis: Axes = None, dtype: DTypeLike | None = None, keepdims: bool | None = None
+    a: ArrayLike, axis: AxisLike = None, dtype: DTypeLike | None = None, keepdims: bool | None = None
 ) -> Tensor:
     """Compute means of those elements that are not NaN.
 
@@ -372,7 +369,7 @@ def nanmean(
 
 
 @public
-def count_nonzero(a: ArrayLike, axis: Axes = None) -> Tensor:
+def count_nonzero(a: ArrayLike, axis: AxisLike = None) -> Tensor:
     """Count the elements that are not zero.
 
     Returns:
@@ -386,7 +383,7 @@ def count_nonzero(a: ArrayLike, axis: Axes = None) -> Tensor:
 
 @public
 def average(
-    a: ArrayLike, axis: IntLike | None = None, weights: ArrayLike | None = None, returned: bool = False
+    a: ArrayLike, axis: int | None = None, weights: ArrayLike | None = None, returned: bool = False
 ) -> Tensor | tuple[Tensor, Tensor]:
     """Compute means, weighted where weights are given.
 
@@ -418,8 +415,8 @@ def average(
         if len(known_rank(scale)) != len(known_rank(x)):
             if axis is None or len(known_rank(scale)) != 1:
                 raise ValueError(
-                    f"average: argument 'weights' must have the shape of 'a', {x.shape}, or be a vector along "
-                    f"an axis, got shape {scale.shape}"
+                    f"average: argument 'weights' must have the shape of 'a', {x.shape}, or be a vector "
+                    f"along an axis, got shape {scale.shape}"
                 )
             dims = [1] * len(known_rank(x))
             dims[axis_of(axis, len(dims))] = -1

@@ -48,7 +48,8 @@ def _of_any(
 
 def _documented(name: str, function: _Function, summary: str, dtype: str, example: str) -> _Function:
     call, value = example.split(" -> ")
-    doc = f"{summary}\n\nReturns:\n    An array of the shape of `x`, {dtype}.\n\n>>> tnp.{call}.tolist()\n{value}"
+    result = f"An array of the shape of `x`, {dtype}."
+    doc = f"{summary}\n\nReturns:\n    {result}\n\n>>> tnp.{call}.tolist()\n{value}"
     made: _Function = named(name, function, doc)
     return made
 

@@ -1,8 +1,8 @@
 """Weak tensors: what is made of Python's numbers in the modes "all" and "safe".
 
-A weak tensor is a tensor with a mark. Its dtype was inferred, and gives way to that of another operand. Functions
-of one array keep the mark, and those of two arrays give a weak result where both are. Whatever else makes a tensor
-makes one without the mark. In a traced function arguments have none.
+A weak tensor is a tensor with a mark. Its dtype was inferred, and gives way to that of another operand.
+Functions of one array keep the mark, and those of two arrays give a weak result where both are. Whatever
+else makes a tensor makes one without the mark. In a traced function arguments have none.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ _PYTHON = (bool, int, float, complex, list, tuple)
 _OF_ONE = {
     "": """
         abs acos acosh asin asinh atan atanh clip_by_value cos cosh exp expand_dims floor identity negative
-        ones_like reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape round sigmoid
-        sign sin sinh sqrt square squeeze stop_gradient tan tanh transpose zeros_like
+        ones_like reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_sum reshape round
+        sigmoid sign sin sinh sqrt square squeeze stop_gradient tan tanh transpose zeros_like
     """,
     "math": """
-        abs acos acosh angle asin asinh atan atanh ceil conj cos cosh digamma erf erfc erfcinv erfinv exp expm1
-        floor imag lgamma log log1p log_sigmoid ndtri negative real reciprocal reciprocal_no_nan
-        reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std reduce_sum
-        reduce_variance rint round rsqrt sigmoid sign sin sinh softplus sqrt square tan tanh
+        abs acos acosh angle asin asinh atan atanh ceil conj cos cosh digamma erf erfc erfcinv erfinv exp
+        expm1 floor imag lgamma log log1p log_sigmoid ndtri negative real reciprocal reciprocal_no_nan
+        reduce_euclidean_norm reduce_logsumexp reduce_max reduce_mean reduce_min reduce_prod reduce_std
+        reduce_sum reduce_variance rint round rsqrt sigmoid sign sin sinh softplus sqrt square tan tanh
         bessel_i0 bessel_i0e bessel_i1 bessel_i1e
     """,
     "math.special": """
-        bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1 bessel_k1e
-        bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence
+        bessel_i0 bessel_i0e bessel_i1 bessel_i1e bessel_j0 bessel_j1 bessel_k0 bessel_k0e bessel_k1
+        bessel_k1e bessel_y0 bessel_y1 dawsn expint fresnel_cos fresnel_sin spence
     """,
     "bitwise": "invert",
     "debugging": "check_numerics",
@@ -49,19 +49,21 @@ _OF_ONE = {
         adjust_brightness adjust_gamma extract_patches random_brightness stateless_random_brightness
     """,
     "experimental.numpy": """
-        abs absolute amax amin angle arange arccos arccosh arcsin arcsinh arctan arctanh around array asanyarray
-        asarray ascontiguousarray average bitwise_not cbrt ceil conj conjugate copy cos cosh cumprod cumsum deg2rad
-        diag diagflat diagonal diff empty_like exp exp2 expand_dims expm1 fabs fix flatten flip fliplr flipud floor
-        full_like imag log log10 log1p log2 max mean min moveaxis nanmean negative ones_like positive prod rad2deg
-        ravel real reciprocal repeat reshape rot90 round signbit sin sinc sinh sort sqrt square squeeze std sum
-        swapaxes tan tanh trace transpose triu vander var zeros_like
+        abs absolute amax amin angle arange arccos arccosh arcsin arcsinh arctan arctanh around array
+        asanyarray asarray ascontiguousarray average bitwise_not cbrt ceil conj conjugate copy cos cosh
+        cumprod cumsum deg2rad diag diagflat diagonal diff empty_like exp exp2 expand_dims expm1 fabs fix
+        flatten flip fliplr flipud floor full_like imag log log10 log1p log2 max mean min moveaxis nanmean
+        negative ones_like positive prod rad2deg ravel real reciprocal repeat reshape rot90 round signbit
+        sin sinc sinh sort sqrt square squeeze std sum swapaxes tan tanh trace transpose triu vander var
+        zeros_like
     """,
 }
 # Functions of two arrays.
 _OF_TWO = {
     "": "add divide matmul maximum minimum multiply pow realdiv subtract truncatediv truncatemod",
     "math": """
-        add divide divide_no_nan floordiv floormod maximum minimum mod multiply multiply_no_nan pow subtract truediv
+        add divide divide_no_nan floordiv floormod maximum minimum mod multiply multiply_no_nan pow subtract
+        truediv
     """,
     "linalg": "matmul",
     "experimental.numpy": "matmul",
@@ -168,8 +170,8 @@ def _assignment(name: str) -> Callable[..., Any]:
             dtype = promotion.kind_of(self, value).dtype
             if dtype != self.dtype:
                 raise TypeError(
-                    f"{name}: argument 'value' promotes with the variable to {dtype.name}, but a variable keeps its "
-                    f"dtype, {self.dtype.name}; convert the value with tf.cast"
+                    f"{name}: argument 'value' promotes with the variable to {dtype.name}, but a variable "
+                    f"keeps its dtype, {self.dtype.name}; convert the value with tf.cast"
                 )
             value = convert(value, dtype)
         return native(self, value, *args, **kwargs)

@@ -64,7 +64,7 @@ def randn(*args: IntLike) -> Tensor:
     >>> tnp.random.randn(2, 3).shape
     TensorShape([2, 3])
     """
-    return standard_normal(args)
+    return standard_normal(list(map(int, args)))
 
 
 @public
@@ -111,7 +111,7 @@ def rand(*size: IntLike) -> Tensor:
     >>> tnp.random.rand(2, 3).shape
     TensorShape([2, 3])
     """
-    return uniform(size=size)
+    return uniform(size=list(map(int, size)))
 
 
 @public
