@@ -63,7 +63,7 @@ if TYPE_CHECKING:
     )
     from penstock._values.optional import Optional as Optional
     from penstock._values.row_partition import RowPartition as RowPartition
-    from penstock.experimental import extension_type as extension_type
+    from penstock.experimental import extension_type as extension_type, numpy as numpy
     from penstock.experimental._execution import (
         async_clear_error as async_clear_error,
         async_scope as async_scope,
@@ -76,29 +76,7 @@ else:
         # Start-up does without these; programs in files, which `onnx` is for, know of everything.
         if name in _WHERE:
             return getattr(importlib.import_module(_WHERE[name]), name)
-    from penstock.experimental import numpy as numpy
-else:
-
-    def __getattr__(name: str) -> object:
-        if name == "DynamicRaggedShape":
-            from penstock._values.dynamic_ragged_shape import DynamicRaggedShape  # start-up does without it
-
-            return DynamicRaggedShape
-        if name == "ExtensionType":
-            from penstock._values.extension_type import ExtensionType  # start-up does without it
-
-            return ExtensionType
-        if name == "Optional":
-            from penstock._values.optional import Optional  # start-up does without it
-
-            return Optional
-        if name == "RowPartition":
-            from penstock._values.row_partition import RowPartition  # start-up does without it
-
-            return RowPartition
         if name == "numpy":
-            import importlib  # the module needs NumPy, which start-up does without
-
             return importlib.import_module("penstock.experimental.numpy")
         if name == "onnx":
             return importlib.import_module("penstock.onnx")
