@@ -43,7 +43,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
 	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers \
 	screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-onnx-models \
-	test-python test-recipe test-rust test-sanitizers test-tensorflow test-wheel types wheel
+	test-python test-recipe test-rust test-sanitizers test-tensorflow test-tutorials test-wheel types wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -185,6 +185,19 @@ test-keras: $(EXT_STAMP) $(KERAS_STAMP) ## the tests that Keras's wheel ships, s
 
 test-libraries: $(EXT_STAMP) $(LIBRARIES_STAMP) ## libraries written for TensorFlow, by their own tests (LIBRARY_SUITES="sonnet")
 	PYTHONPATH=python $(LIBRARIES)/bin/python tests/libraries/run.py $(if $(LIBRARY_SUITES),$(LIBRARY_SUITES),--write)
+
+TUTORIALS_DOCS ?= target/tensorflow-docs
+TUTORIALS := .venv-tutorials
+TUTORIALS_STAMP := $(TUTORIALS)/.stamp-requirements
+$(TUTORIALS_STAMP): requirements/dev.txt requirements/tutorials.txt
+	test -x $(TUTORIALS)/bin/python || "$(PYTHON)" -m venv $(TUTORIALS)
+	$(TUTORIALS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/dev.txt
+	$(TUTORIALS)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps -r requirements/tutorials.txt
+	touch $@
+
+test-tutorials: $(EXT_STAMP) $(TUTORIALS_STAMP) ## TensorFlow's guides and tutorials (NOTEBOOKS="guide/data"), from a checkout of github.com/tensorflow/docs
+	test -d $(TUTORIALS_DOCS) || git clone --quiet --depth 1 https://github.com/tensorflow/docs $(TUTORIALS_DOCS)
+	PYTHONPATH=python $(TUTORIALS)/bin/python tests/tutorials/run.py $(if $(NOTEBOOKS),,--write) $(TUTORIALS_DOCS) $(NOTEBOOKS)
 
 test-features: ## the tests of programs without the features of Cargo
 	$(CARGO) test $(CARGO_FLAGS) -p penstock-engine --no-default-features --test features

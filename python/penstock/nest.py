@@ -10,7 +10,7 @@ from penstock import _core
 __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pack_sequence_as"]
 
 
-# The commonest classes whose values are leaves, and hold no others: to ask what else a value could be takes long.
+# The commonest classes whose values are leaves, and hold no others: asking what else one could be takes long.
 LEAVES: Final = frozenset({int, float, bool, complex, str, bytes, type(None), _core.Tensor})
 
 

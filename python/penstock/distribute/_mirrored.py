@@ -516,8 +516,8 @@ class MirroredStrategy(ReplicasHere):
     between replicas is their sum or mean.
 
     Args:
-        devices: the devices, such as `["/GPU:0"]`, or several logical ones of one CPU; by default, and where it
-            is empty, all GPUs, or the first CPU.
+        devices: the devices, such as `["/GPU:0"]`, or several logical ones of one CPU; by default, and where
+            it is empty, all GPUs, or the first CPU.
         cross_device_ops: a `CrossDeviceOps`, by default one that adds up on the first device.
 
     Raises:

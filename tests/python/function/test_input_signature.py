@@ -206,7 +206,8 @@ def test_inputs_in_structures_have_names_that_are_identifiers():
 
 @pytest.mark.parametrize("declared", [True, False])
 def test_tensors_of_one_argument_are_numbered_as_in_tensorflow(declared):
-    signature = [[tf.TensorSpec([]), tf.TensorSpec([], name="own")], {"a": tf.TensorSpec([])}, tf.TensorSpec([])]
+    scalar = tf.TensorSpec([])
+    signature = [[scalar, tf.TensorSpec([], name="own")], {"a": scalar}, scalar]
 
     def body(inputs, more, inputs_1):
         return inputs_1
@@ -216,7 +217,7 @@ def test_tensors_of_one_argument_are_numbered_as_in_tensorflow(declared):
         # A parameter without structure keeps its own name.
         assert trace._arg_keywords == ["inputs", "own", "more", "inputs_1"]
     else:
-        signature[0].append(tf.TensorSpec([]))
+        signature[0].append(scalar)
         trace = tf.function(body).get_concrete_function(*signature)
         assert trace._arg_keywords == ["inputs", "own", "inputs_1", "more", "inputs_1_1"]
 
