@@ -58,6 +58,8 @@ pub enum Activity {
     Part,
     /// An iteration of a loop, of which not all are told.
     Iteration,
+    /// A call by a function that calls itself, directly or through others, until the next call begins: not all are told.
+    Call,
 }
 
 impl Activity {
@@ -72,6 +74,7 @@ impl Activity {
             Activity::Mark => "mark",
             Activity::Part => "part",
             Activity::Iteration => "iteration",
+            Activity::Call => "call",
         }
     }
 }

@@ -23,6 +23,9 @@ const BUDGET: f64 = 0.01;
 const FIRST: u32 = 16;
 const FIRST_COST: f64 = 20_000.0;
 const FIRST_SHARE: f64 = 0.005;
+/// What recording a span costs where other work comes between, as a multiple of what it costs when nothing does: code and lists are
+/// not in the nearest caches.
+const COLD: f64 = 1.5;
 /// What recording a run costs besides its spans, in spans.
 const RUN: f64 = 4.0;
 /// The most runs that are only counted between two that are recorded.
@@ -161,12 +164,18 @@ impl Thread {
     /// Sets how many runs are only counted until the next is told. Gives how many were before this one, and whether all are told.
     fn pace(&mut self, span: &Span<'_>, pace: &Arc<Pace>, recording: u32, start: Instant) -> (u32, u32, bool) {
         let place = self.place(pace);
-        let within = self.count_since(nanos(span.began.saturating_duration_since(start)));
-        let (cost, random) = ((within as f64 + RUN) * cost_of_a_span(), self.draw());
-        let elapsed = nanos((span.began + span.took).saturating_duration_since(start)) as f64;
-        let allowed = FIRST_COST + FIRST_SHARE * elapsed;
+        let since = |moment: Instant| nanos(moment.saturating_duration_since(start));
+        let ended = since(span.began + span.took);
+        let within = self.count_since(since(span.began));
+        let (a_span, clock) = costs();
+        let (cost, random) = ((within as f64 + RUN) * a_span, self.draw());
+        // Without what was spent to time it, and to record the spans within it; one that ends with it was recorded behind.
+        let last = self.chunks.last().and_then(|chunk| chunk.last());
+        let paid = within - usize::from(within > 0 && last.is_some_and(|last| last.began + last.took == ended));
+        let took = (nanos(span.took) as f64 - clock - paid as f64 * a_span).max(0.0);
+        let allowed = FIRST_COST + FIRST_SHARE * ended as f64;
         let mut spare = allowed - self.first_cost;
-        let gap = self.paced[place as usize].gap(nanos(span.took) as f64, cost, random, &mut spare);
+        let gap = self.paced[place as usize].gap(took, cost, random, &mut spare);
         self.first_cost = allowed - spare;
         let passed = pace.skip(recording, gap);
         (place + 1, passed, passed == 0 && gap == 0)
@@ -220,20 +229,28 @@ impl Thread {
     }
 }
 
-/// What it takes to record a span, in nanoseconds: measured once.
-fn cost_of_a_span() -> f64 {
-    static COST: OnceLock<f64> = OnceLock::new();
-    const SPANS: usize = 256;
-    *COST.get_or_init(|| {
-        let (mut thread, start) = (Thread::default(), Instant::now());
+/// What it takes to record a span, and of that to read the clock, in nanoseconds: measured once.
+fn costs() -> (f64, f64) {
+    static COSTS: OnceLock<(f64, f64)> = OnceLock::new();
+    const TIMES: u32 = 256;
+    fn least(mut work: impl FnMut()) -> f64 {
         let mut batch = || {
             let began = Instant::now();
-            for _ in 0..SPANS {
-                thread.keep(&Span::since(Instant::now(), Activity::Operator, "calibration"), start, 0, 0);
-            }
-            began.elapsed().as_nanos() as f64 / SPANS as f64
+            (0..TIMES).for_each(|_| work());
+            began.elapsed().as_nanos() as f64 / f64::from(TIMES)
         };
         (0..4).map(|_| batch()).fold(f64::INFINITY, f64::min)
+    }
+    *COSTS.get_or_init(|| {
+        let (recorder, mine) = (Recorder::new(Detail::All, usize::MAX), MINE.take());
+        let mut before = Instant::now();
+        let span = least(|| {
+            let now = Instant::now();
+            recorder.ended(&Span::between(before, now, Activity::Operator, "calibration"));
+            before = now;
+        });
+        MINE.set(mine);
+        (COLD * span, least(|| _ = std::hint::black_box(Instant::now())))
     })
 }
 
@@ -261,7 +278,7 @@ impl Recorder {
     pub fn new(detail: Detail, limit: usize) -> Recorder {
         static RECORDERS: AtomicU64 = AtomicU64::new(0);
         if detail != Detail::All {
-            cost_of_a_span();
+            costs();
         }
         Recorder {
             id: RECORDERS.fetch_add(1, Ordering::Relaxed) + 1,

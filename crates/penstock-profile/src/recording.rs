@@ -143,7 +143,8 @@ impl Recording {
     pub(crate) fn new(began_at: Duration, took: Duration, told: Vec<(Lane, Vec<u32>)>, dropped: u64) -> Recording {
         let mut lanes = Vec::new();
         for (mut lane, rest) in told.into_iter().filter(|(lane, _)| !lane.events.is_empty()) {
-            // Told at its end, an event comes after those within it.
+            // Told at its end, an event comes after those within it, also where they take as long.
+            lane.events.reverse();
             lane.events.sort_by_key(|e| (e.began, Reverse(e.took)));
             lane.sampled = Sampled::of(&lane, &rest, took).map(Box::new);
             lanes.push(lane);

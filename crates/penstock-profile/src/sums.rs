@@ -75,7 +75,7 @@ impl Part {
         match event.activity {
             Activity::Operator if event.is_callback() => Part::Callbacks,
             Activity::Operator | Activity::Part => Part::Operators,
-            Activity::Function | Activity::Iteration => Part::Runs,
+            Activity::Function | Activity::Iteration | Activity::Call => Part::Runs,
             Activity::Tracing => Part::Tracing,
             Activity::Planning => Part::Planning,
             Activity::Input => Part::Input,
@@ -221,7 +221,7 @@ fn key_of(lane: &Lane, parents: &[Option<usize>], i: usize, by: By) -> Option<St
             written.or_else(|| {
                 let around = |i: &usize| parents[*i];
                 let mut chain = std::iter::successors(parents[i], around).map(|p| &lane.events[p]);
-                chain.find(|e| e.activity == Activity::Function).map(|e| e.name.to_string())
+                chain.find(|e| matches!(e.activity, Activity::Function | Activity::Call)).map(|e| e.name.to_string())
             })
         }
     }

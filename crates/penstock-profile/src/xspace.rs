@@ -88,7 +88,7 @@ fn scopes<'a>(lane: &'a Lane, parents: &[Option<usize>]) -> FxHashMap<*const Eve
     let mut scopes = FxHashMap::default();
     for (event, parent) in lane.events.iter().zip(parents) {
         let around = parent.and_then(|p| match lane.events[p].activity {
-            Activity::Function => Some(&*lane.events[p].name),
+            Activity::Function | Activity::Call => Some(&*lane.events[p].name),
             _ => found[p],
         });
         found.push(around);

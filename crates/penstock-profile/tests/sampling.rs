@@ -210,3 +210,23 @@ fn nothing_within_a_run_that_is_only_counted_is_recorded_but_marks() {
     let recording = recorder.finish();
     assert_eq!(recording.rows(By::Name).iter().map(|row| &*row.key).collect::<Vec<_>>(), ["mark mine"]);
 }
+
+#[test]
+fn what_it_takes_to_record_the_spans_within_a_run_is_none_of_its_time() {
+    let (mut program, pace) = (Program::new(Detail::Steps), Arc::<Pace>::default());
+    // Its spans take longer to record than the run does, so that it takes next to nothing when it is only counted.
+    let mut run = || {
+        let began = program.now;
+        program.pass(1000);
+        let told = program.recorder.takes(&pace);
+        if told {
+            for _ in 0..200 {
+                program.recorder.ended(&Span::between(began, began, Activity::Operator, "add"));
+            }
+            program.recorder.ended(&Span::between(began, program.now, Activity::Function, "f").paced(&pace));
+        }
+        told
+    };
+    let recorded = (0..40_000).filter(|_| run()).count();
+    assert!((1..=20).contains(&recorded), "{recorded}");
+}

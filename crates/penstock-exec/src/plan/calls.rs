@@ -6,10 +6,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use penstock_data::{Error, Result, Tensor};
-use penstock_ir::{Activity, Env, Profiler, Span};
+use penstock_ir::{Activity, Env, Function, Profiler, Span};
 use penstock_passes::evaluate::check_promise;
 use smallvec::SmallVec;
 
+use super::run::{Halt, Place};
 use super::step::{CallArg, CallStep, Step};
 use super::{Frame, Plan};
 use crate::executable::executable;
@@ -26,8 +27,44 @@ struct Run {
     frame: Box<Frame>,
     args: SmallVec<[Arg; 4]>,
     at: usize,
-    /// When it began, where a profiler is told of it.
-    began: Option<Instant>,
+}
+
+/// Tells a profiler of calls: of each from where it begins to where the next one does. Where telling takes too large a part of the
+/// time, not all calls are told.
+struct Told<'a> {
+    profiler: Option<&'a dyn Profiler>,
+    /// The last call that has begun, where it is told.
+    call: Option<(Instant, Arc<Function>, Arc<Plan>)>,
+    /// Whether steps are told: of the run that the calls are in, until the first of them, and then of those that are told.
+    steps: bool,
+}
+
+impl<'a> Told<'a> {
+    fn new(profiler: Option<&'a dyn Profiler>) -> Told<'a> {
+        Told { profiler, call: None, steps: true }
+    }
+
+    /// A call begins.
+    fn begin(&mut self, function: &Arc<Function>, plan: &Arc<Plan>) {
+        self.end(false);
+        if let Some(profiler) = self.profiler {
+            self.steps = profiler.takes(&plan.tellings().calls);
+            self.call = self.steps.then(|| (Instant::now(), function.clone(), plan.clone()));
+        }
+    }
+
+    /// The last call ends, or the next one begins.
+    fn end(&mut self, failed: bool) {
+        if let (Some(profiler), Some((began, function, plan))) = (self.profiler, self.call.take()) {
+            let span = Span::since(began, Activity::Call, function.name()).failed(failed);
+            profiler.ended(&span.paced(&plan.tellings().calls));
+        }
+    }
+
+    /// Who is told of steps.
+    fn of_steps(&self) -> Option<&'a dyn Profiler> {
+        self.profiler.filter(|_| self.steps)
+    }
 }
 
 /// Goes on with a run that stands at a call, to its end, and adds its results to `outputs`.
@@ -40,16 +77,18 @@ pub(super) fn run(
     profiler: Option<&dyn Profiler>,
     outputs: &mut SmallVec<[Tensor; 2]>,
 ) -> Result<()> {
-    let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at, began: None }];
-    go_on(&mut open, env, profiler, outputs)
-        .map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.iterations)))
+    let mut open = vec![Run { plan: plan.clone(), frame, args: args.into(), at }];
+    let mut told = Told::new(profiler);
+    let result = go_on(&mut open, env, &mut told, outputs);
+    told.end(result.is_err());
+    result.map_err(|error| open.iter().rev().fold(error, |e, run| run.plan.locate(e, run.at, &run.frame.iterations)))
 }
 
 /// Runs until the first of the open runs has ended. On an error each stands where it came to.
 fn go_on(
     open: &mut Vec<Run>,
     env: &dyn Env,
-    profiler: Option<&dyn Profiler>,
+    told: &mut Told<'_>,
     outputs: &mut SmallVec<[Tensor; 2]>,
 ) -> Result<()> {
     let mut calls = 0u32;
@@ -77,10 +116,12 @@ fn go_on(
                 CallArg::Variable(i) => caller.args[*i].clone(),
             })
             .collect();
-        let plan = executable(&step.function.get()?, env)?.plan(&args, env)?;
+        let function = step.function.get()?;
+        let plan = executable(&function, env)?.plan(&args, env)?;
+        told.begin(&function, &plan);
         let frame = plan.enter(&args)?;
-        open.push(Run { plan, frame, args, at: 0, began: profiler.map(|_| Instant::now()) });
-        while !walked(last(open)?, env, profiler)? {
+        open.push(Run { plan, frame, args, at: 0 });
+        while !walked(last(open)?, env, told.of_steps())? {
             let Some(ended) = open.pop() else { break };
             if open.is_empty() {
                 ended.plan.leave(ended.frame, outputs);
@@ -90,9 +131,6 @@ fn go_on(
             ended.plan.leave(ended.frame, &mut results);
             let Run { plan, frame, at, .. } = last(open)?;
             let step = call_at(plan, *at)?;
-            if let (Some(began), Some(profiler)) = (ended.began, profiler) {
-                profiler.ended(&Span::since(began, Activity::Function, step.function.get()?.name()));
-            }
             for (i, (result, (&out, ty))) in results.into_iter().zip(step.outs.iter().zip(&step.types)).enumerate() {
                 check_promise(i, &result, ty)?;
                 frame.regs[out as usize] = result;
@@ -104,10 +142,13 @@ fn go_on(
 
 /// Walks on; whether the run has come to a call, rather than to its end.
 fn walked(run: &mut Run, env: &dyn Env, profiler: Option<&dyn Profiler>) -> Result<bool> {
-    let Run { plan, frame, args, at, .. } = run;
+    let Run { plan, frame, args, at } = run;
+    let mut place = Place::new(*at);
     // A frame that a panic or an error leaves behind is dropped, never used again.
-    catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, profiler, at)))
-        .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
+    let halt = catch_unwind(AssertUnwindSafe(|| plan.walk(frame, args, env, profiler, &mut place)))
+        .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)));
+    *at = place.at;
+    Ok(halt? == Halt::Call)
 }
 
 fn last(open: &mut [Run]) -> Result<&mut Run> {

@@ -17,6 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::frame::{Reg, Regs};
 use super::horizontal::Runs;
+use super::run::{Halt, Place};
 use super::{Frame, Kind, Plan};
 use crate::device::{Looper, Round};
 use crate::variable::Arg;
@@ -185,12 +186,11 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Walks steps, whatever they do.
     fn walk(&mut self, from: u32, end: u32) -> Result<()> {
-        let mut at = from as usize;
-        let walk = || self.plan.walk_noting(self.frame, self.args, self.env, &mut at, end as usize, &mut ());
+        let mut place = Place::new(from as usize);
+        let walk = || self.plan.walk_noting(self.frame, self.args, self.env, &mut place, end as usize, &mut ());
         match catch_unwind(AssertUnwindSafe(walk)) {
-            Ok(Ok(false)) => Ok(()),
-            Ok(Ok(true)) => Err(Error::internal("a call in a loop of the device")),
-            Ok(Err(error)) => Err(error),
+            Ok(Ok(Halt::Call)) => Err(Error::internal("a call in a loop of the device")),
+            Ok(walked) => walked.map(|_| ()),
             Err(panic) => Err(Error::of_panic(&*panic)),
         }
     }

@@ -30,6 +30,31 @@ const BRIEF_NS: i64 = 1_000;
 /// Nanoseconds that a launch counts for.
 const DEVICE_NS: i64 = 10_000;
 
+/// Where a walk over steps is.
+pub(super) struct Place {
+    /// The step that runs, or where the walk goes on.
+    pub(super) at: usize,
+    /// Nanoseconds of estimated work to the next poll of the host.
+    budget: i64,
+}
+
+impl Place {
+    pub(super) fn new(at: usize) -> Place {
+        Place { at, budget: POLL_EVERY }
+    }
+}
+
+/// Why a walk has come to a halt.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Halt {
+    /// It has come to its end.
+    End,
+    /// It stands at a call, which the caller makes before it goes on behind it.
+    Call,
+    /// It has gone back to the head of a loop, and whoever is told of its steps wants to be told of others.
+    Turn,
+}
+
 impl Plan {
     /// Runs the plan on arguments that were checked against its input types, and tells the profiler of its steps, where there is one.
     pub(crate) fn run(
@@ -81,14 +106,14 @@ impl Plan {
         outputs: &mut SmallVec<[Tensor; 2]>,
     ) -> Result<()> {
         let recorded = Recorded::new(self.recorder.as_deref());
-        let mut at = 0;
+        let mut place = Place::new(0);
         // A frame that a panic or an error leaves behind is dropped, never used again.
-        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, profiler, &mut at)));
-        let called = walked
+        let walked = catch_unwind(AssertUnwindSafe(|| self.walk(&mut frame, args, env, profiler, &mut place)));
+        let halt = walked
             .unwrap_or_else(|panic| Err(Error::of_panic(&*panic)))
-            .map_err(|e| self.locate(e, at, &frame.iterations))?;
-        if called {
-            calls::run(self, frame, args, at, env, profiler, outputs)?;
+            .map_err(|e| self.locate(e, place.at, &frame.iterations))?;
+        if halt == Halt::Call {
+            calls::run(self, frame, args, place.at, env, profiler, outputs)?;
         } else {
             self.leave(frame, outputs);
         }
@@ -189,42 +214,55 @@ impl Plan {
         self.frames.put(frame);
     }
 
-    /// Runs the steps from number `at` on; `at` is the number of the one that runs. True where that is a call, which the
-    /// caller of this makes before it goes on behind it; false at the end.
+    /// Runs the steps from a place on, to the end or a call.
     pub(super) fn walk(
         self: &Arc<Self>,
         frame: &mut Frame,
         args: &[Arg],
         env: &dyn Env,
         profiler: Option<&dyn Profiler>,
-        at: &mut usize,
-    ) -> Result<bool> {
-        match profiler {
-            Some(profiler) if profiler.detail() != Detail::Functions => {
-                let mut clock = Clock::new(profiler, self);
-                let walked = self.walk_noting(frame, args, env, at, self.steps.len(), &mut clock);
-                clock.stop(self, *at, &walked);
-                walked
+        place: &mut Place,
+    ) -> Result<Halt> {
+        let steps = self.steps.len();
+        let Some(profiler) = profiler.filter(|profiler| profiler.detail() != Detail::Functions) else {
+            return self.walk_noting(frame, args, env, place, steps, &mut ());
+        };
+        let mut clock = Clock::new(profiler, self);
+        let walked = loop {
+            let walked = match clock.counted() {
+                None => self.walk_noting(frame, args, env, place, steps, &mut clock),
+                Some(mut counted) => {
+                    let walked = self.walk_noting(frame, args, env, place, counted.end(), &mut counted);
+                    clock.resume(self, counted, &walked);
+                    walked
+                }
+            };
+            match walked {
+                Ok(Halt::Turn) => {}
+                Ok(Halt::End) if place.at < steps => {}
+                walked => break walked,
             }
-            _ => self.walk_noting(frame, args, env, at, self.steps.len(), &mut ()),
-        }
+        };
+        clock.stop(self, place.at, &walked);
+        walked
     }
 
-    /// [`Plan::walk`] up to step `end`, compiled for runs that are profiled and for those that are not.
+    /// [`Plan::walk`] up to step `end`, compiled for each kind of those that are told of steps.
     pub(super) fn walk_noting(
         self: &Arc<Self>,
         frame: &mut Frame,
         args: &[Arg],
         env: &dyn Env,
-        at: &mut usize,
+        place: &mut Place,
         end: usize,
         note: &mut impl Note,
-    ) -> Result<bool> {
+    ) -> Result<Halt> {
         let Frame { regs: own, iterations } = frame;
         assert_eq!(own.len(), self.kinds.len());
         let mut regs = Regs::of(own);
         Reserve::check()?;
-        let mut budget = POLL_EVERY;
+        let Place { at, budget: left } = place;
+        let mut budget = *left;
         let mut pc = *at;
         while pc < end
             && let Some(step) = self.steps.get(pc)
@@ -367,7 +405,8 @@ impl Plan {
                 }
                 Step::Call(_) => {
                     self.pass(pc)?;
-                    return Ok(true);
+                    *left = budget;
+                    return Ok(Halt::Call);
                 }
                 Step::Branch { pred, target } => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them.
@@ -386,12 +425,16 @@ impl Plan {
                 Step::Jump(target) => pc = *target as usize,
                 Step::Back { target, cost, inner, number } => {
                     pc = *target as usize;
-                    note.repeats(self, *at, pc, *number as usize);
+                    let goes_on = note.repeats(self, *at, pc, *number as usize);
                     iterations[*inner as usize..*number as usize].fill(0);
                     iterations[*number as usize] += 1;
                     self.pass(pc)?;
                     budget -= i64::from(*cost);
                     poll(&mut budget, env)?;
+                    if !goes_on {
+                        (*at, *left) = (pc, budget);
+                        return Ok(Halt::Turn);
+                    }
                 }
                 Step::Copy { from, out } => {
                     // SAFETY: the registers were checked by `finish`, and this walk alone uses them; a copy is never to the same register.
@@ -405,7 +448,8 @@ impl Plan {
             }
             note.ended(self, *at);
         }
-        Ok(false)
+        (*at, *left) = (pc, budget);
+        Ok(Halt::End)
     }
 
     /// Tells the recorder of a device that the run comes to a step.

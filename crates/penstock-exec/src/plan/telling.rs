@@ -6,7 +6,9 @@ use std::time::Instant;
 
 use penstock_data::Result;
 use penstock_ir::{Activity, Detail, Pace, Profiler, Span};
+use smallvec::SmallVec;
 
+use super::run::Halt;
 use super::{Plan, Step};
 
 /// How a profiler is told of a step.
@@ -23,11 +25,9 @@ enum Telling {
 /// How a profiler is told of a loop.
 #[derive(Default)]
 struct Repeating {
-    /// Whether steps of it are told by themselves. Those of other loops are told together anyway.
-    counts: bool,
     /// How often its iterations are told.
     pace: Arc<Pace>,
-    /// Whether they hold a loop of many iterations: then those of that one are counted, and not these.
+    /// Whether they hold a loop of many iterations, not all of which are told where the iteration around them is.
     holds_long: AtomicBool,
 }
 
@@ -39,6 +39,8 @@ const LONG: u32 = 64;
 pub(super) struct Tellings {
     steps: Box<[Telling]>,
     loops: Box<[Repeating]>,
+    /// How often calls by a function that calls itself are told.
+    pub(super) calls: Arc<Pace>,
 }
 
 impl Tellings {
@@ -48,14 +50,16 @@ impl Tellings {
             Some(_) if step.is_brief() => Telling::Together,
             Some(_) => Telling::Alone,
         };
-        let steps: Box<[Telling]> = plan.steps.iter().map(of).collect();
-        let mut loops: Box<[Repeating]> = (0..plan.loops).map(|_| Repeating::default()).collect();
-        for (at, step) in plan.steps.iter().enumerate() {
-            if let Step::Back { target, number, .. } = step {
-                loops[*number as usize].counts = steps[*target as usize..at].contains(&Telling::Alone);
-            }
-        }
-        Tellings { steps, loops }
+        let steps = plan.steps.iter().map(of).collect();
+        let loops = (0..plan.loops).map(|_| Repeating::default()).collect();
+        Tellings { steps, loops, calls: Arc::default() }
+    }
+}
+
+impl Plan {
+    /// How a profiler is told of it.
+    pub(super) fn tellings(&self) -> &Tellings {
+        self.tellings.get_or_init(|| Tellings::new(self))
     }
 }
 
@@ -63,8 +67,8 @@ impl Tellings {
 pub(super) trait Note {
     fn begins(&mut self, plan: &Plan, at: usize);
     fn ended(&mut self, plan: &Plan, at: usize);
-    /// Step `at` goes back to step `target`, for one more iteration of loop `number`.
-    fn repeats(&mut self, plan: &Plan, at: usize, target: usize, number: usize);
+    /// Step `at` goes back to step `target`, for one more iteration of loop `number`. Whether the walk goes on with the same note.
+    fn repeats(&mut self, plan: &Plan, at: usize, target: usize, number: usize) -> bool;
 }
 
 /// Nobody.
@@ -74,26 +78,53 @@ impl Note for () {
     #[inline(always)]
     fn ended(&mut self, _: &Plan, _: usize) {}
     #[inline(always)]
-    fn repeats(&mut self, _: &Plan, _: usize, _: usize, _: usize) {}
+    fn repeats(&mut self, _: &Plan, _: usize, _: usize, _: usize) -> bool {
+        true
+    }
 }
 
-/// The iteration that a walk is in. Without one, it has all steps.
-struct Iteration {
-    number: usize,
-    /// The first step of the loop, and how many there are.
-    first: usize,
-    steps: usize,
-    /// When it began; `None` where its steps are not told.
-    began: Option<Instant>,
-    /// How many after it are not told either.
+/// Iterations of a loop that are only counted: the walk costs no more than one that nobody is told of.
+pub(super) struct Counted {
+    turn: Turn,
+    /// How many there are after the present one.
     left: u32,
+}
+
+impl Counted {
+    /// The step behind the loop.
+    pub(super) fn end(&self) -> usize {
+        self.turn.back + 1
+    }
+}
+
+impl Note for Counted {
+    #[inline(always)]
+    fn begins(&mut self, _: &Plan, _: usize) {}
+    #[inline(always)]
+    fn ended(&mut self, _: &Plan, _: usize) {}
+    #[inline(always)]
+    fn repeats(&mut self, _: &Plan, _: usize, _: usize, number: usize) -> bool {
+        let own = u32::from(number == self.turn.number);
+        let goes_on = self.left >= own;
+        self.left -= own * u32::from(goes_on);
+        goes_on
+    }
+}
+
+/// A loop: its number, its first step, and that which goes back to it.
+#[derive(Clone, Copy)]
+struct Turn {
+    number: usize,
+    first: usize,
+    back: usize,
+}
+
+/// An iteration that is told.
+struct Iteration {
+    turn: Turn,
+    began: Instant,
     /// The iterations of loops within it.
     within: u32,
-}
-
-impl Iteration {
-    const NONE: Iteration =
-        Iteration { number: usize::MAX, first: 0, steps: usize::MAX, began: None, left: 0, within: 0 };
 }
 
 /// Tells a profiler of the steps of a walk. The clock is read once for each, where one follows the other; what only moves control
@@ -107,17 +138,17 @@ pub(super) struct Clock<'a> {
     began: Instant,
     /// The first of those, and how many there are.
     brief: Option<(usize, u64)>,
-    iteration: Iteration,
-    /// Whether the present steps are not told.
-    quiet: bool,
+    /// The iterations that the walk is in, each within the one before it.
+    iterations: SmallVec<[Iteration; 2]>,
+    /// Those that come next, where they are only counted.
+    counted: Option<Counted>,
 }
 
 impl<'a> Clock<'a> {
     pub(super) fn new(profiler: &'a dyn Profiler, plan: &'a Plan) -> Clock<'a> {
-        let tellings = plan.tellings.get_or_init(|| Tellings::new(plan));
         let all = profiler.detail() == Detail::All;
-        let iteration = Iteration::NONE;
-        Clock { profiler, tellings, all, began: Instant::now(), brief: None, iteration, quiet: false }
+        let (iterations, began) = (SmallVec::new(), Instant::now());
+        Clock { profiler, tellings: plan.tellings(), all, began, brief: None, iterations, counted: None }
     }
 
     /// Tells of `count` steps, of which `at` is the first.
@@ -137,24 +168,29 @@ impl<'a> Clock<'a> {
     }
 
     /// The walk ends: at step `at`, with an error or before a call, or at the end of the plan.
-    pub(super) fn stop(&mut self, plan: &Plan, at: usize, walked: &Result<bool>) {
-        // The condition of a loop that ends the plan had the last word: that was no iteration.
-        self.leave(u32::from(matches!(walked, Ok(false))));
+    pub(super) fn stop(&mut self, plan: &Plan, at: usize, walked: &Result<Halt>) {
         self.tell_brief(plan);
         if walked.is_err() && at < plan.steps.len() {
             self.tell(plan, at, 1, true);
         }
     }
 
-    /// The walk leaves the loop, after it has counted `more` iterations than there were.
-    #[cold]
-    fn leave(&mut self, more: u32) {
-        if self.quiet {
-            let Iteration { number, left, .. } = self.iteration;
-            self.tellings.loops[number].pace.give_back(left + more);
-            self.began = Instant::now();
+    /// Takes the iterations that come next, where they are only counted.
+    pub(super) fn counted(&mut self) -> Option<Counted> {
+        self.counted.take()
+    }
+
+    /// The walk has come to a halt in iterations that were only counted, or behind the loop.
+    pub(super) fn resume(&mut self, plan: &Plan, counted: Counted, walked: &Result<Halt>) {
+        let Counted { turn, left } = counted;
+        if matches!(walked, Ok(Halt::Turn)) {
+            self.begin_iteration(plan, turn);
+            return;
         }
-        (self.iteration, self.quiet) = (Iteration::NONE, false);
+        // The condition of the loop had the last word: that was no iteration.
+        let more = u32::from(matches!(walked, Ok(Halt::End)));
+        self.tellings.loops[turn.number].pace.give_back(left + more);
+        self.began = Instant::now();
     }
 
     fn telling(&self, at: usize) -> Telling {
@@ -163,25 +199,61 @@ impl<'a> Clock<'a> {
             telling => telling,
         }
     }
+
+    /// An iteration begins. Whether it is told.
+    fn begin_iteration(&mut self, plan: &Plan, turn: Turn) -> bool {
+        if self.all {
+            return true;
+        }
+        let repeating = &self.tellings.loops[turn.number];
+        match self.iterations.last_mut() {
+            Some(before) if before.turn.number == turn.number => {
+                let began = before.began;
+                self.iterations.pop();
+                self.tell_brief(plan);
+                let (op, loc) = plan.origins[turn.back];
+                let span = Span::between(began, self.began, Activity::Iteration, op).at(loc);
+                self.profiler.ended(&span.paced(&repeating.pace));
+            }
+            Some(around) => {
+                around.within += 1;
+                let holds_long = &self.tellings.loops[around.turn.number].holds_long;
+                if !holds_long.load(Ordering::Relaxed) {
+                    if around.within < LONG {
+                        return true;
+                    }
+                    holds_long.store(true, Ordering::Relaxed);
+                }
+                self.tell_brief(plan);
+            }
+            None => self.tell_brief(plan),
+        }
+        let told = self.profiler.takes(&repeating.pace);
+        if told {
+            self.began = Instant::now();
+            self.iterations.push(Iteration { turn, began: self.began, within: 0 });
+        } else {
+            self.counted = Some(Counted { turn, left: repeating.pace.take_rest() });
+        }
+        told
+    }
 }
 
 impl Note for Clock<'_> {
     #[inline]
     fn begins(&mut self, plan: &Plan, at: usize) {
-        if at.wrapping_sub(self.iteration.first) >= self.iteration.steps {
-            // The condition of the loop had the last word: that was no iteration.
-            self.leave(1);
+        while let Some(Iteration { turn, .. }) = self.iterations.last()
+            && !(turn.first..=turn.back).contains(&at)
+        {
+            self.iterations.pop();
         }
-        if !self.quiet && self.brief.is_some() && self.telling(at) == Telling::Alone {
+        if self.brief.is_some() && self.telling(at) == Telling::Alone {
             self.tell_brief(plan);
         }
     }
 
     #[inline]
     fn ended(&mut self, plan: &Plan, at: usize) {
-        if self.quiet {
-            return;
-        }
         match self.telling(at) {
             Telling::Never => {}
             Telling::Together => self.brief.get_or_insert((at, 0)).1 += 1,
@@ -190,50 +262,7 @@ impl Note for Clock<'_> {
     }
 
     #[inline]
-    fn repeats(&mut self, plan: &Plan, at: usize, target: usize, number: usize) {
-        if self.iteration.left > 0 {
-            self.iteration.left -= u32::from(self.iteration.number == number);
-        } else {
-            self.begin_iteration(plan, at, target, number);
-        }
-    }
-}
-
-impl Clock<'_> {
-    /// Another iteration of loop `number` begins.
-    fn begin_iteration(&mut self, plan: &Plan, at: usize, target: usize, number: usize) {
-        let repeating = &self.tellings.loops[number];
-        if self.all || !repeating.counts {
-            return;
-        }
-        let around = &mut self.iteration;
-        if around.number == number {
-            if let Some(began) = around.began {
-                self.tell_brief(plan);
-                let (op, loc) = plan.origins[at];
-                let span = Span::since(began, Activity::Iteration, op).at(loc).paced(&repeating.pace);
-                self.profiler.ended(&span);
-            }
-        } else if around.number != usize::MAX {
-            around.within += 1;
-            if self.quiet || around.within < LONG {
-                return;
-            }
-            self.tellings.loops[around.number].holds_long.store(true, Ordering::Relaxed);
-        }
-        (self.iteration, self.quiet) = (Iteration::NONE, false);
-        if repeating.holds_long.load(Ordering::Relaxed) {
-            return;
-        }
-        self.tell_brief(plan);
-        let (mut began, mut left) = (None, 0);
-        if self.profiler.takes(&repeating.pace) {
-            self.began = Instant::now();
-            began = Some(self.began);
-        } else {
-            self.quiet = true;
-            left = repeating.pace.take_rest();
-        }
-        self.iteration = Iteration { number, first: target, steps: at + 1 - target, began, left, within: 0 };
+    fn repeats(&mut self, plan: &Plan, at: usize, target: usize, number: usize) -> bool {
+        self.begin_iteration(plan, Turn { number, first: target, back: at })
     }
 }

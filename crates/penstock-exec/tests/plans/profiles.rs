@@ -213,3 +213,67 @@ fn iterations_that_a_profiler_does_not_take_are_counted() {
         }
     }
 }
+
+#[test]
+fn iterations_of_brief_steps_that_a_profiler_does_not_take_are_counted() {
+    let text = "func @f(%n: i32[], %x: c64[]) -> c64[] {\n%zero = const {value=i32[] 0}\n\
+                %i, %y = while %zero, %x ((%a: i32[], %b: c64[]) {\n%go = less %a, %n\nyield %go\n}, \
+                (%d: i32[], %e: c64[]) {\n%one = const {value=i32[] 1}\n%next = add %d, %one\n%s = mul %e, %e\n\
+                yield %next, %s\n})\nreturn %y\n}";
+    for iterations in [101i32, 110, 111] {
+        let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+        let x = Tensor::zeros(DType::C64, &[]).unwrap();
+        let tenth = Tenth::default();
+        executable.run(&[Arg::from(Tensor::from(iterations)), Arg::from(x)], &tenth).unwrap();
+        let (all, told) = tenth.counts(Activity::Iteration);
+        assert_eq!(all, iterations as u32 - 1, "{told} told");
+        assert!(told as i32 <= iterations / 10 + 1, "{told} told of {iterations}");
+    }
+}
+
+#[test]
+fn iterations_of_a_loop_around_a_long_one_are_counted_too() {
+    let text = "func @f(%n: i32[], %m: i32[], %x: f32[40]) -> f32[40] {\n%zero = const {value=i32[] 0}\n\
+                %i, %y = while %zero, %x ((%a: i32[], %b: f32[40]) {\n%go = less %a, %n\nyield %go\n}, \
+                (%d: i32[], %e: f32[40]) {\n%one = const {value=i32[] 1}\n%next = add %d, %one\n\
+                %j, %z = while %zero, %e ((%p: i32[], %q: f32[40]) {\n%goes = less %p, %m\nyield %goes\n}, \
+                (%r: i32[], %t: f32[40]) {\n%more = add %r, %one\n%s = sort %t\nyield %more, %s\n})\n\
+                yield %next, %z\n})\nreturn %y\n}";
+    let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+    let x = Tensor::zeros(DType::F32, &[40]).unwrap();
+    let args = [Arg::from(Tensor::from(100i32)), Arg::from(Tensor::from(100i32)), Arg::from(x)];
+    let tenth = Tenth::default();
+    executable.run(&args, &tenth).unwrap();
+    let of = |loc: u32| {
+        let paces = tenth.1.lock().unwrap();
+        let mut told: Vec<(Arc<Pace>, u32)> = Vec::new();
+        for (_, pace, passed) in paces.iter().filter(|told| told.0 == Activity::Iteration) {
+            match told.iter_mut().find(|known| Arc::ptr_eq(&known.0, pace)) {
+                Some(known) => known.1 += 1 + passed,
+                None => told.push((pace.clone(), 1 + passed)),
+            }
+        }
+        told.iter().map(|(pace, all)| all + pace.skip(TENTH, 0)).filter(|&all| all == loc).count()
+    };
+    // The outer ones but the first, all of which are counted or told.
+    assert_eq!(of(99), 1);
+    assert!(tenth.operators("sort") < 1000, "{}", tenth.operators("sort"));
+}
+
+#[test]
+fn calls_by_a_function_that_calls_itself_are_told_or_counted() {
+    let text = "func @f(%n: i32[], %x: f32[40]) -> f32[40] {\n%zero = const {value=i32[] 0}\n%go = less %zero, %n\n\
+                %y = cond %go ({\n%one = const {value=i32[] 1}\n%less = sub %n, %one\n%s = sort %x\n\
+                %rest = call %less, %s {func=@f}\nyield %rest\n}, {\nyield %x\n})\nreturn %y\n}";
+    for calls in [101i32, 105, 110, 111] {
+        let executable = Executable::new(&parse_function(text, &penstock_ops::Ops, &no_hosts).unwrap()).unwrap();
+        let args = [Arg::from(Tensor::from(calls)), Arg::from(Tensor::zeros(DType::F32, &[40]).unwrap())];
+        let tenth = Tenth::default();
+        executable.run(&args, &tenth).unwrap();
+        let (all, told) = tenth.counts(Activity::Call);
+        assert_eq!((all, told), (calls as u32, (calls as u32).div_ceil(10)));
+        // Each call sorts but the last, and the run that they are in.
+        let last = u32::from(calls % 10 == 1);
+        assert_eq!(tenth.operators("sort") as u32, 1 + told - last);
+    }
+}
