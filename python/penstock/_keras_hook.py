@@ -185,7 +185,7 @@ backend = named_tensorflow(backend)
 
 
 def _import_ours(tree: ast.Module, module: str) -> None:
-    """Makes imports of TensorFlow ones of this package, which records profiles as TensorFlow does."""
+    """Makes imports of TensorFlow ones of this package, which has profiles and tensors of texts as well."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             for alias in node.names:
@@ -210,6 +210,7 @@ _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     "keras.src.utils.module_utils": _point_at_facade,
     "keras.src.trainers.data_adapters.array_slicing": _slice_arrays,
     "keras.src.callbacks.tensorboard": _import_ours,
+    "keras.src.utils.grain_utils": _import_ours,
 }
 
 
