@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import struct
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -190,9 +191,37 @@ class _Map(dict[str, Any]):
     def __setitem__(self, key: str, value: Any) -> None:
         super().__setitem__(_text(key), self._field.checked(value, self._name))
 
+    def GetEntryClass(self) -> type[Message]:
+        """The class of messages with the key and the value of an entry."""
+        kind: Any = self._field.kind
+        return _entry_class(kind)
+
     def get_or_create(self, key: str) -> Any:
         """The entry of a key, which is made where there is none."""
         return self[key]
+
+
+@functools.cache
+def _entry_class(kind: str | type[Message]) -> type[Message]:
+    name = f"_{kind if isinstance(kind, str) else kind.__name__.lstrip('_')}Entry"
+    fields = {"key": Field(1, "string"), "value": Field(2, kind)}
+    return type(name, (Message,), {"FIELDS": fields, "__module__": __name__})
+
+
+class _Described:
+    """The attribute `DESCRIPTOR` of a class of messages."""
+
+    def __get__(self, message: object, cls: type[Message]) -> Any:
+        from penstock._runtime.descriptors import descriptor  # they build on this, and start-up does without
+
+        return descriptor(cls)
+
+
+class FieldName(NamedTuple):
+    """What stands for a field where there are no descriptors of the library of protocol buffers."""
+
+    name: str
+    number: int
 
 
 class Message:
@@ -210,6 +239,7 @@ class Message:
     """
 
     FIELDS: ClassVar[dict[str, Field]] = {}
+    DESCRIPTOR: ClassVar = _Described()
     _values: dict[str, Any]
 
     def __init__(self, **fields: Any) -> None:
@@ -281,9 +311,18 @@ class Message:
             if self._is_set(name):
                 yield name, field, self._values[name]
 
-    def ListFields(self) -> list[tuple[str, Any]]:
-        """List the names and values of the fields that are set."""
-        return [(name, value) for name, _, value in self._present()]
+    def ListFields(self) -> list[tuple[Any, Any]]:
+        """List the fields that are set, by their numbers.
+
+        Returns:
+            For each a descriptor, which has its `name` and `number`, and the value.
+        """
+        found = sorted(self._present(), key=lambda item: item[1].number)
+        try:
+            fields = type(self).DESCRIPTOR.fields_by_name
+        except ImportError:
+            return [(FieldName(name, field.number), value) for name, field, value in found]
+        return [(fields[name], value) for name, _, value in found]
 
     def HasField(self, field_name: str) -> bool:
         """Tell whether a message within it, or a field of a group, is set."""
@@ -307,11 +346,26 @@ class Message:
 
     def CopyFrom(self, other_msg: Message) -> None:
         """Take the fields of another message of the class, and no others."""
-        if type(other_msg) is not type(self):
-            raise TypeError(f"argument 'other_msg' must be {type(self).__name__}, got {other_msg!r}")
-        content = other_msg.SerializeToString()
+        content = self._content_of(other_msg, "other_msg")
         self.Clear()
         self.MergeFromString(content)
+        self.SetInParent()
+
+    def MergeFrom(self, other_msg: Message) -> None:
+        """Take the fields of another message of the class beside those that are set."""
+        self.MergeFromString(self._content_of(other_msg, "other_msg"))
+        self.SetInParent()
+
+    def _content_of(self, message: Any, argument: str) -> bytes:
+        """The bytes of a message of the class, also of one of the library's with the class's descriptor."""
+        described = getattr(type(message), "DESCRIPTOR", None)
+        if type(message) is not type(self) and (described is None or described is not self.DESCRIPTOR):
+            raise TypeError(f"argument '{argument}' must be {type(self).__name__}, got {message!r}")
+        content: bytes = message.SerializeToString()
+        return content
+
+    def SetInParent(self) -> None:
+        """Count as set in the message that this one is in."""
         if self.__dict__.get("_asked_for"):
             object.__setattr__(self, "_asked_for", False)
 
@@ -383,7 +437,7 @@ class Message:
     def __eq__(self, other: object) -> bool:
         if type(other) is not type(self):
             return NotImplemented
-        return self.ListFields() == other.ListFields()
+        return list(self._present()) == list(other._present())
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
