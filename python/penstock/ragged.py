@@ -61,7 +61,9 @@ def constant(
         A `tf.RaggedTensor`, or a tensor where `pylist` is a scalar or `ragged_rank` is 0.
 
     Raises:
-        ValueError: where scalars stand at different depths, or the lists are not as deep as asked for.
+        ValueError: where scalars stand at different depths, the lists are not as deep as asked for, or the
+            values have no common dtype, without `dtype`.
+        TypeError: for values that cannot be of `dtype`.
 
     >>> import penstock as tf
     >>> tf.ragged.constant([[1, 2], [], [3]]).row_splits.numpy().tolist()
@@ -89,7 +91,12 @@ def constant(
         values = [item for row in values for item in row]
     if any(_depth(v) != _depth(values[0]) for v in values):
         raise ValueError("argument 'pylist' has scalars at different depths")
-    flat = _core._to_tensor(values, None if dtype is None else _core.DType(dtype))
+    try:
+        flat = _core._to_tensor(values, None if dtype is None else _core.DType(dtype))
+    except TypeError as error:
+        if dtype is not None:
+            raise
+        raise ValueError(f"argument 'pylist': {error}") from None
     if inner is not None:
         flat = raw_ops.reshape(flat, _core._to_tensor([len(values), *inner], _core.int32))
     splits_dtype = _core.DType(row_splits_dtype)

@@ -162,6 +162,8 @@ def test_a_long_ragged_tensor_prints_the_ends_of_its_rows():
         (lambda t: tf.ragged.constant([[1], 2]), ValueError, "depths"),
         (lambda t: tf.ragged.constant([[1], [[2]]]), ValueError, "depths"),
         (lambda t: tf.ragged.constant([[1]], ragged_rank=3), ValueError, "ragged_rank"),
+        (lambda t: tf.ragged.constant([["one", "two"], [3, 4]]), ValueError, "pylist.*string and int32"),
+        (lambda t: tf.ragged.constant([[1], [2]], dtype=tf.string), TypeError, "string"),
         (lambda t: tf.ragged.constant([[1], [2]])[:, 0], ValueError, "ragged dimension"),
         (lambda t: tf.ragged.constant([[1], [2]]).row_lengths(2), ValueError, "axis"),
         (lambda t: tf.ragged.constant([[1], [2]]).to_tensor(shape=[1]), ValueError, "shape"),
