@@ -111,10 +111,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     run: Callable[[argparse.Namespace], int] = _COMMANDS[options.command]
     try:
-        return run(options)
+        status = run(options)
+        sys.stdout.flush()
     except CommandError as error:
         print(f"python -m penstock {options.command}: {error}", file=sys.stderr)
         return 1
+    except BrokenPipeError:
+        if options.command in ("profile", "debug"):  # the program's own
+            raise
+        # Whoever reads has had enough, as `head`; the interpreter flushes once more when it ends.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    return status
 
 
 def _version(package: str) -> str | None:
@@ -168,10 +176,11 @@ def _doctor(options: argparse.Namespace) -> int:
     failed = 0
     for check in _CHECKS:
         try:
-            print(f"ok      {check.name}: {check.run()}")
+            found = f"ok      {check.name}: {check.run()}"
         except Exception as error:
             failed += 1
-            print(f"FAILED  {check.name}: {type(error).__name__}: {error}\n        {check.remedy}")
+            found = f"FAILED  {check.name}: {type(error).__name__}: {error}\n        {check.remedy}"
+        print(found)
     print("all is well" if not failed else f"{failed} of {len(_CHECKS)} checks failed")
     return int(failed > 0)
 

@@ -282,3 +282,12 @@ def test_debug_without_commands_says_that_there_is_no_terminal(tmp_path):
     )
     assert run.returncode == 1
     assert run.stderr == "python -m penstock debug: there is no terminal, and no commands are left\n"
+
+
+@pytest.mark.parametrize("command", ["info", "doctor"])
+def test_a_reader_that_has_had_enough_ends_a_command_without_a_traceback(command):
+    command = [sys.executable, "-m", "penstock", command]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == 1

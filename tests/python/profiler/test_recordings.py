@@ -113,16 +113,41 @@ def test_shares_add_up_to_the_time_of_the_recording_and_of_each_step():
     assert "tracing" not in steps[2].shares
 
 
-def test_a_recursive_function_is_told_of_the_calls_that_are_not_inlined():
+def test_the_calls_of_a_function_by_itself_are_counted():
     @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
-    def factorial(n):
-        if n <= 1:
-            return tf.constant(1)
-        return n * factorial(n - 1)
+    def fibonacci(n):
+        if n < 2:
+            return n
+        return fibonacci(n - 1) + fibonacci(n - 2)
 
     with tf.profiler.record() as recording:
-        assert int(factorial(tf.constant(5))) == 120
-    assert 1 < _runs(recording, "factorial") <= 5
+        assert int(fibonacci(tf.constant(18))) == 2584
+    (calls,) = (row.count for row in recording.rows() if row.key.startswith("call fibonacci"))
+    # All but those that are inlined.
+    assert 1000 < calls < 8361
+    assert _runs(recording, "fibonacci") == 1
+    recorded, all_of_them = recording.sampled
+    assert recorded < all_of_them == calls
+
+
+def test_iterations_of_brief_operators_are_counted_with_their_operators():
+    @tf.function
+    def squares(x):
+        for _ in tf.range(20_000):
+            x = x * x
+        return x
+
+    x = tf.constant(0.5j, tf.complex128)
+    squares(x)
+    with tf.profiler.record() as recording:
+        squares(x)
+    (iterations,) = (row.count for row in recording.rows() if row.key.startswith("iteration"))
+    # The first ones, which are all recorded, are a part of the loop.
+    assert 19_980 < iterations < 20_000
+    # A comparison, a product and a sum each, told together.
+    assert sum(row.count for row in recording.rows() if row.key == "less") > 2 * iterations
+    recorded, all_of_them = recording.sampled
+    assert recorded < all_of_them / 10
 
 
 def test_a_run_that_fails_is_in_the_profile():
