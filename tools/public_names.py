@@ -47,11 +47,11 @@ def members(module: types.ModuleType) -> Iterator[tuple[str, Any]]:
 
 
 def aliases() -> dict[Callable[..., Any], list[str]]:
-    """The functions and classes of the public modules, each with all its names, the shortest first."""
+    """The package's functions and classes, each with all its public names, the shortest first."""
     found: dict[Callable[..., Any], list[str]] = {}
     for path, module in modules().items():
         for name, value in members(module):
-            if isinstance(value, types.FunctionType | type):
+            if isinstance(value, types.FunctionType | type) and value.__module__.startswith(PACKAGE):
                 found.setdefault(value, []).append(f"{path}.{name}" if path else name)
     return {value: sorted(names, key=lambda name: (name.count("."), name)) for value, names in found.items()}
 

@@ -138,7 +138,7 @@ def traced(operator: Callable[..., Any], operands: list[tf.Tensor], attributes: 
 
 
 def comparable() -> list[Any]:
-    """The names of operators whose results are the same each time; a GPU has functions of its own for some."""
+    """The operators whose results are the same each time; a GPU has functions of its own for some."""
     names = [name for name in _core._ops() if samples(name) and name not in DRAWN_ANEW]
     return [pytest.param(n, marks=[pytest.mark.of_host] if n in APPROXIMATE_ON_GPUS else []) for n in names]
 

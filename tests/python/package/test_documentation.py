@@ -72,12 +72,12 @@ def lookup(path):
 
 
 def documented():
-    """Functions and classes; of methods, `tools/check_signatures.py` asks the same."""
+    """Functions and classes of the package; of methods, `tools/check_signatures.py` asks the same."""
     for name, symbol in symbols().items():
         inside = name.rpartition(".")[0] == symbol.namespace
         if symbol.counted and inside and symbol.kind in ("function", "class") and reason(name) is None:
             value = lookup(name)
-            if isinstance(value, type | types.FunctionType):
+            if isinstance(value, type | types.FunctionType) and value.__module__.startswith("penstock"):
                 yield name, value
 
 

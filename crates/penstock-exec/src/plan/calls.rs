@@ -10,8 +10,8 @@ use penstock_ir::{Activity, Env, Function, Profiler, Span};
 use penstock_passes::evaluate::check_promise;
 use smallvec::SmallVec;
 
-use super::run::{Halt, Place};
 use super::step::{CallArg, CallStep, Step};
+use super::walk::{Halt, Place};
 use super::{Frame, Plan};
 use crate::executable::executable;
 use crate::variable::Arg;
@@ -85,12 +85,7 @@ pub(super) fn run(
 }
 
 /// Runs until the first of the open runs has ended. On an error each stands where it came to.
-fn go_on(
-    open: &mut Vec<Run>,
-    env: &dyn Env,
-    told: &mut Told<'_>,
-    outputs: &mut SmallVec<[Tensor; 2]>,
-) -> Result<()> {
+fn go_on(open: &mut Vec<Run>, env: &dyn Env, told: &mut Told<'_>, outputs: &mut SmallVec<[Tensor; 2]>) -> Result<()> {
     let mut calls = 0u32;
     loop {
         let depth = open.len();

@@ -17,7 +17,7 @@ use rustc_hash::FxHashSet;
 
 use super::frame::{Reg, Regs};
 use super::horizontal::Runs;
-use super::run::{Halt, Place};
+use super::walk::{Halt, Place};
 use super::{Frame, Kind, Plan};
 use crate::device::{Looper, Round};
 use crate::variable::Arg;

@@ -20,6 +20,7 @@ mod run;
 mod small_broadcast;
 mod step;
 mod telling;
+mod walk;
 
 use std::sync::{Arc, OnceLock};
 

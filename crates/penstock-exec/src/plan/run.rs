@@ -17,43 +17,17 @@ use super::kernel::{infer_kernel, is_heavy_kernel, run_kernel, with_outs};
 use super::pipeline::Pipeline;
 use super::step::{AssignStep, BroadcastStep, Change, FusedStep, LoopStep, Step};
 use super::telling::{Clock, Note};
+use super::walk::{Halt, POLL_EVERY, Place};
 use super::{Frame, Kind, Plan, calls};
 use crate::device::Recorder;
 use crate::variable::{Arg, variable};
 use crate::work::{Weight, is_heavy};
 use crate::{offload, state};
 
-/// Nanoseconds of estimated work between two polls of the host.
-const POLL_EVERY: i64 = 2_000_000;
 /// Nanoseconds that a brief kernel counts for.
 const BRIEF_NS: i64 = 1_000;
 /// Nanoseconds that a launch counts for.
 const DEVICE_NS: i64 = 10_000;
-
-/// Where a walk over steps is.
-pub(super) struct Place {
-    /// The step that runs, or where the walk goes on.
-    pub(super) at: usize,
-    /// Nanoseconds of estimated work to the next poll of the host.
-    budget: i64,
-}
-
-impl Place {
-    pub(super) fn new(at: usize) -> Place {
-        Place { at, budget: POLL_EVERY }
-    }
-}
-
-/// Why a walk has come to a halt.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Halt {
-    /// It has come to its end.
-    End,
-    /// It stands at a call, which the caller makes before it goes on behind it.
-    Call,
-    /// It has gone back to the head of a loop, and whoever is told of its steps wants to be told of others.
-    Turn,
-}
 
 impl Plan {
     /// Runs the plan on arguments that were checked against its input types, and tells the profiler of its steps, where there is one.

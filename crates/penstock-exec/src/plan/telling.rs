@@ -8,7 +8,7 @@ use penstock_data::Result;
 use penstock_ir::{Activity, Detail, Pace, Profiler, Span};
 use smallvec::SmallVec;
 
-use super::run::Halt;
+use super::walk::Halt;
 use super::{Plan, Step};
 
 /// How a profiler is told of a step.

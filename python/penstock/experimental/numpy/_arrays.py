@@ -157,10 +157,15 @@ def as_type(x: Tensor, dtype: DType) -> Tensor:
     return x if x.dtype == dtype else raw_ops.cast(x, dtype=dtype)
 
 
+_TENSORS = (_core.Tensor, _core._Variable)
+_SEQUENCES = (list, tuple)
+_PYTHON = (list, tuple, range, bool, int, float, complex)
+
+
 def _holds_tensors(value: Any) -> bool:
-    if isinstance(value, list | tuple):
+    if isinstance(value, _SEQUENCES):
         return any(map(_holds_tensors, value))
-    return isinstance(value, _core.Tensor | _core._Variable)
+    return isinstance(value, _TENSORS)
 
 
 def convert(value: Any, dtype: DType | None = None) -> Tensor:
@@ -168,9 +173,13 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
     if isinstance(value, Tensor):
         return value if dtype is None else as_type(value, dtype)
     target = promotion.kind_of(value).dtype if dtype is None else dtype
-    if isinstance(value, list | tuple) and _holds_tensors(value):
+    if type(value) is int and target.is_numeric:
+        return _core._to_tensor(value, target)
+    if type(value) is float and (target.is_floating or target.is_complex):
+        return _core._to_tensor(value, target)
+    if isinstance(value, _SEQUENCES) and _holds_tensors(value):
         return shapes.stack([convert(part, target) for part in value])
-    if target != _core.string and isinstance(value, list | tuple | range | bool | int | float | complex):
+    if target != _core.string and isinstance(value, _PYTHON):
         value = np.asarray(value)
         if value.dtype == object:
             raise TypeError(f"values of different shapes or kinds make no array of {target.name}")
@@ -185,7 +194,10 @@ def promoted(*values: Any, beside: Any = ()) -> list[Tensor]:
 
 def paired(x: Any, y: Any) -> list[Tensor]:
     """Two operands as tensors of the dtype that they promote to by NumPy's rules, in every mode."""
-    dtype = promotion.kind_of(x, y, lattice=False).dtype
+    if isinstance(x, Tensor):
+        dtype = promotion.of_operand(x.dtype, y)
+    else:
+        dtype = promotion.kind_of(x, y, lattice=False).dtype
     return [convert(x, dtype), convert(y, dtype)]
 
 

@@ -33,6 +33,7 @@ _settings = promotion.settings
 
 # What an operator converts; the operators of all else decide for themselves.
 _OPERANDS = (_core.Tensor, _core._Variable, np.ndarray, np.generic, bool, int, float, complex, list, tuple)
+_NUMBERS = (int, float, complex)
 _ARITHMETIC = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "matmul", "and", "or", "xor")
 _COMPARISONS = ("lt", "le", "gt", "ge", "eq", "ne")
 _OF_ONE = ("neg", "invert", "abs")
@@ -55,9 +56,12 @@ def _operator(name: str, native: _Native, comparison: bool = False) -> _Native:
         if mode == "off" or not isinstance(other, _OPERANDS):
             return native(self, other, *modulus)
         if mode == "legacy":
-            if isinstance(other, Tensor) and self.dtype == other.dtype:
+            own = self.dtype
+            if isinstance(other, Tensor) and own == other.dtype:
                 return native(self, other, *modulus)
-            dtype = promotion.kind_of(self, other).dtype
+            dtype = promotion.of_operand(own, other)
+            if dtype == own and type(other) in _NUMBERS:
+                return native(self, other, *modulus)
             return native(convert(self, dtype), convert(other, dtype), *modulus)
         kind = promotion.kind_of(self, other)
         made = native(convert(self, kind.dtype), convert(other, kind.dtype), *modulus)
@@ -219,10 +223,9 @@ def experimental_enable_numpy_behavior(
     Raises:
         ValueError: for another mode.
 
-    >>> import penstock as tf
-    >>> tnp.experimental_enable_numpy_behavior(dtype_conversion_mode="off")
-    >>> tf.constant([[1, 2]]).reshape(2).tolist()
-    [1, 2]
+    >>> tnp.experimental_enable_numpy_behavior()  # doctest: +SKIP
+    >>> tnp.array([[1, 2]]).reshape(2) + 0.5  # doctest: +SKIP
+    <tf.Tensor: shape=(2,), dtype=float64, numpy=array([1.5, 2.5])>
     """
     if dtype_conversion_mode not in _MODES:
         raise ValueError(

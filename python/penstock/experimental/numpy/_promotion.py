@@ -197,22 +197,26 @@ def _text(kind: Kind) -> str:
 
 # --- values ---
 
+_TENSORS = (_core.Tensor, _core._Variable)
+_ARRAYS = (np.ndarray, np.generic)
+_SEQUENCES = (list, tuple, range)
+
 
 def _leaf(value: Any) -> Any:
     """The dtype of a value that is no list, or the class of a Python number."""
-    if isinstance(value, _core.Tensor | _core._Variable):
+    if isinstance(value, _TENSORS):
         return value.dtype
     if isinstance(value, DType):
         return value
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, _ARRAYS):
         return _core.DType(value.dtype)
     if isinstance(value, bool):
         return bool
     if isinstance(value, int):
         return int if -(2**63) <= value < 2**63 else _core.uint64
-    if isinstance(value, float | complex):
+    if isinstance(value, (float, complex)):
         return float if isinstance(value, float) else complex
-    if isinstance(value, str | bytes):
+    if isinstance(value, (str, bytes)):
         return _core.string
     if isinstance(value, TensorShape):
         return _core.int32
@@ -225,7 +229,7 @@ def _leaf(value: Any) -> Any:
 
 def _leaves(value: Any, found: dict[Any, bool]) -> None:
     """Adds what a value is to what was found: dtypes, whether they are weak, and classes of numbers."""
-    if isinstance(value, list | tuple | range):
+    if isinstance(value, _SEQUENCES):
         for part in value[:1] if isinstance(value, range) else value:
             _leaves(part, found)
         return
@@ -252,6 +256,17 @@ def kind_of(*values: Any, lattice: bool | None = None) -> Kind:
         return Kind(_core.float32, True)
     mode = settings.mode
     return functools.reduce(lambda a, b: joined(a, b, mode), kinds)
+
+
+def of_operand(dtype: DType, other: Any) -> DType:
+    """What a tensor's dtype and another operand promote to by NumPy's rules; the quick way of `kind_of`."""
+    if isinstance(other, _TENSORS):
+        return of_dtypes(dtype, other.dtype)
+    kind = type(other)
+    known = kind is float or kind is complex or (kind is int and -(2**63) <= other < 2**63)
+    if known and dtype != _core.string:
+        return _with_python(dtype, kind)
+    return kind_of(dtype, other, lattice=False).dtype
 
 
 def default_float() -> DType:
