@@ -35,7 +35,7 @@ def outcomes(docs: Path, notebook: str) -> list[dict[str, Any]]:
             [sys.executable, str(HERE / "cells.py"), str(path), folder],
             capture_output=True,
             text=True,
-            timeout=600,
+            timeout=1800,
             check=False,
         )
     if done.returncode:

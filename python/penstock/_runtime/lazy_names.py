@@ -51,6 +51,6 @@ def from_keras(module: str, names: Collection[str]) -> Callable[[str], object]:
         try:
             return getattr(importlib.import_module(f"penstock.keras.{part}"), name)
         except ModuleNotFoundError as error:
-            raise AttributeError(f"module {module!r} has {name!r} from Keras: {error}") from None
+            raise AttributeError(f"module {module!r} has no attribute {name!r}: {error}") from None
 
     return load
