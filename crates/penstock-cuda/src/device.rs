@@ -284,13 +284,19 @@ impl Device for CudaDevice {
         whole::has_biased_products(dtype)
     }
 
-    fn biased_product(&self, product: &Product<'_>, bias: &Tensor, dims: &[usize]) -> Result<Option<Tensor>> {
+    fn biased_product(
+        &self,
+        product: &Product<'_>,
+        bias: &Tensor,
+        relu: bool,
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
         let device = self.ready()?;
         if bias.dims() != [product.n] || bias.dtype() != product.a.dtype() {
             return Ok(None);
         }
         // SAFETY: the sizes of a product are those of its operands; the vector has an element for each column.
-        unsafe { whole::biased(device, product, bias, dims) }
+        unsafe { whole::biased(device, product, bias, relu, dims) }
     }
 
     fn looper(&self) -> Option<Arc<dyn Looper>> {

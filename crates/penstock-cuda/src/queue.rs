@@ -280,13 +280,17 @@ unsafe fn capture(device: &Opened, commands: &[Command]) -> Result<Captured> {
     let mut graph = std::ptr::null_mut();
     // SAFETY: the stream captures; the call writes one handle. It ends the capture in any case.
     let ended = unsafe { sys::cuStreamEndCapture(stream, &mut graph) }.result().map_err(failure);
-    captured.and(ended)?;
     let mut executable = std::ptr::null_mut();
-    // SAFETY: the graph was captured just now; the call writes one handle.
-    if let Err(e) = unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) }.result() {
-        // SAFETY: the graph is destroyed once.
-        let _ = unsafe { sys::cuGraphDestroy(graph) };
-        return Err(failure(e));
+    let ready = captured.and(ended).and_then(|()| {
+        // SAFETY: the graph was captured just now; the call writes one handle.
+        unsafe { sys::cuGraphInstantiateWithFlags(&mut executable, graph, 0) }.result().map_err(failure)
+    });
+    if let Err(e) = ready {
+        if !graph.is_null() {
+            // SAFETY: the graph is destroyed once.
+            let _ = unsafe { sys::cuGraphDestroy(graph) };
+        }
+        return Err(e);
     }
     Ok(Captured { commands: commands.to_vec(), nodes, graph, executable })
 }

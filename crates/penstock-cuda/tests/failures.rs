@@ -15,6 +15,12 @@ use penstock_exec::{Device, Program as _, StdEnv, eager, register};
 /// Code of a driver that is out of memory.
 const OUT_OF_MEMORY: i32 = 2;
 
+/// What the emulated driver counts is everybody's, so one test that counts runs at a time.
+fn alone() -> std::sync::MutexGuard<'static, ()> {
+    static ALONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+    ALONE.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
 /// Does what a first use of the device does, and prints the error; run in a process of its own by the tests below.
 #[test]
 #[ignore = "not a test by itself: the tests below run it, each in a process of its own"]
@@ -118,6 +124,7 @@ fn too_little_memory_names_the_tensor() {
 
 #[test]
 fn an_allocation_that_fails_leaves_the_device_usable_and_nothing_behind() {
+    let _alone = alone();
     common::find_driver();
     let Some(mock) = common::mock::get() else { return eprintln!("skipped: no emulated driver") };
     let gpu = CudaDevice::new(0).expect("the emulated GPU");
@@ -162,6 +169,7 @@ fn convolved(gpu: &CudaDevice, images: usize) -> Result<Vec<f32>> {
 fn what_cudnn_does_not_take_is_computed_without_it_and_its_failures_are_errors() {
     const NOT_SUPPORTED: i32 = 3000;
     const EXECUTION_FAILED: i32 = 5000;
+    let _alone = alone();
     common::find_driver();
     let Some(mock) = common::mock::get() else { return eprintln!("skipped: no emulated driver") };
     let gpu = CudaDevice::new(0).expect("the emulated GPU");

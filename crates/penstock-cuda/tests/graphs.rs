@@ -5,7 +5,8 @@ mod common;
 use std::sync::Arc;
 
 use common::{gpu, within};
-use penstock_data::{DType, Result, Shape, Tensor};
+use penstock_cuda::CudaDevice;
+use penstock_data::{Class, DType, Result, Shape, Tensor};
 use penstock_exec::{Arg, Device, Executable, StdEnv, Variable};
 use penstock_filetests::{hosts, same_tensor};
 use penstock_ir::parse_function;
@@ -59,12 +60,16 @@ fn step_args(value: &Tensor) -> Vec<Arg> {
     vec![Arg::Variable(variable(value)), Arg::Tensor(x), Arg::Tensor(Tensor::from(0.5f32))]
 }
 
-/// The difference of values that were added up in other orders.
-fn assert_near(a: &Tensor, b: &Tensor) {
+/// Whether values are as near as those that were added up in other orders.
+fn is_near(a: &Tensor, b: &Tensor) -> bool {
     let (a, b) = (a.on_host().expect("a value"), b.on_host().expect("a value"));
     let (a, b) = (a.as_slice::<f32>(), b.as_slice::<f32>());
     let near = |(x, y): (&f32, &f32)| (x - y).abs() <= 1e-4 * (1.0 + x.abs().max(y.abs()));
-    assert!(a.len() == b.len() && a.iter().zip(b).all(near), "{a:?}\n{b:?}");
+    a.len() == b.len() && a.iter().zip(b).all(near)
+}
+
+fn assert_near(a: &Tensor, b: &Tensor) {
+    assert!(is_near(a, b), "{a:?}\n{b:?}");
 }
 
 /// The calls of a function of the driver; nothing where it is a GPU's.
@@ -362,5 +367,68 @@ fn a_run_that_fails_halfway_leaves_the_next_ones_as_they_are() {
             assert_near(&got.expect("a step")[0], &due[0]);
         }
     }
+    assert_nothing_was_found();
+}
+
+#[test]
+fn each_allocation_of_a_step_may_fail_and_the_next_step_goes_on() {
+    let Some(gpu) = gpu() else { return };
+    let _alone = alone();
+    let Some(mock) = common::mock::get() else { return eprintln!("skipped: no emulated driver") };
+    const OUT_OF_MEMORY: i32 = 2;
+    let value = numbers(256, 0.05).reshaped(&[16, 16]).expect("a matrix");
+    let device = CudaDevice::new(0).expect("the emulated GPU");
+    let blocks = |device: &CudaDevice| {
+        for keeps in [false, true] {
+            device.set_keeps_memory(keeps).expect("the driver");
+        }
+        mock.blocks()
+    };
+    // What the device makes once.
+    within(Some(&gpu), || run(&executable(STEP), &step_args(&value))).expect("a step");
+    let before = blocks(&device);
+    let weight = |args: &[Arg]| match args {
+        [Arg::Variable(variable), ..] => variable.read().and_then(|value| value.on_host()).expect("a value"),
+        _ => panic!("no variable"),
+    };
+    let mut failed = Vec::new();
+    for nth in 1.. {
+        let (here, there) = (executable(STEP), executable(STEP));
+        let due_args = step_args(&value);
+        let args = within(Some(&gpu), || step_args(&gpu.upload(&value).expect("a copy")));
+        // Of commands one by one, of those that are held back and captured, and of those that are a graph.
+        let mut failures = 0;
+        for run_number in 0..6 {
+            // The blocks of the run before are given back, so that each run allocates.
+            let _ = blocks(&device);
+            let calls = mock.count("cuMemAllocAsync");
+            // An allocation is tried twice.
+            mock.fail_times("cuMemAllocAsync", nth, 2, OUT_OF_MEMORY);
+            let before = weight(&due_args);
+            let due = run(&here, &due_args).expect("a step");
+            let mut got = within(Some(&gpu), || run(&there, &args));
+            mock.fail_times("cuMemAllocAsync", 1, 0, 0);
+            if let Err(error) = got {
+                failures += 1;
+                let what = format!("allocation {nth} of run {run_number}: {error:?}");
+                assert_eq!(error.class(), Class::ResourceExhausted, "{what}");
+                assert!(mock.count("cuMemAllocAsync") - calls > nth, "{what}");
+                // As on the host, what the step did to the variable before stays, and what comes after is not done.
+                let [was, now] = [&before, &weight(&due_args)].map(|due| is_near(&weight(&args), due));
+                assert!(was || now, "{what}");
+                let [Arg::Variable(variable), ..] = &args[..] else { panic!("no variable") };
+                variable.assign(gpu.upload(&before).expect("a copy")).expect("a value");
+                got = within(Some(&gpu), || run(&there, &args));
+            }
+            assert_near(&got.expect("a step")[0], &due[0]);
+            assert_near(&weight(&args), &weight(&due_args));
+        }
+        failed.push(failures);
+        if failures == 0 {
+            break;
+        }
+    }
+    assert!(failed.len() > 4 && failed[..4] == [6; 4], "{failed:?}");
+    assert_eq!(blocks(&device), before, "blocks are left");
     assert_nothing_was_found();
 }

@@ -89,12 +89,19 @@ pub trait Device: Send + Sync {
         false
     }
 
-    /// A product of extents `dims` whose sizes were checked, with a vector added to each row; `None` where that is two pieces of work.
+    /// A product of extents `dims` whose sizes were checked, with a vector added to each row, and with `relu` 0 in place of what is negative then;
+    /// `None` where that is several pieces of work.
     ///
     /// # Errors
     /// As [`Device::upload`].
-    fn biased_product(&self, product: &Product<'_>, bias: &Tensor, dims: &[usize]) -> Result<Option<Tensor>> {
-        let _ = (product, bias, dims);
+    fn biased_product(
+        &self,
+        product: &Product<'_>,
+        bias: &Tensor,
+        relu: bool,
+        dims: &[usize],
+    ) -> Result<Option<Tensor>> {
+        let _ = (product, bias, relu, dims);
         Ok(None)
     }
 

@@ -91,6 +91,8 @@ pub struct Product<'a> {
     pub k: usize,
     /// Columns.
     pub n: usize,
+    /// The dtype of the result: that of the operands, or `int32` for integers of 8 bits.
+    pub dtype: DType,
 }
 
 /// Which two arguments a convolution is contracted with, `x`, the filter and `y` being those of [`penstock_kernels::conv`].
@@ -232,7 +234,7 @@ pub trait DeviceKernels: Sync {
     /// The number of elements that are not zero along the marked dimensions of a tensor, `int64`; `dims` are the extents of the result.
     unsafe fn count_nonzero(&self, x: &Tensor, marked: &[bool], dims: &[usize]) -> Result<Option<Tensor>>;
 
-    /// A product of matrices of one dtype. `dims` are the extents of the result: the batch, the rows and the columns.
+    /// A product of matrices of one dtype, or of integers of 8 bits in `int32`. `dims` are the extents of the result: the batch, the rows and the columns.
     unsafe fn matmul(&self, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>>;
 
     /// Logarithms of sums of exponentials along the middle of three extents, as [`penstock_kernels::logsumexp::logsumexp`] has them;

@@ -65,17 +65,18 @@ pub unsafe extern "C" fn mockcuda_set(name: *const c_char, value: i64) -> c_int 
     1
 }
 
-/// Makes the `nth` call of a function from now fail with `code`.
+/// Makes the `nth` call of a function from now, and those behind it, `times` in all, fail with `code`.
 ///
 /// # Safety
 /// `name` is a text that ends.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn mockcuda_fail(name: *const c_char, nth: u64, code: c_int) {
+pub unsafe extern "C" fn mockcuda_fail(name: *const c_char, nth: u64, times: u64, code: c_int) {
     // SAFETY: the caller's promise.
     let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
     let mut state = state();
     let so_far = state.counts.get(name.as_str()).copied().unwrap_or(0);
-    state.failures.insert(name, (so_far + nth, code));
+    let first = so_far + nth;
+    state.failures.insert(name, (first..first + times, code));
 }
 
 /// The calls of a function so far, or the launches of a kernel.
@@ -143,11 +144,16 @@ impl Mock {
 
     /// Makes the `nth` call of a function from now fail with a code of the driver.
     pub fn fail(&self, name: &str, nth: u64, code: i32) {
+        self.fail_times(name, nth, 1, code);
+    }
+
+    /// Makes the `nth` call of a function from now, and those behind it, `times` in all, fail with a code of the driver.
+    pub fn fail_times(&self, name: &str, nth: u64, times: u64, code: i32) {
         let text = CString::new(name).unwrap_or_default();
         // SAFETY: the function has this type.
         unsafe {
-            if let Ok(fail) = self.0.get::<unsafe extern "C" fn(*const c_char, u64, c_int)>(b"mockcuda_fail\0") {
-                fail(text.as_ptr(), nth, code);
+            if let Ok(fail) = self.0.get::<unsafe extern "C" fn(*const c_char, u64, u64, c_int)>(b"mockcuda_fail\0") {
+                fail(text.as_ptr(), nth, times, code);
             }
         }
     }

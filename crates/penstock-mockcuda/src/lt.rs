@@ -1,7 +1,8 @@
 //! cublasLt's functions for products, as many as the engine calls: by plain loops.
 //!
 //! What the engine may not ask for is a finding: sums of `float32` in short numbers, working memory that is not there, a bias in no live
-//! block. A ReLU makes zero of NaN here, since the library promises nothing. Products of a multiple of 13 terms are refused.
+//! block. A ReLU passes NaN on, as on an H200. Products of a multiple of 13 terms are refused, and of 8-bit integers those that the
+//! manual excludes.
 
 use std::ffi::{c_int, c_void};
 
@@ -12,6 +13,10 @@ use crate::state::{State, Work, state};
 const OK: c_int = 0;
 const INVALID: c_int = 7;
 const NOT_SUPPORTED: c_int = 15;
+
+/// `cudaDataType_t`.
+const R_8I: c_int = 3;
+const R_32I: c_int = 10;
 
 /// `cublasLtEpilogue_t`.
 const DEFAULT: u32 = 1;
@@ -122,9 +127,22 @@ fn product(state: &mut State, of: *mut c_void, [a, b, d]: [*mut c_void; 3]) -> O
         state.find("cublasLt: matrices that do not fit");
         return None;
     }
-    let due = if layouts[0].dtype == 1 { 70 } else { 68 };
+    let dtypes = layouts.map(|l| l.dtype);
+    let due = match dtypes {
+        [R_32I, R_8I, R_8I] => 72,
+        [1, 1, 1] => 70,
+        [0, 0, 0] | [2, 2, 2] | [14, 14, 14] => 68,
+        _ => {
+            state.find("cublasLt: matrices of dtypes that do not go together");
+            return None;
+        }
+    };
     if compute != due {
         state.find("cublasLt: sums in short numbers");
+        return None;
+    }
+    if dtypes[0] == R_32I && epilogue != DEFAULT {
+        state.find("cublasLt: an epilogue of a product of integers");
         return None;
     }
     Some((Product { layouts, at: [0; 3], transposed, epilogue, bias, workspace: (0, 0) }, k))
@@ -194,11 +212,11 @@ library! {
         out: *mut Heuristic,
         count: *mut c_int,
     ) {
-        let Some((_, k)) = product(&mut state, of, [a, b, d]) else { return INVALID };
+        let Some((product, k)) = product(&mut state, of, [a, b, d]) else { return INVALID };
         let Some(&Descriptor::Preference { workspace }) = state.descriptors.get(&(preference as u64)) else {
             return INVALID;
         };
-        let taken = most > 0 && workspace >= WANTED && k % 13 != 0;
+        let taken = most > 0 && workspace >= WANTED && k % 13 != 0 && product.is_of_floats_or_fits();
         // SAFETY: the caller gives room for the number, and for as many results.
         unsafe {
             *count = c_int::from(taken);
@@ -229,10 +247,14 @@ library! {
         stream: *mut c_void,
     ) {
         let Some((mut product, k)) = product(&mut state, of, [a, b, d]) else { return INVALID };
-        let double = product.layouts[0].dtype == 1;
-        // SAFETY: the factors are floats, of double precision for such products; the algorithm is one that was proposed.
+        let made = product.layouts[0].dtype;
+        // SAFETY: the factors are floats, of double precision for such products, or integers; the algorithm is one that was proposed.
         let (one, zero, of_k) = unsafe {
-            let factor = |at: *const c_void| if double { *at.cast::<f64>() } else { f64::from(*at.cast::<f32>()) };
+            let factor = |at: *const c_void| match made {
+                1 => *at.cast::<f64>(),
+                R_32I => f64::from(*at.cast::<i32>()),
+                _ => f64::from(*at.cast::<f32>()),
+            };
             (factor(alpha), factor(beta), (*algorithm)[0])
         };
         if (one, zero) != (1.0, 0.0) || of_k != k as u64 || c_at != d_at.cast_const() {
@@ -249,8 +271,9 @@ library! {
 
 fn size(dtype: c_int) -> usize {
     match dtype {
-        0 => 4,
+        0 | R_32I => 4,
         1 => 8,
+        R_8I => 1,
         _ => 2,
     }
 }
@@ -264,6 +287,7 @@ unsafe fn get(dtype: c_int, at: u64, i: usize) -> f64 {
             0 => f64::from(*(at as *const f32).add(i)),
             1 => *(at as *const f64).add(i),
             2 => (*(at as *const f16).add(i)).to_f64(),
+            R_8I => f64::from(*(at as *const i8).add(i)),
             _ => (*(at as *const bf16).add(i)).to_f64(),
         }
     }
@@ -278,12 +302,21 @@ unsafe fn put(dtype: c_int, at: u64, i: usize, value: f64) {
             0 => *(at as *mut f32).add(i) = value as f32,
             1 => *(at as *mut f64).add(i) = value,
             2 => *(at as *mut f16).add(i) = f16::from_f32(value as f32),
+            // Sums wrap.
+            R_32I => *(at as *mut i32).add(i) = value as i64 as i32,
             _ => *(at as *mut bf16).add(i) = bf16::from_f32(value as f32),
         }
     }
 }
 
 impl Product {
+    /// Of 8-bit integers the first matrix is transposed and the second is not, and all but the columns of the second are multiples of 4.
+    fn is_of_floats_or_fits(&self) -> bool {
+        let [d, a, b] = self.layouts;
+        let sizes = [d.rows, d.ld, a.rows, a.ld, b.rows, b.ld];
+        a.dtype != R_8I || self.transposed == [true, false] && sizes.iter().all(|size| size.is_multiple_of(4))
+    }
+
     pub(crate) fn run(&self, state: &mut State) {
         let reach = |l: &Layout| ((l.batch - 1) as i64 * l.step) as usize + (l.columns - 1) * l.ld + l.rows;
         let [d, a, b] = self.layouts;
@@ -317,7 +350,7 @@ impl Product {
                             sum += get(d.dtype, bias, row);
                         }
                         if self.epilogue & RELU != 0 {
-                            sum = if sum > 0.0 { sum } else { 0.0 };
+                            sum = if sum < 0.0 { 0.0 } else { sum };
                         }
                         put(d.dtype, at[0], start(&d) + column * d.ld + row, sum);
                     }

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::io::Write as _;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cudarc::driver::sys::CUresult;
@@ -216,8 +217,8 @@ pub(crate) struct State {
     pub(crate) counts: BTreeMap<&'static str, u64>,
     /// How often each kernel has run.
     pub(crate) launches: BTreeMap<String, u64>,
-    /// For a function, the number of the call that fails, and the code.
-    pub(crate) failures: BTreeMap<String, (u64, i32)>,
+    /// For a function, the numbers of the calls that fail, and the code.
+    pub(crate) failures: BTreeMap<String, (Range<u64>, i32)>,
     pub(crate) findings: Vec<String>,
     /// A failure that does not go away.
     pub(crate) sticky: Option<CUresult>,
@@ -580,7 +581,7 @@ impl State {
         let count = self.counts.entry(name).or_default();
         *count += 1;
         match self.failures.get(name) {
-            Some(&(nth, code)) if *count == nth => code,
+            Some((calls, code)) if calls.contains(count) => *code,
             _ => 0,
         }
     }

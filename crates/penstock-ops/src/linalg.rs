@@ -267,7 +267,7 @@ fn run_matmul(call: &mut Call<'_>) -> Result<()> {
     let (a, b) = (conjugate(a, of_a, &mut a_conj)?, conjugate(b, of_b, &mut b_conj)?);
     if let Some(device) = call.env.kernels() {
         let (a_transposed, b_transposed) = (of_a.transposed, of_b.transposed);
-        let product = Product { a, b, a_transposed, b_transposed, batch: batch.clone(), m, k, n };
+        let product = Product { a, b, a_transposed, b_transposed, batch: batch.clone(), m, k, n, dtype };
         // SAFETY: `sizes` has checked that the operands hold matrices of these sizes, and that their batch dimensions broadcast.
         if let Some(made) = unsafe { device.matmul(&product, &dims) }? {
             call.set(0, made);
@@ -334,19 +334,25 @@ fn run_matmul_int32(call: &mut Call<'_>) -> Result<()> {
     Ok(())
 }
 
-/// Has the device make result 0 the product, of operands that are converted first; whether it has kernels for it.
+/// Has the device make result 0 the product: of the bytes themselves where it can, else of operands that are converted first; whether it
+/// has kernels for it.
 fn int32_by_device(
     call: &mut Call<'_>,
     (batch, m, k, n): (&Dims, usize, usize, usize),
     dims: &[usize],
 ) -> Result<bool> {
     let Some(device) = call.env.kernels() else { return Ok(false) };
-    let converted = |i: usize| call.env.elementwise(ElementFn::Cast, DType::I32, &[call.inputs[i]]);
-    let (Some(a), Some(b)) = (converted(0)?, converted(1)?) else { return Ok(false) };
+    let (a, b, dtype) = (call.inputs[0], call.inputs[1], DType::I32);
     let (a_transposed, b_transposed) = (View::of(call.attrs, 0).transposed, View::of(call.attrs, 1).transposed);
-    let product = Product { a: &a, b: &b, a_transposed, b_transposed, batch: batch.clone(), m, k, n };
+    let product = Product { a, b, a_transposed, b_transposed, batch: batch.clone(), m, k, n, dtype };
     // SAFETY: the caller has checked that the operands hold matrices of these sizes, and that their batch dimensions broadcast.
-    let made = unsafe { device.matmul(&product, dims) }?;
+    let mut made = unsafe { device.matmul(&product, dims) }?;
+    if made.is_none() {
+        let converted = |x: &Tensor| call.env.elementwise(ElementFn::Cast, dtype, &[x]);
+        let (Some(a), Some(b)) = (converted(a)?, converted(b)?) else { return Ok(false) };
+        // SAFETY: as above.
+        made = unsafe { device.matmul(&Product { a: &a, b: &b, ..product }, dims) }?;
+    }
     Ok(made.map(|tensor| call.set(0, tensor)).is_some())
 }
 

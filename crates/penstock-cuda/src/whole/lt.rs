@@ -1,6 +1,6 @@
-//! cublasLt, found when it is first needed: products with a vector added to each row.
+//! cublasLt, found when it is first needed: products with a vector added to each row, and of 8-bit integers.
 //!
-//! Its other epilogues are not used: its documentation does not say that ReLU passes NaN on, and its GELU is an approximation of its own.
+//! Of its other epilogues ReLU is used, which passes NaN on (`make gpu-check GPU_STAGES=epilogues`); its GELU is an approximation of its own.
 
 #![expect(unsafe_code, reason = "calls into a library that is loaded at run time")]
 
@@ -38,30 +38,68 @@ const TRANSA: c_int = 3;
 const TRANSB: c_int = 4;
 const EPILOGUE: c_int = 7;
 const BIAS_POINTER: c_int = 8;
-/// `cublasLtEpilogue_t`: a vector is added, then nothing more.
-const BIAS: u32 = 4;
 /// `cublasLtMatrixLayoutAttribute_t`.
 const BATCH_COUNT: c_int = 5;
 const BATCH_STEP: c_int = 6;
 /// `cublasLtMatmulPreferenceAttributes_t`.
 const MOST_WORKSPACE: c_int = 1;
 
-/// `cudaDataType_t` of elements and of factors, and `cublasComputeType_t` of sums: in full precision.
-fn types(dtype: DType) -> Option<(c_int, c_int, c_int)> {
-    const COMPUTE_32F: c_int = 68;
-    const COMPUTE_64F: c_int = 70;
-    Some(match dtype {
-        DType::F32 => (0, 0, COMPUTE_32F),
-        DType::F64 => (1, 1, COMPUTE_64F),
-        DType::F16 => (2, 0, COMPUTE_32F),
-        DType::Bf16 => (14, 0, COMPUTE_32F),
-        _ => return None,
-    })
+/// What is done to a product before it is stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Epilogue {
+    None,
+    /// A vector is added to each row,
+    Bias,
+    /// and what is negative then becomes 0.
+    BiasRelu,
+}
+
+impl Epilogue {
+    /// `cublasLtEpilogue_t`.
+    fn code(self) -> u32 {
+        match self {
+            Epilogue::None => 1,
+            Epilogue::Bias => 4,
+            Epilogue::BiasRelu => 6,
+        }
+    }
+}
+
+/// What the library is told of dtypes: `cudaDataType_t` of the operands, of the result and of factors, and `cublasComputeType_t` of sums, in
+/// full precision.
+struct Types {
+    operand: c_int,
+    result: c_int,
+    factor: c_int,
+    sum: c_int,
+}
+
+impl Types {
+    fn of(dtype: DType) -> Option<Types> {
+        const R_32F: c_int = 0;
+        const R_64F: c_int = 1;
+        const R_16F: c_int = 2;
+        const R_8I: c_int = 3;
+        const R_32I: c_int = 10;
+        const R_16BF: c_int = 14;
+        const COMPUTE_32F: c_int = 68;
+        const COMPUTE_64F: c_int = 70;
+        const COMPUTE_32I: c_int = 72;
+        let (operand, result, factor, sum) = match dtype {
+            DType::F32 => (R_32F, R_32F, R_32F, COMPUTE_32F),
+            DType::F64 => (R_64F, R_64F, R_64F, COMPUTE_64F),
+            DType::F16 => (R_16F, R_16F, R_32F, COMPUTE_32F),
+            DType::Bf16 => (R_16BF, R_16BF, R_32F, COMPUTE_32F),
+            DType::I8 => (R_8I, R_32I, R_32I, COMPUTE_32I),
+            _ => return None,
+        };
+        Some(Types { operand, result, factor, sum })
+    }
 }
 
 /// Whether the library is installed, and has this dtype.
 pub(crate) fn has_biased_products(dtype: DType) -> bool {
-    types(dtype).is_some() && Functions::get().is_some()
+    dtype.is_float() && Types::of(dtype).is_some() && Functions::get().is_some()
 }
 
 /// `cublasLtMatmulAlgo_t`.
@@ -210,7 +248,9 @@ struct Shape {
     rows: [usize; 3],
     transposed: [bool; 2],
     batch: BatchDim,
+    /// The dtype of the operands.
     dtype: DType,
+    epilogue: Epilogue,
 }
 
 /// What the library was told of a product, and what it chose.
@@ -255,7 +295,8 @@ impl Plan {
     /// The plan of products of a shape; an error where the library does not take it.
     fn new(lt: &Lt, shape: &Shape) -> Result<Plan> {
         let functions = lt.functions;
-        let (element, factor, sum) = types(shape.dtype).ok_or_else(|| Error::internal("cublasLt has no such dtype"))?;
+        let types = Types::of(shape.dtype).ok_or_else(|| Error::internal("cublasLt has no such dtype"))?;
+        let elements = [types.result, types.operand, types.operand];
         let null = std::ptr::null_mut();
         let mut plan = Plan { functions, product: null, layouts: [null; 3], algorithm: Algorithm::default() };
         let ([m, k, n], [a_transposed, b_transposed]) = (shape.sizes, shape.transposed);
@@ -265,15 +306,17 @@ impl Plan {
         let steps = [shape.batch.c, shape.batch.a, shape.batch.b];
         // SAFETY: the calls write a handle each, and take descriptors of their kind, with values of the types that they have.
         unsafe {
-            check((functions.create_product)(&mut plan.product, sum, factor))?;
+            check((functions.create_product)(&mut plan.product, types.sum, types.factor))?;
             set(functions.set_product, plan.product, TRANSA, c_int::from(b_transposed))?;
             set(functions.set_product, plan.product, TRANSB, c_int::from(a_transposed))?;
-            set(functions.set_product, plan.product, EPILOGUE, BIAS)?;
-            // Any place, which every product sets anew.
-            set(functions.set_product, plan.product, BIAS_POINTER, lt.workspace)?;
+            set(functions.set_product, plan.product, EPILOGUE, shape.epilogue.code())?;
+            if shape.epilogue != Epilogue::None {
+                // Any place, which every product sets anew.
+                set(functions.set_product, plan.product, BIAS_POINTER, lt.workspace)?;
+            }
             for (i, layout) in plan.layouts.iter_mut().enumerate() {
                 let ((rows, columns), ld) = (extents[i], shape.rows[i]);
-                check((functions.create_layout)(layout, element, columns as u64, rows as u64, ld as i64))?;
+                check((functions.create_layout)(layout, elements[i], columns as u64, rows as u64, ld as i64))?;
                 let count = c_int::try_from(shape.batch.extent).map_err(|_| Error::internal("too many matrices"))?;
                 set(functions.set_layout, *layout, BATCH_COUNT, count)?;
                 set(functions.set_layout, *layout, BATCH_STEP, steps[i] as i64)?;
@@ -328,7 +371,8 @@ impl Lt {
     }
 }
 
-/// Queues a product, to each row of which a vector is added; `false` where the library is missing, or does not take it.
+/// Queues a product, to each row of which a vector is added, of which nothing negative is kept with `relu`; `false` where the library is
+/// missing, or does not take it.
 ///
 /// # Safety
 /// The addresses are of memory of this device for the matrices of the result and of the operands, and for an element of each column.
@@ -337,60 +381,105 @@ pub(super) unsafe fn biased_product(
     matrices: &Matrices,
     at: [u64; 3],
     bias: u64,
+    relu: bool,
 ) -> Result<bool> {
-    let &[ref outer @ .., batch] = &matrices.batch[..] else {
-        // SAFETY: the caller's promise.
-        return unsafe { queue(device, matrices, BatchDim::ONE, at, bias) };
-    };
+    if matrices.dtype != matrices.out {
+        return Ok(false);
+    }
+    let epilogue = if relu { Epilogue::BiasRelu } else { Epilogue::Bias };
+    let Some((lt, plan)) = planned(device, matrices, epilogue) else { return Ok(false) };
     // SAFETY: the caller's promise.
-    if outer.is_empty() { unsafe { queue(device, matrices, batch, at, bias) } } else { Ok(false) }
+    unsafe { queue(device, lt, plan, matrices.dtype, at, Some(bias)) }
+}
+
+/// Whether the library takes a product of 8-bit integers in `int32`.
+pub(super) fn takes_bytes(device: &Arc<Opened>, matrices: &Matrices) -> bool {
+    // Others it refuses, as its manual says.
+    const MULTIPLE: usize = 4;
+    let &Matrices { k, n, dtype, out, .. } = matrices;
+    let is_taken = (dtype, out) == (DType::I8, DType::I32) && [k, n].iter().all(|size| size.is_multiple_of(MULTIPLE));
+    is_taken && planned(device, matrices, Epilogue::None).is_some()
+}
+
+/// Queues a product that [`takes_bytes`] holds for; `false` where an operand is not aligned.
+///
+/// # Safety
+/// The addresses are of memory of this device for the matrices of the result and of the operands.
+pub(super) unsafe fn product(device: &Arc<Opened>, matrices: &Matrices, at: [u64; 3]) -> Result<bool> {
+    let Some((lt, plan)) = planned(device, matrices, Epilogue::None) else { return Ok(false) };
+    // SAFETY: the caller's promise.
+    unsafe { queue(device, lt, plan, matrices.dtype, at, None) }
+}
+
+/// The library, and its plan of a product; `None` where it is missing, or does not take it.
+fn planned<'d>(device: &'d Arc<Opened>, matrices: &Matrices, epilogue: Epilogue) -> Option<(&'d Arc<Lt>, Arc<Plan>)> {
+    let batch = match matrices.batch[..] {
+        [] => BatchDim::ONE,
+        [batch] => batch,
+        _ => return None,
+    };
+    let &Matrices { m, k, n, rows, transposed, dtype, .. } = matrices;
+    Types::of(dtype)?;
+    let lt = Lt::on(device)?;
+    let plan = lt.plan(&Shape { sizes: [m, k, n], rows, transposed, batch, dtype, epilogue })?;
+    Some((lt, plan))
 }
 
 /// # Safety
 /// As for [`biased_product`].
-unsafe fn queue(device: &Arc<Opened>, matrices: &Matrices, batch: BatchDim, at: [u64; 3], bias: u64) -> Result<bool> {
-    let &Matrices { m, k, n, rows, transposed, dtype, out, .. } = matrices;
+unsafe fn queue(
+    device: &Arc<Opened>,
+    lt: &Arc<Lt>,
+    plan: Arc<Plan>,
+    dtype: DType,
+    at: [u64; 3],
+    bias: Option<u64>,
+) -> Result<bool> {
     // Proposals are for matrices that are aligned as the device's own memory is.
     const ALIGNMENT: u64 = 256;
-    let is_aligned = at.iter().chain([&bias]).all(|address| address % ALIGNMENT == 0);
-    if types(dtype).is_none() || dtype != out || !is_aligned {
+    if at.iter().chain(&bias).any(|address| address % ALIGNMENT != 0) {
         return Ok(false);
     }
-    let Some(lt) = Lt::on(device) else { return Ok(false) };
-    let shape = Shape { sizes: [m, k, n], rows, transposed, batch, dtype };
-    let Some(plan) = lt.plan(&shape) else { return Ok(false) };
     let [runs, captures] = [device.stream.cu_stream() as u64, device.queue.capture().cu_stream() as u64];
-    let call = Biased { lt: lt.clone(), plan, runs, captures, at, bias, double: dtype == DType::F64 };
+    let call = Multiply { lt: lt.clone(), plan, runs, captures, at, bias, dtype };
     // SAFETY: the caller's promise.
     unsafe { device.queue.push(device, Command::Call(Arc::new(call))) }?;
     Ok(true)
 }
 
 /// A call of the library.
-struct Biased {
+struct Multiply {
     lt: Arc<Lt>,
     plan: Arc<Plan>,
     /// The streams on which everything runs, and on which it is captured.
     runs: u64,
     captures: u64,
     at: [u64; 3],
-    bias: u64,
-    double: bool,
+    bias: Option<u64>,
+    /// The dtype of the operands.
+    dtype: DType,
 }
 
-impl Call for Biased {
+/// 1 and 0.
+fn factors<T>(both: &[T; 2]) -> [*const c_void; 2] {
+    [std::ptr::from_ref(&both[0]).cast(), std::ptr::from_ref(&both[1]).cast()]
+}
+
+impl Call for Multiply {
     unsafe fn run(&self, captures: bool) -> Result<()> {
         let (lt, plan, functions) = (&self.lt, &self.plan, self.lt.functions);
-        let (one_f32, zero_f32, one_f64, zero_f64) = (1f32, 0f32, 1f64, 0f64);
-        let factors: [*const c_void; 2] = if self.double {
-            [std::ptr::from_ref(&one_f64).cast(), std::ptr::from_ref(&zero_f64).cast()]
-        } else {
-            [std::ptr::from_ref(&one_f32).cast(), std::ptr::from_ref(&zero_f32).cast()]
+        let (of_f32, of_f64, of_i32) = ([1f32, 0.0], [1f64, 0.0], [1i32, 0]);
+        let factors = match self.dtype {
+            DType::F64 => factors(&of_f64),
+            DType::I8 => factors(&of_i32),
+            _ => factors(&of_f32),
         };
         let ([c, a, b], [of_c, of_a, of_b]) = (self.at, plan.layouts);
         // SAFETY: the caller's promise. The descriptors are used under the lock of the queue alone.
         unsafe {
-            set(functions.set_product, plan.product, BIAS_POINTER, self.bias)?;
+            if let Some(bias) = self.bias {
+                set(functions.set_product, plan.product, BIAS_POINTER, bias)?;
+            }
             check((functions.multiply)(
                 lt.handle,
                 plan.product,
@@ -415,7 +504,7 @@ impl Call for Biased {
     fn is_same(&self, other: &dyn Call) -> bool {
         let other: &dyn Any = other;
         other
-            .downcast_ref::<Biased>()
+            .downcast_ref::<Multiply>()
             .is_some_and(|other| Arc::ptr_eq(&self.plan, &other.plan) && (self.at, self.bias) == (other.at, other.bias))
     }
 }

@@ -4,11 +4,12 @@
 
 use std::sync::Arc;
 
-use penstock_data::{DType, Result, Tensor};
-use penstock_ir::Product;
+use penstock_data::{DType, Error, Result, Tensor};
+use penstock_ir::{BoxCopy, CopyDim, Product, Rest};
 use smallvec::SmallVec;
 
 use super::blas::Blas;
+use super::copy::moved;
 use super::lt;
 use super::{INDICES, Operands, Width, at_least_one, launch};
 use crate::kernel::{Arg, BLOCK};
@@ -43,7 +44,7 @@ pub(super) struct Matrices {
     pub(super) batch: SmallVec<[BatchDim; 6]>,
     /// The dtype of the operands.
     pub(super) dtype: DType,
-    /// That of the result: the same, or `float32` for 16-bit floats.
+    /// That of the result: the same, or `float32` for 16-bit floats, `int32` for 8-bit integers.
     pub(super) out: DType,
 }
 
@@ -54,7 +55,8 @@ pub(super) unsafe fn matmul(device: &Arc<Opened>, product: &Product<'_>, dims: &
     unsafe { product_of(device, product, None, dims) }
 }
 
-/// A product, to each row of which a vector is added; `None` where there is no library that does both at once.
+/// A product, to each row of which a vector is added, and of which nothing negative is kept with `relu`; `None` where there is no library that
+/// does it all at once.
 ///
 /// # Safety
 /// As for [`matmul`]; the vector has an element for each column.
@@ -62,10 +64,11 @@ pub(crate) unsafe fn biased(
     device: &Arc<Opened>,
     product: &Product<'_>,
     bias: &Tensor,
+    relu: bool,
     dims: &[usize],
 ) -> Result<Option<Tensor>> {
     // SAFETY: the caller's promise.
-    unsafe { product_of(device, product, Some(bias), dims) }
+    unsafe { product_of(device, product, Some((bias, relu)), dims) }
 }
 
 /// # Safety
@@ -73,13 +76,16 @@ pub(crate) unsafe fn biased(
 unsafe fn product_of(
     device: &Arc<Opened>,
     product: &Product<'_>,
-    bias: Option<&Tensor>,
+    bias: Option<(&Tensor, bool)>,
     dims: &[usize],
 ) -> Result<Option<Tensor>> {
-    let Product { m, k, n, a_transposed, b_transposed, .. } = *product;
-    let dtype = product.a.dtype();
+    let Product { m, k, n, a_transposed, b_transposed, dtype, .. } = *product;
     if storage_type(dtype).is_none() || dims.contains(&0) || k == 0 {
         return Ok(None);
+    }
+    if dtype != product.a.dtype() {
+        // SAFETY: the caller's promise.
+        return unsafe { product_of_bytes(device, product, dims) };
     }
     let memory = device.allocate(dtype, dims)?;
     let mut operands = Operands::new(device);
@@ -98,15 +104,63 @@ unsafe fn product_of(
     match bias {
         // SAFETY: the addresses are of memory of this device for the matrices of the result and of the operands.
         None => unsafe { multiply(device, &matrices, at) }?,
-        Some(bias) => {
+        Some((bias, relu)) => {
             let bias = operands.address(bias)?;
             // SAFETY: as above; the caller's promise of the vector.
-            if !unsafe { lt::biased_product(device, &matrices, at, bias) }? {
+            if !unsafe { lt::biased_product(device, &matrices, at, bias, relu) }? {
                 return Ok(None);
             }
         }
     }
     operands.result(dtype, dims, memory).map(Some)
+}
+
+/// A product of 8-bit integers in `int32`; `None` where no library takes it.
+///
+/// # Safety
+/// As for [`matmul`].
+unsafe fn product_of_bytes(device: &Arc<Opened>, product: &Product<'_>, dims: &[usize]) -> Result<Option<Tensor>> {
+    let Product { a, b, m, k, n, dtype, .. } = *product;
+    let matrices = Matrices {
+        m,
+        k,
+        n,
+        rows: [n, k, k],
+        // The library takes operands whose rows and columns are what is multiplied and added up.
+        transposed: [false, true],
+        batch: batch_dims(product),
+        dtype: a.dtype(),
+        out: dtype,
+    };
+    if b.dtype() != a.dtype() || !lt::takes_bytes(device, &matrices) {
+        return Ok(None);
+    }
+    // SAFETY: the caller's promise.
+    let turned = unsafe {
+        let a = product.a_transposed.then(|| transposed(device, a, [k, m])).transpose()?;
+        (a, (!product.b_transposed).then(|| transposed(device, b, [k, n])).transpose()?)
+    };
+    let mut operands = Operands::new(device);
+    let at = [operands.address(turned.0.as_ref().unwrap_or(a))?, operands.address(turned.1.as_ref().unwrap_or(b))?];
+    let memory = device.allocate(dtype, dims)?;
+    // SAFETY: the addresses are of memory of this device for the matrices of the result and of the operands.
+    let is_queued = unsafe { lt::product(device, &matrices, [memory.address, at[0], at[1]]) }?;
+    if is_queued { operands.result(dtype, dims, memory).map(Some) } else { Ok(None) }
+}
+
+/// Copies of the matrices of a tensor, transposed.
+///
+/// # Safety
+/// The last dimensions of the tensor are `rows` and `columns`, and not 0.
+unsafe fn transposed(device: &Arc<Opened>, x: &Tensor, [rows, columns]: [usize; 2]) -> Result<Tensor> {
+    let dim = |extent: usize, from: usize, to: usize| CopyDim { extent, from: from as isize, to: to as isize };
+    let (size, leading) = (rows * columns, &x.dims()[..x.rank() - 2]);
+    let dims = SmallVec::from_slice(&[dim(x.len() / size, size, size), dim(rows, columns, 1), dim(columns, 1, rows)]);
+    let all = BoxCopy { source: x, from: 0, to: 0, dims };
+    let extents = [leading, &[columns, rows]].concat();
+    // SAFETY: the copy takes each element of the tensor to another place of as many.
+    let made = unsafe { moved(device, x.dtype(), &extents, Rest::None, &[all]) }?;
+    made.ok_or_else(|| Error::internal("numbers were not copied"))
 }
 
 /// The batch dimensions, merged where all step through two as through one.

@@ -21,9 +21,20 @@ pub(crate) enum Work {
     Programs(Vec<Part>),
     /// An operator whose kernel has the device do the work on whole tensors.
     Operator(&'static OpDef, Attrs),
-    /// A product of matrices, with these attributes, to each row of which the last operand is added: by the program, where the device does
-    /// not do it at once.
-    Biased(Attrs, Arc<dyn Program>),
+    /// A product of matrices, to each row of which the last operand is added.
+    Biased(Biased),
+}
+
+/// A product of matrices with a bias.
+pub(crate) struct Biased {
+    /// The attributes of the product.
+    pub(super) attrs: Attrs,
+    /// Whether what is negative becomes 0.
+    pub(super) relu: bool,
+    /// What is done to the product, where the device does not do it all at once,
+    pub(super) rest: Arc<dyn Program>,
+    /// and whether the bias is its first operand.
+    pub(super) bias_first: bool,
 }
 
 /// A program of a step: elementwise instructions on operands that broadcast to the extents of its results.
@@ -70,7 +81,7 @@ impl DeviceStep {
         let inputs: SmallVec<[&Tensor; 6]> = unsafe { regs.list(&self.ins) };
         let results = match &self.work {
             Work::Programs(parts) => self.run_programs(parts, &inputs, args)?,
-            Work::Biased(attrs, add) => self.run_biased(attrs, add, &inputs, env)?,
+            Work::Biased(biased) => self.run_biased(biased, &inputs, env)?,
             Work::Operator(op, attrs) => match run_kernels(&self.device, op, &inputs, attrs, env)? {
                 Some(results) => results,
                 None => run_on_host(op, &inputs, attrs, env)?,
@@ -85,7 +96,8 @@ impl DeviceStep {
     }
 
     /// Queues a product, to each row of which the last operand is added.
-    fn run_biased(&self, attrs: &Attrs, add: &Arc<dyn Program>, inputs: &[&Tensor], env: &dyn Env) -> Result<Outputs> {
+    fn run_biased(&self, work: &Biased, inputs: &[&Tensor], env: &dyn Env) -> Result<Outputs> {
+        let attrs = &work.attrs;
         let &[a, b, bias] = inputs else { return Err(Error::internal("a product has two operands")) };
         let types = infer(&MATMUL, attrs, &[a, b])?;
         let dims = types[0].shape().extents().ok_or_else(|| Error::internal("an extent is not known"))?;
@@ -93,15 +105,16 @@ impl DeviceStep {
         let [a_transposed, b_transposed] = [0, 1].map(|i| attrs.flag(i) || attrs.flag(2 + i));
         let (batch, &[m, n]) = dims.split_last_chunk::<2>().ok_or_else(|| Error::internal("a product of rank 1"))?;
         let k = a.dims()[a.rank() - if a_transposed { 2 } else { 1 }];
-        let product = Product { a, b, a_transposed, b_transposed, batch: batch.into(), m, k, n };
-        if let Some(made) = self.device.biased_product(&product, bias, &dims)? {
+        let product = Product { a, b, a_transposed, b_transposed, batch: batch.into(), m, k, n, dtype: a.dtype() };
+        if let Some(made) = self.device.biased_product(&product, bias, work.relu, &dims)? {
             return Ok(Outputs::from_iter([made]));
         }
         let made = match run_kernels(&self.device, &MATMUL, &[a, b], attrs, env)? {
             Some(made) => made,
             None => run_on_host(&MATMUL, &[a, b], attrs, env)?,
         };
-        add.launch(&[&made[0], bias], &extents_of(&[&made[0], bias])?)
+        let operands = if work.bias_first { [bias, &made[0]] } else { [&made[0], bias] };
+        work.rest.launch(&operands, &extents_of(&operands)?)
     }
 
     /// Queues programs; gives the results but for those that are variables' values now.

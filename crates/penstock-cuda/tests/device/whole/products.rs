@@ -65,8 +65,8 @@ fn products_are_within_the_bound_of_the_host_s_and_of_integers_equal() {
     }
 }
 
-/// A product to which a vector is added, as a function of a plan: on the host, and on the device.
-fn biased(a: &Tensor, b: &Tensor, bias: &Tensor, attrs: &str, turned: bool) -> [Tensor; 2] {
+/// A product to which a vector is added, and of which ReLU is taken with `relu`, as a function of a plan: on the host, and on the device.
+fn biased(a: &Tensor, b: &Tensor, bias: &Tensor, attrs: &str, turned: bool, relu: bool) -> [Tensor; 2] {
     let name = match a.dtype() {
         DType::F16 => "f16",
         DType::Bf16 => "bf16",
@@ -79,8 +79,9 @@ fn biased(a: &Tensor, b: &Tensor, bias: &Tensor, attrs: &str, turned: bool) -> [
     };
     let sum = if turned { "add %c, %p" } else { "add %p, %c" };
     let product = host(op("matmul"), &[a, b], &attributes_of(attrs)).expect("a product").remove(0);
+    let (more, result) = if relu { ("\n  %r = relu %s", "r") } else { ("", "s") };
     let text = format!(
-        "func @main(%a: {}, %b: {}, %c: {}) -> {} {{\n  %p = matmul %a, %b {{{attrs}}}\n  %s = {sum}\n  return %s\n}}",
+        "func @main(%a: {}, %b: {}, %c: {}) -> {} {{\n  %p = matmul %a, %b {{{attrs}}}\n  %s = {sum}{more}\n  return %{result}\n}}",
         ty(a),
         ty(b),
         ty(bias),
@@ -133,7 +134,7 @@ fn a_product_and_the_vector_that_is_added_to_it_are_one_call_of_a_library() {
         let b = numbers.tensor(dtype, &matrix(batch_b, k, n, tb));
         let bias = numbers.tensor(dtype, &[n]);
         let attrs = format!("transpose_a={ta}, transpose_b={tb}");
-        let [due, got] = biased(&a, &b, &bias, &attrs, round % 5 == 0).map(|t| cast(&t, DType::F64));
+        let [due, got] = biased(&a, &b, &bias, &attrs, round % 5 == 0, round / 20 == 1).map(|t| cast(&t, DType::F64));
         let bound = bound(&a, &b, &attributes_of(&attrs), dtype);
         let (bias, of_16) = (cast(&bias, DType::F64), matches!(dtype, DType::F16 | DType::Bf16));
         assert_eq!(got.dims(), due.dims());
@@ -163,7 +164,9 @@ fn a_biased_product_passes_on_what_is_no_number() {
     (bias[3], bias[9], bias[10], bias[11]) = (f32::NAN, f32::INFINITY, f32::NEG_INFINITY, -0.0);
     let tensor = |dims: &[usize], values: &[f32]| Tensor::from_slice(dims, values).expect("a matrix");
     let (a, b, bias) = (tensor(&[64, 64], &a), tensor(&[64, 48], &numbers(64 * 48)), tensor(&[48], &bias));
-    let [due, got] = biased(&a, &b, &bias, "", false);
     let same = |(x, y): (&f32, &f32)| x == y || x.is_nan() && y.is_nan();
-    assert!(due.as_slice::<f32>().iter().zip(got.as_slice::<f32>()).all(same), "{got:?}, not {due:?}");
+    for relu in [false, true] {
+        let [due, got] = biased(&a, &b, &bias, "", false, relu);
+        assert!(due.as_slice::<f32>().iter().zip(got.as_slice::<f32>()).all(same), "{got:?}, not {due:?}");
+    }
 }

@@ -4,7 +4,7 @@ use penstock_data::{DType, Tensor};
 use penstock_ir::Attr;
 
 use super::{Numbers, agree, cast, complex};
-use crate::common::op;
+use crate::common::{mock, op};
 use crate::gpu;
 
 const DTYPES: [DType; 7] = [DType::F32, DType::F64, DType::F16, DType::Bf16, DType::I32, DType::I8, DType::U64];
@@ -137,5 +137,39 @@ fn products_of_bytes_are_those_of_the_host() {
         let (x, y) = (bytes(signed, [3, a, b]), bytes(other, [1, c, d]));
         let attrs: [(&str, Attr); 2] = [("transpose_a", ta.into()), ("transpose_b", tb.into())];
         agree(op("matmul_int32"), &[&x, &y], &attrs);
+    }
+}
+
+#[test]
+fn a_product_of_signed_bytes_is_one_call_of_a_library_where_that_takes_its_sizes() {
+    if gpu().is_none() {
+        return;
+    }
+    let mut numbers = Numbers(36);
+    let calls = || mock::get().map_or(0, |mock| mock.count("cublasLtMatmul"));
+    // The batch dimensions, the sizes, and whether the library takes them.
+    let cases: [(&[usize], &[usize], [usize; 3], bool); 7] = [
+        (&[], &[], [5, 8, 12], true),
+        (&[3], &[3], [1, 64, 4], true),
+        (&[3], &[1], [33, 20, 40], true),
+        (&[2, 3], &[2, 3], [7, 4, 8], true),
+        (&[2, 1], &[1, 3], [7, 4, 8], false),
+        (&[], &[], [8, 6, 8], false),
+        (&[], &[], [8, 8, 6], false),
+    ];
+    for (batch_a, batch_b, [m, k, n], is_taken) in cases {
+        for (ta, tb) in [(false, false), (false, true), (true, false), (true, true)] {
+            let mut bytes = |batch: &[usize], rows: usize, columns: usize, turned: bool| {
+                let own = if turned { [columns, rows] } else { [rows, columns] };
+                let dims = [batch, &own[..]].concat();
+                let values: Vec<i32> = (0..dims.iter().product()).map(|_| numbers.below(256) as i32).collect();
+                cast(&Tensor::from_slice(&dims, &values).expect("memory"), DType::I8)
+            };
+            let (x, y) = (bytes(batch_a, m, k, ta), bytes(batch_b, k, n, tb));
+            let before = calls();
+            agree(op("matmul_int32"), &[&x, &y], &[("transpose_a", ta.into()), ("transpose_b", tb.into())]);
+            let due = u64::from(is_taken && mock::get().is_some());
+            assert_eq!(calls() - before, due, "{batch_a:?} {batch_b:?} {m} {k} {n} {ta} {tb}");
+        }
     }
 }

@@ -7,6 +7,7 @@ use penstock_ir::{Cuda, Inst, InstData, Region, Type, Value};
 use penstock_ops::RULE_OPS;
 use penstock_ops::fused::{FUSED, NATIVE};
 use penstock_ops::linalg::MATMUL;
+use penstock_ops::unary::RELU;
 use penstock_passes::summed_columns;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
@@ -15,7 +16,7 @@ use super::{Lowerer, Values, kind_of};
 use crate::device::{Device, Looper, Program};
 use crate::placement;
 use crate::plan::Kind;
-use crate::plan::device::{self, DeviceStep, Work};
+use crate::plan::device::{self, Biased, DeviceStep, Work};
 use crate::plan::device_loop::Question;
 use crate::plan::frame::Reg;
 use crate::plan::horizontal::{self, Runs};
@@ -53,8 +54,8 @@ impl Lowerer<'_> {
             && data.regions.iter().all(|&region| graph.regions[region].insts.iter().all(has_code))
     }
 
-    /// Lowers a product of matrices with the vector that is soon added to it, where nothing else reads the product, as one step of a device
-    /// that does both at once; gives the rest.
+    /// Lowers a product of matrices with the vector that is soon added to it, and ReLU of the sum, where nothing else reads the product, as one
+    /// step of a device that does all at once; gives the rest.
     fn biased_product<'i>(&mut self, device: &Arc<dyn Device>, insts: &'i [Inst]) -> Result<Option<&'i [Inst]>> {
         /// How many instructions may come between the two.
         const BETWEEN: usize = 8;
@@ -64,10 +65,15 @@ impl Lowerer<'_> {
             return Ok(None);
         }
         let (product, ty) = (data.results[0], graph.ty(data.results[0]));
-        let is_sum = |&&i: &&Inst| graph.insts[i].op.is(RULE_OPS.add) && graph.insts[i].operands.contains(&product);
-        let Some(at) = insts.iter().take(BETWEEN + 2).position(|i| is_sum(&i)) else { return Ok(None) };
+        let reads = |&i: &Inst| graph.insts[i].operands.contains(&product);
+        let Some(at) = insts.iter().take(BETWEEN + 2).position(reads) else { return Ok(None) };
         let sum = &graph.insts[insts[at]];
-        let bias = sum.operands[usize::from(sum.operands[0] == product)];
+        let relu = self.is_relu_of_sum(sum);
+        if !relu && !sum.op.is(RULE_OPS.add) {
+            return Ok(None);
+        }
+        let bias_first = sum.operands[0] != product;
+        let bias = sum.operands[usize::from(!bias_first)];
         let columns = ty.shape().dims().and_then(|dims| dims.last()).and_then(|n| n.known());
         let is_vector =
             graph.ty(bias).shape().extents().is_some_and(|dims| matches!(dims[..], [n] if Some(n) == columns));
@@ -77,16 +83,36 @@ impl Lowerer<'_> {
         {
             return Ok(None);
         }
-        let types: SmallVec<[Type; 1]> = sum.results.iter().map(|&v| graph.ty(v).clone()).collect();
-        let dtypes = [ty.dtype(), ty.dtype()].into_iter();
-        let Some(add) = placement::program_of(device, sum.op.0, &sum.attrs, Loc::UNKNOWN, dtypes, &types) else {
-            return Ok(None);
+        let rest = if relu {
+            device.compile(graph, sum.regions[0]).ok()
+        } else {
+            let types: SmallVec<[Type; 1]> = sum.results.iter().map(|&v| graph.ty(v).clone()).collect();
+            let dtypes = [ty.dtype(), ty.dtype()].into_iter();
+            placement::program_of(device, sum.op.0, &sum.attrs, Loc::UNKNOWN, dtypes, &types)
         };
+        let Some(rest) = rest else { return Ok(None) };
         self.list(&insts[1..at])?;
         self.origin = (data.op.name, graph.locs[insts[0]]);
         let ins = self.regs(&[data.operands[0], data.operands[1], bias])?;
-        self.device_step(device, Work::Biased(data.attrs.clone(), add), &ins, &sum.results.clone());
+        let work = Biased { attrs: data.attrs.clone(), relu, rest, bias_first };
+        self.device_step(device, Work::Biased(work), &ins, &sum.results.clone());
         Ok(Some(&insts[at + 1..]))
+    }
+
+    /// Whether a group is ReLU of the sum of its two operands, and nothing else.
+    fn is_relu_of_sum(&self, data: &InstData) -> bool {
+        let graph = self.graph;
+        if !data.op.is(&FUSED) || data.operands.len() != 2 {
+            return false;
+        }
+        let region = &graph.regions[data.regions[0]];
+        let &[sum, relu] = &region.insts[..] else { return false };
+        let (sum, relu) = (&graph.insts[sum], &graph.insts[relu]);
+        sum.op.is(RULE_OPS.add)
+            && relu.op.is(&RELU)
+            && sum.operands[..] == region.params[..]
+            && relu.operands[..] == sum.results[..]
+            && region.results[..] == relu.results[..]
     }
 
     /// Lowers the first of `insts` as a step of a device, where it runs that, and gives the rest: with the programs that follow and do not
