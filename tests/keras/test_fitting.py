@@ -142,6 +142,44 @@ def test_callbacks_stop_and_schedule(plane):
     np.testing.assert_allclose(rates, [0.1 / 2 ** (k + 1) for k in range(len(rates))], rtol=1e-6)
 
 
+class OfBatches(keras.callbacks.Callback):
+    """Lists the batches that it is told of."""
+
+    def __init__(self):
+        super().__init__()
+        self.heard = []
+
+    def on_batch_begin(self, batch, logs=None):
+        self.heard.append(("train begins", batch))
+
+    def on_train_batch_end(self, batch, logs=None):
+        self.heard.append(("trained", batch, sorted(logs)))
+
+    def on_test_batch_end(self, batch, logs=None):
+        self.heard.append(("tested", batch))
+
+    def on_predict_batch_begin(self, batch, logs=None):
+        self.heard.append(("prediction begins", batch))
+
+
+def test_callbacks_are_told_of_each_batch(plane):
+    model, callback = linear(), OfBatches()
+    model.fit(*plane, batch_size=50, verbose=0, callbacks=[callback])
+    model.evaluate(*plane, batch_size=50, verbose=0, callbacks=[callback])
+    model.predict(plane[0], batch_size=50, verbose=0, callbacks=[callback])
+    logs = ["loss", "mae"]
+    assert callback.heard == [
+        ("train begins", 0),
+        ("trained", 0, logs),
+        ("train begins", 1),
+        ("trained", 1, logs),
+        ("tested", 0),
+        ("tested", 1),
+        ("prediction begins", 0),
+        ("prediction begins", 1),
+    ]
+
+
 def test_batches_are_profiled_where_the_tensorboard_callback_is_told_to(tmp_path):
     model = keras.Sequential([keras.layers.Dense(1)])
     model.compile("sgd", "mse")

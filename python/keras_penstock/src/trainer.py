@@ -21,7 +21,7 @@ from keras.src.trainers.data_adapters import (
 )
 from keras.src.trainers.epoch_iterator import EpochIterator
 from keras.src.utils import traceback_utils
-from keras.src.utils.python_utils import pythonify_logs
+from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import penstock as tf
 from keras_penstock.src import replicas
@@ -95,6 +95,40 @@ def _alike(batches):
 
     first = shapes(batches[0])
     return all(shapes(batch) == first for batch in batches[1:])
+
+
+class _Callbacks(callbacks_module.CallbackList):
+    """Callbacks that are told of a batch only where one of them does something then.
+
+    Keras hands each batch to a thread for all of them, which takes longer than a step of a small model.
+    """
+
+    def _hear(self, *hooks):
+        return any(not is_default(getattr(callback, hook)) for callback in self.callbacks for hook in hooks)
+
+    def on_train_batch_begin(self, batch, logs=None):
+        if self._hear("on_train_batch_begin", "on_batch_begin"):
+            super().on_train_batch_begin(batch, logs)
+
+    def on_train_batch_end(self, batch, logs=None):
+        if self._hear("on_train_batch_end", "on_batch_end"):
+            super().on_train_batch_end(batch, logs)
+
+    def on_test_batch_begin(self, batch, logs=None):
+        if self._hear("on_test_batch_begin"):
+            super().on_test_batch_begin(batch, logs)
+
+    def on_test_batch_end(self, batch, logs=None):
+        if self._hear("on_test_batch_end"):
+            super().on_test_batch_end(batch, logs)
+
+    def on_predict_batch_begin(self, batch, logs=None):
+        if self._hear("on_predict_batch_begin"):
+            super().on_predict_batch_begin(batch, logs)
+
+    def on_predict_batch_end(self, batch, logs=None):
+        if self._hear("on_predict_batch_end"):
+            super().on_predict_batch_end(batch, logs)
 
 
 # Keras 3.16 has given the class another name.
@@ -268,7 +302,7 @@ class Trainer(_Base):
     def _callbacks(self, callbacks, batches, verbose, epochs=1, **kwargs):
         if isinstance(callbacks, callbacks_module.CallbackList):
             return callbacks
-        return callbacks_module.CallbackList(
+        return _Callbacks(
             callbacks,
             add_progbar=verbose != 0,
             verbose=verbose,
