@@ -42,8 +42,9 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
 	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers \
-	screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-libraries test-onnx test-onnx-models \
-	test-python test-recipe test-rust test-sanitizers test-tensorflow test-tutorials test-wheel types wheel
+	screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-keras-nightly test-libraries \
+	test-onnx test-onnx-models test-python test-recipe test-rust test-sanitizers test-tensorflow test-tutorials test-wheel \
+	types wheel
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-14s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -182,6 +183,13 @@ fuzz-formats: $(EXT_STAMP) ## a hundred thousand damaged files of each format th
 
 test-keras: $(EXT_STAMP) $(KERAS_STAMP) ## the tests that Keras's wheel ships, some 15 minutes (KERAS_TESTS="ops/nn_test.py")
 	PYTHONPATH=python $(KERAS)/bin/python tests/keras_suite/run.py -q $(KERAS_TESTS)
+
+KERAS_NIGHTLY := target/keras-nightly
+
+test-keras-nightly: $(EXT_STAMP) ## tests/keras with the newest keras-nightly
+	rm -rf $(KERAS_NIGHTLY)
+	$(PY) -m pip install --quiet --disable-pip-version-check --no-deps --pre --target $(KERAS_NIGHTLY) keras-nightly
+	PYTHONPATH=$(KERAS_NIGHTLY):python $(PY) -m pytest -q tests/keras --deselect tests/keras/test_own_tests_of_keras.py
 
 test-libraries: $(EXT_STAMP) $(LIBRARIES_STAMP) ## libraries written for TensorFlow, by their own tests (LIBRARY_SUITES="sonnet")
 	PYTHONPATH=python $(LIBRARIES)/bin/python tests/libraries/run.py $(if $(LIBRARY_SUITES),$(LIBRARY_SUITES),--write)

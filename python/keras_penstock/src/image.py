@@ -5,6 +5,7 @@ import math
 
 import numpy as np
 from keras.src import backend
+from keras.src.backend.common import is_float_dtype, standardize_dtype
 from keras.src.random.seed_generator import draw_seed
 
 import penstock as tf
@@ -60,10 +61,10 @@ def _batched(function, images, data_format):
 def _planes(images, data_format, float_only=True):
     """Three planes of an image and the axis that they lie along."""
     _check_rank(images)
-    if float_only and not backend.is_float_dtype(backend.standardize_dtype(images.dtype)):
+    if float_only and not is_float_dtype(standardize_dtype(images.dtype)):
         raise ValueError(
             "Invalid images dtype: expected float dtype. "
-            f"Received: images.dtype={backend.standardize_dtype(images.dtype)}"
+            f"Received: images.dtype={standardize_dtype(images.dtype)}"
         )
     axis = -1 if backend.standardize_data_format(data_format) == "channels_last" else -3
     return tf.unstack(images, 3, axis=axis), axis
@@ -162,7 +163,7 @@ def _resampling(before, after, scale, translation, kernel, antialias):
 def _resample(images, axes, after, scale, translation, kernel, antialias):
     """Mix the positions along each of `axes`; integers are rounded and stay within the range of the image."""
     dtype = images.dtype
-    whole = not backend.is_float_dtype(backend.standardize_dtype(dtype))
+    whole = not is_float_dtype(standardize_dtype(dtype))
     result = cast(images, "float32") if whole else images
     rank = images.shape.rank
     for axis, size, factor, offset in zip(axes, after, scale, translation, strict=True):
@@ -306,7 +307,7 @@ def _sampled(images, coordinates, order, mode, value):
         if order == 1:
             part = part * tf.reduce_prod(tf.stack([weight for _, weight in corner]), 0)[..., None]
         total = part if total is None else total + part
-    if not backend.is_float_dtype(backend.standardize_dtype(dtype)):
+    if not is_float_dtype(standardize_dtype(dtype)):
         total = tf.round(total)
     return cast(total, dtype)
 
@@ -325,7 +326,7 @@ def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value
         )
     _one_of("fill_mode", fill_mode, _FILL_MODES)
     _one_of("order", order, (0, 1))
-    if not backend.is_float_dtype(backend.standardize_dtype(coordinates.dtype)):
+    if not is_float_dtype(standardize_dtype(coordinates.dtype)):
         coordinates = cast(coordinates, "float32")
     axes = [c[None] for c in tf.unstack(coordinates)]
     return _sampled(inputs[None, ..., None], axes, order, fill_mode, fill_value)[0, ..., 0]

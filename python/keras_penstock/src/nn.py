@@ -5,6 +5,7 @@ from functools import wraps
 
 import numpy as np
 from keras.src import backend
+from keras.src.backend.common import is_float_dtype, is_int_dtype, standardize_dtype
 from keras.src.backend.common.backend_utils import (
     check_conv_input_channels,
     check_conv_transpose_input_channels,
@@ -275,7 +276,7 @@ def adaptive_max_pool(inputs, output_size, data_format=None):
 def _floats(*tensors):
     """Give tensors the dtype that they promote to, one that can be convolved."""
     dtype = backend.result_type(*(x.dtype for x in tensors))
-    return [cast(x, dtype if backend.is_float_dtype(dtype) else "float32") for x in tensors]
+    return [cast(x, dtype if is_float_dtype(dtype) else "float32") for x in tensors]
 
 
 def _conv(inputs, kernel, strides, padding, data_format, dilation_rate):
@@ -433,7 +434,7 @@ def _classes(x):
 
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x = _classes(x)
-    if not backend.is_int_dtype(backend.standardize_dtype(x.dtype)):
+    if not is_int_dtype(standardize_dtype(x.dtype)):
         x = tf.cast(x, "int64")
     hot = tf.one_hot(x, num_classes, axis=axis, dtype=dtype or backend.floatx())
     return tf.sparse.from_dense(hot) if sparse else hot
@@ -477,7 +478,7 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
     target, output = convert_to_tensor(target), convert_to_tensor(output)
-    if not backend.is_int_dtype(backend.standardize_dtype(target.dtype)):
+    if not is_int_dtype(standardize_dtype(target.dtype)):
         target = tf.cast(target, "int64")
     rank = output.shape.rank
     if rank < 1:
@@ -518,7 +519,7 @@ def moments(x, axes, keepdims=False, synchronized=False):
         )
     x = convert_to_tensor(x)
     dtype = x.dtype
-    if backend.standardize_dtype(dtype) not in ("float16", "bfloat16"):
+    if standardize_dtype(dtype) not in ("float16", "bfloat16"):
         return tuple(tf.nn.moments(x, axes, keepdims=keepdims))
     largest = float(np.finfo(np.float16).max)
     return tuple(
