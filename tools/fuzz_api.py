@@ -399,6 +399,9 @@ FITTING: list[tuple[tuple[str, ...], list[str]]] = [
     ),
 ]
 
+# Starting a cluster takes longer than a call may; what changes the whole process changes the calls after it.
+LEFT_OUT = ("tf.distribute.launch", "tf.experimental.numpy.experimental_enable_numpy_behavior")
+
 
 def functions() -> dict[str, Any]:
     """The public functions and classes by the path under which they are called, and methods of objects."""
@@ -407,8 +410,9 @@ def functions() -> dict[str, Any]:
     found: dict[int, tuple[str, Any]] = {}
 
     def add(path: str, value: Any) -> None:
-        # The constructors of enumerations are Python's own. Starting a cluster takes longer than a call may.
-        if callable(value) and not isinstance(value, enum.EnumType) and path != "tf.distribute.launch":
+        # The constructors of enumerations are Python's own, dtypes may be NumPy's.
+        foreign = isinstance(value, enum.EnumType) or getattr(value, "__module__", None) == "numpy"
+        if callable(value) and not foreign and path not in LEFT_OUT:
             found.setdefault(id(value), (path, value))
 
     for path in names:
