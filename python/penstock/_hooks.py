@@ -119,6 +119,7 @@ def install() -> None:
             "argument_kind": argument_kinds.argument_kind,
             "components": argument_kinds.components,
             "concrete_function_type": _later("_function.function_type", "FunctionType.of_concrete"),
+            "concrete_inference_fn": _later("_function.atomic", "AtomicFunction"),
             "array_matmul": _later("array_api", "matmul"),
             "array_namespace": _array_namespace,
             "concrete_line": _later("_function.describe", "signature_line"),

@@ -615,6 +615,12 @@ impl PyConcrete {
         layer::call(slf.py(), "concrete_function_type", (slf,))
     }
 
+    /// The graph by itself, as a function.
+    #[getter]
+    fn inference_fn<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        layer::call(slf.py(), "concrete_inference_fn", (slf,))
+    }
+
     #[getter]
     fn _captured_variable_ids(&self) -> Vec<u64> {
         let ids = self.trace().concrete.captures.iter().filter_map(|v| match v.kind() {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock import _core
+from penstock._function.atomic import AtomicFunction as AtomicFunction
 from penstock._function.function import ConcreteFunction as ConcreteFunction, Function
 from penstock._function.function_type import FunctionType as FunctionType
 from penstock._runtime.public_names import publish as _publish
@@ -29,8 +30,6 @@ PolymorphicFunction = Function
 Callable = _core._Callable
 """What is called as a function of the engine: a `Function`, one bound to an object, a `ConcreteFunction`."""
 GenericFunction = Function
-AtomicFunction = ConcreteFunction
-"""A single graph: here what `ConcreteFunction` is."""
 
 TensorLike = _core.Tensor | _core._Variable | int | float | complex | bool | str | bytes | list | tuple  # type: ignore[type-arg]
 """What can become a tensor, besides arrays."""
