@@ -20,6 +20,8 @@ static INSIDE: AtomicUsize = AtomicUsize::new(0);
 thread_local! {
     /// Whether the thread runs a graph detached from the interpreter.
     static DETACHED: Cell<bool> = const { Cell::new(false) };
+    /// Whether it is a thread that the interpreter did not start.
+    static OWN: Cell<bool> = const { Cell::new(false) };
     /// Whether it is the thread that ends the interpreter.
     static LAST: Cell<bool> = const { Cell::new(false) };
     /// How many stays of `INSIDE` are the thread's.
@@ -63,6 +65,22 @@ fn park() {
     loop {
         std::thread::park();
     }
+}
+
+/// Notes that this thread is one that the interpreter did not start, and runs detached from it.
+pub(crate) fn own_thread() {
+    OWN.set(true);
+    DETACHED.set(true);
+}
+
+/// Whether the thread is one that the interpreter did not start.
+pub(crate) fn is_own_thread() -> bool {
+    OWN.get()
+}
+
+/// Whether the thread runs detached from the interpreter.
+pub(crate) fn is_detached() -> bool {
+    DETACHED.get()
 }
 
 /// Forgets the stays of threads that are missing in a forked child; called in the child.

@@ -104,6 +104,10 @@ impl Env for Interpreter {
     }
 
     fn poll(&self) -> Result<()> {
+        // Signals are the main thread's, and nobody waits for a lock that this one does not hold.
+        if exit::is_own_thread() && exit::is_detached() {
+            return Ok(());
+        }
         let _stay = exit::enter();
         Python::attach(|py| {
             // Lets other threads have the interpreter: a light run holds it, and its callbacks may run no bytecode.
@@ -125,12 +129,18 @@ impl Env for Interpreter {
     }
 
     fn run_long(&self, work: &mut (dyn FnMut() + Send)) {
+        if exit::is_detached() {
+            return work();
+        }
         Python::attach(|py| exit::detached(py, work));
     }
 }
 
 impl Host for Interpreter {
     fn loc(&self) -> Loc {
+        if exit::is_own_thread() && exit::is_detached() {
+            return Loc::UNKNOWN;
+        }
         Python::attach(|py| here(py).unwrap_or(Loc::UNKNOWN))
     }
 

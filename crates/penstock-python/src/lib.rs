@@ -17,6 +17,7 @@ mod graph;
 mod guard;
 mod host;
 mod index;
+mod input;
 mod keys;
 mod layer;
 mod lines;
@@ -249,6 +250,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<profile::PySpan>()?;
     m.add_class::<profile::PyWaits>()?;
     m.add_class::<profile::PyRecording>()?;
+    m.add_class::<input::PyStage>()?;
     for function in [
         wrap_pyfunction!(_to_tensor, m)?,
         wrap_pyfunction!(_to_tensor_hinted, m)?,

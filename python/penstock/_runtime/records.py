@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import zlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import IO
 from penstock import _core
 from penstock.errors import DataLossError, FailedPreconditionError, NotFoundError, PermissionDeniedError
 
-__all__ = ["COMPRESSIONS", "Reading", "Sink", "framed", "opened", "records"]
+__all__ = ["COMPRESSIONS", "Reading", "Sink", "framed", "opened", "records", "refused"]
 
 COMPRESSIONS = (None, "", "GZIP", "ZLIB")
 
@@ -68,6 +69,15 @@ def opened(name: str, compression: str | None) -> IO[bytes]:
             raise EOFError("the compressed content does not end where the file ends")
         return io.BytesIO(content)
     return Path(name).open("rb")
+
+
+def refused(name: str, number: int) -> BaseException:
+    """What it means that a file could not be read, by the number of the error."""
+    try:
+        with Reading(name), Path(name).open("rb"):
+            return OSError(number, os.strerror(number), name)
+    except Exception as error:
+        return error
 
 
 class Sink:

@@ -29,7 +29,10 @@ Source = Any
 def batched(source: Source, batch_size: Any, drop_remainder: Any) -> Pull:
     """So many elements at a time, stacked."""
     size, drop = integer(batch_size, "batch_size", 1), bool(drop_remainder)
-    return _gathered(source._open(), source._structure, itertools.repeat(size), drop)
+    pull = source._open()
+    if isinstance(pull, _core._Stage):
+        return pull.batched(size, drop)
+    return _gathered(pull, source._structure, itertools.repeat(size), drop)
 
 
 def rebatched(source: Source, sizes: Any, drop_remainder: Any) -> Pull:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import IO, Any
@@ -10,30 +9,53 @@ from typing import IO, Any
 import numpy as np
 
 from penstock import _core
-from penstock._runtime.records import COMPRESSIONS, Reading, opened, records
+from penstock._runtime.records import COMPRESSIONS, Reading, opened, records, refused
 from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
 from penstock.data._dataset import Dataset
 from penstock.data._node import Kind
-from penstock.data._rows import Pull, Rows
+from penstock.data._rows import CHUNK_BYTES, Pull, Rows
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
 
 
-def _read(names: Any, compression: str | None, split: Callable[[IO[bytes], str], Iterator[bytes]]) -> Pull:
-    """What a function makes of one file after the other."""
+def _read(
+    names: Any,
+    compression: str | None,
+    split: Callable[[IO[bytes], str], Iterator[bytes]],
+    lines: bool = False,
+    fixed: tuple[int, int, int] | None = None,
+) -> Pull:
+    """What a function makes of one file after the other. Those that are not compressed the engine reads."""
+    texts = [name.decode() for name in np.atleast_1d(names.numpy()).tolist()]
+    if not compression:
+        return _core._Stage.files(texts, refused, lines, fixed)
 
     def pieces() -> Iterator[bytes]:
-        for name in np.atleast_1d(names.numpy()).tolist():
-            text = name.decode()
+        for text in texts:
             with Reading(text), opened(text, compression) as file:
                 yield from split(file, text)
 
     source = pieces()
+    failed: Exception | None = None
 
     def pull(limit: int) -> Rows | None:
-        found = list(itertools.islice(source, limit))
+        nonlocal failed
+        if failed is not None:
+            error, failed = failed, None
+            raise error
+        found: list[bytes] = []
+        size = 0
+        try:
+            while len(found) < limit and size < CHUNK_BYTES and (piece := next(source, None)) is not None:
+                found.append(piece)
+                size += len(piece)
+        except Exception as error:
+            # What was read comes before the error.
+            if not found:
+                raise
+            failed = error
         return Rows(len(found), [_core._to_tensor(found, _core.string)]) if found else None
 
     return pull
@@ -44,7 +66,7 @@ def _lines(names: Any, compression: str | None) -> Pull:
         for line in file:
             yield line.removesuffix(b"\n").removesuffix(b"\r")
 
-    return _read(names, compression, split)
+    return _read(names, compression, split, lines=True)
 
 
 def _fixed(names: Any, compression: str | None, size: Any, header: Any, footer: Any) -> Pull:
@@ -52,7 +74,7 @@ def _fixed(names: Any, compression: str | None, size: Any, header: Any, footer: 
 
     def split(file: IO[bytes], name: str) -> Iterator[bytes]:
         content = file.read()
-        content = content[header : len(content) - footer]
+        content = content[header : max(0, len(content) - footer)]
         if len(content) % size:
             raise InvalidArgumentError(
                 f"{name} has {len(content)} bytes between header and footer, no multiple of {size}"
@@ -60,7 +82,7 @@ def _fixed(names: Any, compression: str | None, size: Any, header: Any, footer: 
         for start in range(0, len(content), size):
             yield content[start : start + size]
 
-    return _read(names, compression, split)
+    return _read(names, compression, split, fixed=(size, header, footer))
 
 
 def _records(names: Any, compression: str | None) -> Pull:

@@ -9,7 +9,7 @@ from penstock import _core, nest
 from penstock._function.function import Function, function
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable, see_identity
-from penstock.data._rows import CHUNK_BYTES, Rows
+from penstock.data._rows import CHUNK_BYTES, Pull, Rows
 from penstock.data._structure import Structure, check_form, converted, spec_of
 from penstock.errors import InvalidArgumentError, OutOfRangeError
 
@@ -54,6 +54,14 @@ class Traced:
             # It is the end of something else than the data set that calls the function.
             raise InvalidArgumentError(f"Function invocation produced OutOfRangeError: {error}") from error
         return self.gives.from_tensors(found)
+
+    def over(self, stage: _core._Stage, filters: bool = False) -> Pull:
+        """What it gives for the elements of a stage of the engine, or those for which it gives True.
+
+        It must be `pure`.
+        """
+        gives = [isinstance(spec, TensorSpec) for spec in self.gives.leaves]
+        return stage.mapped(self._concrete, self.captures, gives, self.pure, filters)
 
     def of_rows(self, columns: Sequence[Any]) -> list[Any]:
         """The columns of the results for columns of its arguments, for a function that is `pure`."""

@@ -115,19 +115,16 @@ def slices(*leaves: Any) -> Pull:
         )
     count = counts[0] if counts else 0
     plain = all(leaf is None or isinstance(leaf, _core.Tensor) for leaf in leaves)
-    whole = Rows(count, list(leaves)) if plain and count else None
+    if plain and count:
+        return _core._Stage.slices(count, leaves)
     at = 0
 
     def pull(limit: int) -> Rows | None:
         nonlocal at
         if at >= count:
             return None
-        start = at
-        if whole is None:
-            at += 1
-            return one([leaf if leaf is None else row(leaf, start) for leaf in leaves])
-        at = min(count, start + limit)
-        return whole.part(start, at)
+        at += 1
+        return one([leaf if leaf is None else row(leaf, at - 1) for leaf in leaves])
 
     return pull
 
@@ -135,23 +132,8 @@ def slices(*leaves: Any) -> Pull:
 def numbers(start: Any, stop: Any, step: Any, dtype: Any) -> Pull:
     """`start`, `start + step` and so on to before `stop`; endless where that is None."""
     start, step = int(start), int(step)
-    end = None if stop is None else len(range(start, int(stop), step))
-    at = 0
-
-    def pull(limit: int) -> Rows | None:
-        nonlocal at
-        size = min(limit, MOST) if end is None else min(limit, MOST, end - at)
-        if size <= 0:
-            return None
-        first = start + at * step
-        at += size
-        values = np.arange(size, dtype=np.int64) * step + first
-        column = _core._to_tensor(values)
-        if dtype != _core.int64:
-            column = raw_ops.cast(column, dtype=dtype)
-        return Rows(size, [column])
-
-    return pull
+    count = None if stop is None else len(range(start, int(stop), step))
+    return _core._Stage.numbers(start, step, count, dtype)
 
 
 def random(seed: Any, seeds: Seeds) -> Pull:

@@ -18,6 +18,7 @@ from penstock.data._arguments import integer
 from penstock.data._functions import EachRow, Traced
 from penstock.data._rows import CHUNK_BYTES, Pull, Reader, Rows, as_column, joined, one
 from penstock.data._sources import MOST
+from penstock.data._structure import Structure
 from penstock.data._threads import AUTOTUNE, Ahead, Call, Crew, count_of, processors
 from penstock.errors import FailedPreconditionError, InvalidArgumentError, OutOfRangeError
 
@@ -58,6 +59,8 @@ def mapped(source: Source, function: Traced, calls: Any = None, in_order: bool =
     pull = source._open()
     if calls is not None and not function.pure and (count := count_of(calls)) > 1:
         return _mapped_by(pull, function, count, in_order)
+    if isinstance(pull, _core._Stage) and function.pure:
+        return function.over(pull)
     each = EachRow(function)
 
     def run(limit: int) -> Rows | None:
@@ -93,7 +96,10 @@ def _mapped_by(pull: Pull, function: Traced, count: int, in_order: bool) -> Pull
 
 def filtered(source: Source, predicate: Traced) -> Pull:
     """The elements for which a predicate holds."""
-    pull, each = source._open(), EachRow(predicate)
+    pull = source._open()
+    if isinstance(pull, _core._Stage) and predicate.pure and predicate.gives.leaves[0].shape.rank == 0:
+        return predicate.over(pull, filters=True)
+    each = EachRow(predicate)
 
     def run(limit: int) -> Rows | None:
         while True:
@@ -141,6 +147,8 @@ def take(source: Source, count: Any) -> Pull:
     pull: Pull = source._open()
     if left < 0:
         return pull
+    if isinstance(pull, _core._Stage):
+        return pull.taken(left)
 
     def run(limit: int) -> Rows | None:
         nonlocal left
@@ -161,6 +169,8 @@ def skip(source: Source, count: Any) -> Pull:
 
 def skip_in(pull: Pull, left: int) -> Pull:
     """What a stage gives after its first elements."""
+    if isinstance(pull, _core._Stage):
+        return pull.skipped(left)
     most = 16
 
     def run(limit: int) -> Rows | None:
@@ -391,7 +401,10 @@ _AHEAD = 2
 def prefetched(source: Source, buffer_size: Any) -> Pull:
     """The elements, which a thread reads ahead."""
     pull, size = source._open(), integer(buffer_size, "buffer_size", -1)
-    return pull if size == 0 else Ahead(lambda: pull, _AHEAD if size < 0 else size)
+    if size == 0:
+        return pull  # type: ignore[no-any-return]
+    size = _AHEAD if size < 0 else size
+    return pull.ahead(size) if isinstance(pull, _core._Stage) else Ahead(lambda: pull, size)
 
 
 def unique(source: Source) -> Pull:
@@ -521,13 +534,16 @@ def interleaved(
     source: Source, function: Traced, cycle_length: Any, block_length: Any, calls: Any = None
 ) -> Pull:
     """The elements of the data sets that a function gives, a block from each of a few in turn."""
-    read = Reader(source._open())
     block = integer(block_length, "block_length", 1)
     length = integer(cycle_length, "cycle_length", -1)
-    cycle: list[Pull | None] = [None] * (
-        processors() if length == AUTOTUNE else integer(length, "cycle_length", 1)
-    )
+    length = processors() if length == AUTOTUNE else integer(length, "cycle_length", 1)
     count = 0 if calls is None else count_of(calls)
+    pull = source._open()
+    if _gives_plain(function):
+        opened = functools.partial(_opened, function)
+        return _engine(pull).interleaved(opened, length, block, count or None)
+    read = Reader(pull)
+    cycle: list[Pull | None] = [None] * length
     gate = threading.Semaphore(max(1, count))
     # Those that threads have begun with before it is their turn.
     begun: deque[Pull] = deque()
@@ -582,6 +598,16 @@ def interleaved(
     return run
 
 
+def _gives_plain(function: Traced) -> bool:
+    """Whether a function takes and gives data sets of elements whose leaves are tensors and None."""
+    return function.takes.plain and Structure(function.gives.spec.element_spec).plain
+
+
+def _engine(pull: Pull) -> _core._Stage:
+    """A stage as one of the engine's, in whatever language it is."""
+    return pull if isinstance(pull, _core._Stage) else _core._Stage.over(pull)
+
+
 def _opened(function: Traced, leaves: list[Any]) -> Pull:
     return function(leaves)[0]._open()  # type: ignore[no-any-return]
 
@@ -600,7 +626,10 @@ class _Failing:
 
 def flat_mapped(source: Source, function: Traced) -> Pull:
     """The elements of the data sets that a function gives, one set after the other."""
-    read = Reader(source._open())
+    opened = source._open()
+    if _gives_plain(function):
+        return _engine(opened).flat_mapped(functools.partial(_opened, function))
+    read = Reader(opened)
     pull: Pull | None = None
 
     def run(limit: int) -> Rows | None:

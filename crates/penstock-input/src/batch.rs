@@ -1,0 +1,104 @@
+//! The stage that puts elements together.
+
+use std::mem;
+
+use penstock_data::{Error, Result};
+
+use crate::rows::{Leaves, joined};
+use crate::{Pull, Rows, Stage};
+
+/// So many elements at a time, stacked.
+pub struct Batch {
+    source: Pull,
+    size: usize,
+    /// Whether a last batch that is smaller is left out.
+    drop: bool,
+    held: Vec<Rows>,
+    count: usize,
+}
+
+impl Batch {
+    /// Batches of `size` elements of a stage, at least 1.
+    pub fn new(source: Pull, size: usize, drop: bool) -> Batch {
+        Batch { source, size, drop, held: Vec::new(), count: 0 }
+    }
+
+    /// The first `count` elements of those that are held.
+    fn split(&mut self, mut count: usize) -> Result<Vec<Rows>> {
+        self.count -= count;
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        for rows in mem::take(&mut self.held) {
+            let here = rows.count.min(count);
+            count -= here;
+            if here > 0 {
+                first.push(rows.part(0, here)?);
+            }
+            if here < rows.count {
+                rest.push(rows.part(here, rows.count)?);
+            }
+        }
+        self.held = rest;
+        Ok(first)
+    }
+
+    fn forget(&mut self) -> Vec<Rows> {
+        self.count = 0;
+        mem::take(&mut self.held)
+    }
+}
+
+impl Stage for Batch {
+    fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
+        while self.count < self.size {
+            let wanted = self.size.saturating_mul(limit) - self.count;
+            // What was gathered is lost with an element that cannot be computed.
+            match self.source.pull(wanted).inspect_err(|_| drop(self.forget()))? {
+                Some(rows) => {
+                    self.count += rows.count;
+                    self.held.push(rows);
+                }
+                None => {
+                    let rest = self.forget();
+                    if rest.is_empty() || self.drop {
+                        return Ok(None);
+                    }
+                    return stack(&rest).map(|leaves| Some(Rows::one(leaves)));
+                }
+            }
+        }
+        let alike = self.held.iter().all(|p| p.stacked)
+            && self.held.iter().skip(1).all(|p| p.extents() == self.held[0].extents());
+        let whole = if alike { limit.min(self.count / self.size) } else { 1 };
+        let parts = self.split(whole * self.size)?;
+        let leaves = stack(&parts)?;
+        if whole == 1 {
+            return Ok(Some(Rows::one(leaves)));
+        }
+        let columns = leaves.into_iter().map(|c| {
+            let apart = |c: penstock_data::Tensor| {
+                let dims: Vec<usize> = [whole, self.size].into_iter().chain(c.dims()[1..].iter().copied()).collect();
+                c.reshaped(&dims)
+            };
+            c.map(apart).transpose()
+        });
+        Ok(Some(Rows::stacked(whole, columns.collect::<Result<_>>()?)))
+    }
+}
+
+/// The leaves of all these elements, stacked.
+fn stack(parts: &[Rows]) -> Result<Leaves> {
+    for pair in parts.windows(2) {
+        for (i, both) in pair[0].extents().into_iter().zip(pair[1].extents()).enumerate() {
+            if let (Some(a), Some(b)) = both
+                && a != b
+            {
+                return Err(Error::invalid(format!(
+                    "batch: tensors of different shapes cannot be stacked: component {i} has shape {:?} in the first element \
+                     and {:?} in another one; use padded_batch or ragged_batch",
+                    a.1, b.1
+                )));
+            }
+        }
+    }
+    joined(parts).map(|rows| rows.columns)
+}

@@ -1,0 +1,44 @@
+//! Data sets without an interpreter: sources, and stages that take rows from another one.
+//!
+//! A [`Stage`] is asked for its next rows, which are one element or columns of several. Stages that only compute run on the
+//! thread that asks; [`Ahead`] asks on a thread of its own, before anybody needs the rows. What a host adds, such as functions
+//! of its own and stages in its language, comes in by [`Function`], [`Open`] and further implementations of [`Stage`].
+
+mod ahead;
+mod batch;
+mod files;
+mod interleave;
+mod map;
+mod rows;
+mod sources;
+mod stages;
+
+pub use ahead::{Ahead, Begin, Gate};
+pub use batch::Batch;
+pub use files::{Files, Format, Refuse};
+pub use interleave::{AtOnce, FlatMap, Interleave, Open};
+pub use map::{Filter, Function, Map};
+pub use rows::{Leaves, Reader, Rows};
+pub use sources::{Numbers, Slices};
+pub use stages::{Skip, Take};
+
+use penstock_data::Result;
+
+/// How much memory rows that nobody has asked for may take.
+pub const CHUNK_BYTES: usize = 1 << 20;
+
+/// A stage that was opened, at its next row.
+pub trait Stage: Send {
+    /// The next rows, at most `limit` of them and at least one; `None` at the end. After an error it may be called again.
+    ///
+    /// # Errors
+    /// Those of the element that comes next.
+    fn pull(&mut self, limit: usize) -> Result<Option<Rows>>;
+    /// Whether an error came of opening the stage, so that there is nothing behind it.
+    fn is_unopened(&self) -> bool {
+        false
+    }
+}
+
+/// A stage of any kind.
+pub type Pull = Box<dyn Stage>;

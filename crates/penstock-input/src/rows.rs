@@ -1,0 +1,161 @@
+//! Rows: one or more elements on their way between stages.
+
+use penstock_data::{DType, Error, Result, Tensor};
+use penstock_ir::{Attr, OpDef};
+use penstock_ops::{gather, joining};
+use penstock_trace::{Var, apply, constant};
+
+use crate::{CHUNK_BYTES, Pull};
+
+/// The leaves of an element, or their columns; `None` for those that are no tensors.
+pub type Leaves = Vec<Option<Tensor>>;
+
+/// Elements, as the leaves of one or as columns: tensors with a row for each.
+#[derive(Clone, Debug)]
+pub struct Rows {
+    /// How many elements there are.
+    pub count: usize,
+    /// A column for each leaf, or the leaves of the only element.
+    pub columns: Leaves,
+    /// Whether these are columns.
+    pub stacked: bool,
+}
+
+impl Rows {
+    /// One element.
+    pub fn one(leaves: Leaves) -> Rows {
+        Rows { count: 1, columns: leaves, stacked: false }
+    }
+
+    /// Elements in columns.
+    pub fn stacked(count: usize, columns: Leaves) -> Rows {
+        Rows { count, columns, stacked: true }
+    }
+
+    /// The leaves of element `i`.
+    ///
+    /// # Errors
+    /// `OutOfRange` where there is none.
+    pub fn at(&self, i: usize) -> Result<Leaves> {
+        if !self.stacked {
+            return Ok(self.columns.clone());
+        }
+        let row = |c: &Tensor| c.rows(i, 1).and_then(|row| row.reshaped(&c.dims()[1..]));
+        self.columns.iter().map(|c| c.as_ref().map(row).transpose()).collect()
+    }
+
+    /// The elements from `start` to before `stop`.
+    ///
+    /// # Errors
+    /// `OutOfRange` where they are not there.
+    pub fn part(&self, start: usize, stop: usize) -> Result<Rows> {
+        if stop - start == self.count {
+            return Ok(self.clone());
+        }
+        if stop - start == 1 {
+            return self.at(start).map(Rows::one);
+        }
+        let columns = self.columns.iter().map(|c| c.as_ref().map(|c| c.rows(start, stop - start)).transpose());
+        Ok(Rows::stacked(stop - start, columns.collect::<Result<_>>()?))
+    }
+
+    /// The elements with these numbers, of which there is at least one.
+    ///
+    /// # Errors
+    /// `OutOfRange` where one of them is not there.
+    pub fn taken(&self, indices: &[i64]) -> Result<Rows> {
+        if let [only] = indices {
+            return self.at(usize::try_from(*only).unwrap_or(usize::MAX)).map(Rows::one);
+        }
+        let at = constant(Tensor::vector(indices))?;
+        let take = |c: &Tensor| operation(&gather::GATHER, &[Var::eager(c.clone()), at.clone()], &[]);
+        let columns = self.columns.iter().map(|c| c.as_ref().map(take).transpose());
+        Ok(Rows::stacked(indices.len(), columns.collect::<Result<_>>()?))
+    }
+
+    /// How many bytes an element has; of strings a guess.
+    pub fn bytes_each(&self) -> usize {
+        let bytes = |c: &Tensor| c.len() * if c.dtype().size() == 0 { 16 } else { c.dtype().size() };
+        (self.columns.iter().flatten().map(bytes).sum::<usize>() / self.count).max(1)
+    }
+
+    /// The dtype and the extents of each leaf.
+    pub(crate) fn extents(&self) -> Vec<Option<(DType, &[usize])>> {
+        let skip = usize::from(self.stacked);
+        self.columns.iter().map(|c| c.as_ref().map(|c| (c.dtype(), &c.dims()[skip..]))).collect()
+    }
+}
+
+/// The only result of an operator.
+pub(crate) fn operation(op: &'static OpDef, inputs: &[Var], attrs: &[(&str, Attr)]) -> Result<Tensor> {
+    let out = apply(op, inputs, attrs)?.remove(0);
+    out.tensor().cloned().ok_or_else(|| Error::internal("an operation of a data set was traced"))
+}
+
+/// The elements of several rows of tensors of the same shapes, as columns.
+pub(crate) fn joined(parts: &[Rows]) -> Result<Rows> {
+    if let [only] = parts
+        && only.stacked
+    {
+        return Ok(only.clone());
+    }
+    let count = parts.iter().map(|p| p.count).sum();
+    let loose = parts.iter().all(|p| !p.stacked);
+    let column = |i: usize| -> Result<Option<Tensor>> {
+        let pieces = parts.iter().map(|p| {
+            let Some(c) = &p.columns[i] else { return Ok(None) };
+            if loose || p.stacked {
+                return Ok(Some(Var::eager(c.clone())));
+            }
+            let dims: Vec<usize> = std::iter::once(1).chain(c.dims().iter().copied()).collect();
+            c.reshaped(&dims).map(|c| Some(Var::eager(c)))
+        });
+        let Some(pieces) = pieces.collect::<Result<Option<Vec<Var>>>>()? else { return Ok(None) };
+        let op = if loose { &joining::STACK } else { &joining::CONCAT };
+        operation(op, &pieces, &[("axis", 0i64.into())]).map(Some)
+    };
+    let width = parts.first().map_or(0, |p| p.columns.len());
+    Ok(Rows::stacked(count, (0..width).map(column).collect::<Result<_>>()?))
+}
+
+/// How many rows a reader asks for: the first ones one by one, for those who want no more.
+const GROWTH: [usize; 7] = [1, 1, 1, 1, 16, 64, 256];
+
+/// Reads one element after the other, from rows that become longer.
+pub struct Reader {
+    pull: Pull,
+    rows: Option<Rows>,
+    at: usize,
+    pulls: usize,
+}
+
+impl Reader {
+    /// A reader of a stage.
+    pub fn new(pull: Pull) -> Reader {
+        Reader { pull, rows: None, at: 0, pulls: 0 }
+    }
+
+    /// The leaves of the next element; `None` at the end.
+    ///
+    /// # Errors
+    /// Those of the stage.
+    pub fn read(&mut self) -> Result<Option<Leaves>> {
+        if self.rows.is_none() {
+            let limit = GROWTH[self.pulls.min(GROWTH.len() - 1)];
+            self.rows = self.pull.pull(limit)?;
+            self.at = 0;
+            if let Some(rows) = &self.rows
+                && (if rows.stacked { rows.bytes_each() * limit * 4 <= CHUNK_BYTES } else { limit == 1 })
+            {
+                self.pulls += 1;
+            }
+        }
+        let Some(rows) = &self.rows else { return Ok(None) };
+        let (leaves, last) = (rows.at(self.at)?, self.at + 1 == rows.count);
+        self.at += 1;
+        if last {
+            self.rows = None;
+        }
+        Ok(Some(leaves))
+    }
+}

@@ -1,0 +1,294 @@
+//! What stages give, errors in their places, and how threads begin and end.
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, Once};
+use std::time::Duration;
+
+use penstock_data::{Class, DType, Error, Loc, Result, Tensor};
+use penstock_input::{
+    Ahead, AtOnce, Batch, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Pull, Rows, Skip,
+    Slices, Stage, Take,
+};
+use penstock_ir::Env;
+use penstock_trace::Host;
+
+/// Longer than any wait for another thread takes; it ends tests that would wait for ever.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that has nothing to say.
+struct Program;
+
+impl Env for Program {
+    fn draw(&self, _: u64) -> Result<(u64, u128)> {
+        Ok((0, 0))
+    }
+}
+
+impl Host for Program {
+    fn loc(&self) -> Loc {
+        Loc::UNKNOWN
+    }
+}
+
+/// `start`, `start + 1` and so on, so many of them.
+fn numbers(start: i64, count: u64) -> Pull {
+    static HOST: Once = Once::new();
+    HOST.call_once(|| penstock_trace::set_host(Box::new(Program)));
+    Box::new(Numbers::new(start, 1, Some(count), DType::I64))
+}
+
+/// A number of an element, or the message of an error in its place.
+fn outcomes(mut stage: Pull, limit: usize) -> Vec<std::result::Result<Vec<i64>, String>> {
+    let mut found = Vec::new();
+    loop {
+        match stage.pull(limit) {
+            Ok(None) => return found,
+            Ok(Some(rows)) => {
+                assert!((1..=limit).contains(&rows.count));
+                for i in 0..rows.count {
+                    let leaves = rows.at(i).unwrap();
+                    found.push(Ok(leaves[0].as_ref().unwrap().as_slice::<i64>().to_vec()));
+                }
+            }
+            Err(error) => found.push(Err(error.message().to_owned())),
+        }
+    }
+}
+
+fn values(stage: Pull, limit: usize) -> Vec<i64> {
+    outcomes(stage, limit).into_iter().flat_map(Result::unwrap).collect()
+}
+
+/// A function of a number, which fails for some and may take columns.
+struct Each {
+    of: fn(i64) -> Option<i64>,
+    pure: bool,
+    /// How many elements each call took.
+    calls: Mutex<BTreeSet<usize>>,
+}
+
+fn each(of: fn(i64) -> Option<i64>, pure: bool) -> Arc<Each> {
+    Arc::new(Each { of, pure, calls: Mutex::default() })
+}
+
+impl Function for Each {
+    fn call(&self, leaves: &[Option<Tensor>]) -> Result<Leaves> {
+        let x = leaves[0].as_ref().unwrap().item::<i64>().unwrap();
+        self.calls.lock().unwrap().insert(1);
+        let y = (self.of)(x).ok_or_else(|| Error::invalid(format!("no {x}")))?;
+        Ok(vec![Some(Tensor::scalar(y))])
+    }
+
+    fn of_columns(&self, columns: &[Option<Tensor>]) -> Result<Leaves> {
+        let xs = columns[0].as_ref().unwrap().as_slice::<i64>();
+        let ys: Option<Vec<i64>> = xs.iter().map(|&x| (self.of)(x)).collect();
+        self.calls.lock().unwrap().insert(xs.len());
+        Ok(vec![Some(Tensor::vector(&ys.ok_or_else(|| Error::invalid("one of them"))?))])
+    }
+
+    fn is_pure(&self) -> bool {
+        self.pure
+    }
+}
+
+#[test]
+fn numbers_and_slices_come_in_pieces_up_to_the_limit() {
+    for limit in [1, 2, 7, 100] {
+        assert_eq!(values(numbers(3, 10), limit), (3..13).collect::<Vec<_>>());
+        let rows = Slices::new(3, vec![Some(Tensor::from_slice(&[3, 2], &[1i64, 2, 3, 4, 5, 6]).unwrap())]);
+        assert_eq!(values(Box::new(rows), limit), [1, 2, 3, 4, 5, 6]);
+    }
+    let mut endless = Numbers::new(5, -2, None, DType::I32);
+    let rows = endless.pull(3).unwrap().unwrap();
+    assert_eq!(rows.columns[0].as_ref().unwrap().as_slice::<i32>(), [5, 3, 1]);
+}
+
+#[test]
+fn taking_skipping_and_batching_agree_with_lists() {
+    for (limit, size, drop) in [(1, 3, false), (4, 3, true), (64, 4, false), (3, 20, false), (3, 20, true)] {
+        let some = Box::new(Take::new(Box::new(Skip::new(numbers(0, 30), 5)), 11));
+        let all: Vec<i64> = (5..16).collect();
+        let expected: Vec<Vec<i64>> =
+            all.chunks(size).filter(|c| !drop || c.len() == size).map(<[i64]>::to_vec).collect();
+        let found = outcomes(Box::new(Batch::new(some, size, drop)), limit);
+        assert_eq!(found.into_iter().map(Result::unwrap).collect::<Vec<_>>(), expected);
+    }
+}
+
+#[test]
+fn a_pure_function_runs_for_many_elements_at_once_and_errors_keep_their_places() {
+    let double = each(|x| Some(2 * x), true);
+    assert_eq!(values(Box::new(Map::new(numbers(0, 100), double.clone())), 64), (0..200).step_by(2).collect::<Vec<_>>());
+    assert!(double.calls.lock().unwrap().iter().any(|&count| count > 4));
+
+    for pure in [false, true] {
+        let some = each(|x| (x % 7 != 3).then_some(x), pure);
+        let expected: Vec<_> =
+            (0..40).map(|x| if x % 7 == 3 { Err(format!("no {x}")) } else { Ok(vec![x]) }).collect();
+        for limit in [1, 5, 64] {
+            assert_eq!(outcomes(Box::new(Map::new(numbers(0, 40), some.clone())), limit), expected);
+            // An error of an element costs those that were gathered with it.
+            let ahead = Ahead::new(
+                {
+                    let some = some.clone();
+                    move || Ok(Box::new(Map::new(numbers(0, 40), some)) as Pull)
+                },
+                3,
+                None,
+                Box::new(|| ()),
+            );
+            assert_eq!(outcomes(Box::new(ahead), limit), expected);
+        }
+    }
+}
+
+/// A function that says of numbers whether they are even.
+struct Even;
+
+impl Function for Even {
+    fn call(&self, leaves: &[Option<Tensor>]) -> Result<Leaves> {
+        let x = leaves[0].as_ref().unwrap().item::<i64>().unwrap();
+        Ok(vec![Some(Tensor::scalar(penstock_data::Bool8::new(x % 2 == 0)))])
+    }
+
+    fn of_columns(&self, _: &[Option<Tensor>]) -> Result<Leaves> {
+        Err(Error::unimplemented("one by one"))
+    }
+
+    fn is_pure(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn a_filter_keeps_what_its_function_says() {
+    assert_eq!(values(Box::new(Filter::new(numbers(1, 9), Arc::new(Even))), 4), [2, 4, 6, 8]);
+}
+
+/// A data set of as many numbers as an element says.
+fn opened(leaves: Leaves) -> Result<Pull> {
+    let x = leaves[0].as_ref().unwrap().item::<i64>().unwrap();
+    if x == 4 { Err(Error::invalid("not 4")) } else { Ok(numbers(10 * x, x as u64)) }
+}
+
+#[test]
+fn interleaving_with_threads_gives_what_it_gives_without() {
+    for (cycle, block) in [(1, 1), (2, 1), (3, 2), (9, 3)] {
+        let made = |calls: Option<usize>| {
+            let at_once = calls.map(|count| AtOnce { count, begin: Box::new(|| Box::new(|| ())) });
+            outcomes(Box::new(Interleave::new(numbers(0, 8), Arc::new(opened), cycle, block, at_once)), 5)
+        };
+        let serial = made(None);
+        assert_eq!(serial.len(), 28 - 4 + 1);
+        for calls in [1, 2, 5] {
+            assert_eq!(made(Some(calls)), serial);
+        }
+        if (cycle, block) == (1, 1) {
+            assert_eq!(outcomes(Box::new(FlatMap::new(numbers(0, 8), Arc::new(opened))), 5), serial);
+        }
+    }
+}
+
+/// A stage that tells when it is asked, and when it is dropped.
+struct Told(Sender<&'static str>);
+
+impl Stage for Told {
+    fn pull(&mut self, _: usize) -> Result<Option<Rows>> {
+        let _ = self.0.send("asked");
+        Ok(Some(Rows::one(vec![Some(Tensor::scalar(1i64))])))
+    }
+}
+
+impl Drop for Told {
+    fn drop(&mut self) {
+        let _ = self.0.send("dropped");
+    }
+}
+
+fn told(size: usize) -> (Ahead, Receiver<&'static str>) {
+    let (told, heard) = channel();
+    (Ahead::new(move || Ok(Box::new(Told(told)) as Pull), size, None, Box::new(|| ())), heard)
+}
+
+#[test]
+fn a_thread_reads_ahead_up_to_its_size_and_ends_with_who_asks() {
+    drop(numbers(0, 0));
+    let (mut ahead, heard) = told(3);
+    assert!(heard.try_recv().is_err(), "nobody has asked yet");
+    assert_eq!(ahead.pull(1).unwrap().unwrap().count, 1);
+    for _ in 0..4 {
+        assert_eq!(heard.recv_timeout(PATIENCE), Ok("asked"));
+    }
+    drop(ahead);
+    assert_eq!(heard.recv_timeout(PATIENCE), Ok("dropped"));
+    assert!(heard.recv_timeout(PATIENCE).is_err(), "the thread has gone");
+}
+
+#[test]
+fn what_cannot_be_opened_is_an_error_and_then_the_end() {
+    drop(numbers(0, 0));
+    let mut ahead = Ahead::new(|| Err(Error::invalid("never")), 2, None, Box::new(|| ()));
+    assert_eq!(ahead.pull(1).unwrap_err().message(), "never");
+    assert!(ahead.is_unopened());
+    assert!(ahead.pull(1).unwrap().is_none());
+}
+
+fn framed(record: &[u8]) -> Vec<u8> {
+    let masked = |data: &[u8]| crc32c::crc32c(data).rotate_right(15).wrapping_add(0xA282_EAD8).to_le_bytes();
+    let size = (record.len() as u64).to_le_bytes();
+    [&size[..], &masked(&size), record, &masked(record)].concat()
+}
+
+/// The pieces of two files of this content, and how reading ends.
+fn pieces(content: &[u8], format: Format) -> (Vec<Vec<u8>>, Option<Class>) {
+    drop(numbers(0, 0));
+    let folder = std::env::temp_dir().join(format!("penstock-input-{}-{:?}", std::process::id(), std::thread::current().id()));
+    fs::create_dir_all(&folder).unwrap();
+    let path = folder.join("file");
+    fs::write(&path, content).unwrap();
+    let names = vec![path.to_str().unwrap().to_owned(); 2];
+    let mut stage = Files::new(names, format, Arc::new(|name, error| Error::not_found(format!("{name}: {error}"))));
+    let (mut found, mut failed) = (Vec::new(), None);
+    loop {
+        match stage.pull(2) {
+            Ok(None) => break,
+            Ok(Some(rows)) => found.extend(rows.columns[0].as_ref().unwrap().strings().iter().map(|s| s.to_vec())),
+            Err(error) => failed = Some(error.class()),
+        }
+    }
+    fs::remove_dir_all(&folder).unwrap();
+    (found, failed)
+}
+
+#[test]
+fn files_are_split_as_their_format_says() {
+    let lines: Vec<Vec<u8>> = vec![b"a".to_vec(), b"".to_vec(), b"b\r".to_vec()];
+    assert_eq!(pieces(b"a\r\n\nb\r\r", Format::Lines), ([lines.clone(), lines].concat(), None));
+    let fixed = Format::Fixed { size: 2, header: 1, footer: 1 };
+    assert_eq!(pieces(b"(abcd)", fixed).0, [b"ab", b"cd", b"ab", b"cd"]);
+    assert_eq!(pieces(b"(abc)", fixed), (vec![], Some(Class::InvalidArgument)));
+    assert_eq!(pieces(b"(", fixed), (vec![], None));
+    let records = [framed(b"one"), framed(b"")].concat();
+    assert_eq!(pieces(&records, Format::Records).0, [b"one".to_vec(), vec![], b"one".to_vec(), vec![]]);
+}
+
+#[test]
+fn every_damage_of_records_is_found_behind_what_comes_before() {
+    let content = [framed(b"first"), framed(b"second")].concat();
+    let first = framed(b"first").len();
+    for at in 0..content.len() {
+        let mut flipped = content.clone();
+        flipped[at] ^= 4;
+        let before = usize::from(at >= first);
+        let (found, failed) = pieces(&flipped, Format::Records);
+        assert_eq!((found.len(), failed), (before, Some(Class::DataLoss)), "byte {at}");
+        let (found, failed) = pieces(&content[..at], Format::Records);
+        let whole = at == 0 || at == first;
+        assert_eq!(failed, (!whole).then_some(Class::DataLoss), "the first {at} bytes");
+        assert_eq!(found.len(), if whole { 2 * before } else { before });
+    }
+    let endless = [&u64::MAX.to_le_bytes()[..], &framed(b"")[8..]].concat();
+    assert_eq!(pieces(&endless, Format::Records).1, Some(Class::DataLoss));
+}

@@ -1,0 +1,297 @@
+"""Stages that run without the interpreter: they give what stages in Python give, errors in their places."""
+
+import gc
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from support import plain
+
+import penstock as tf
+from penstock import _core
+
+Dataset = tf.data.Dataset
+LIMIT = 300
+
+
+def passed_by_python(dataset):
+    """The same elements, by way of a stage in Python, so that those behind it run there as well."""
+    return dataset.concatenate(dataset.take(0))
+
+
+def is_of_the_engine(dataset):
+    return isinstance(dataset._open(), _core._Stage)
+
+
+def outcomes(dataset):
+    """The elements, and classes and messages of errors in their places."""
+    iterator, found = iter(dataset), []
+    while len(found) < LIMIT:
+        try:
+            found.append(plain(next(iterator)))
+        except StopIteration:
+            return found
+        except (tf.errors.OpError, ValueError) as error:
+            found.append((type(error), str(error)))
+    return found
+
+
+def nested(x):
+    return x, {"twice": x * 2, "none": None}
+
+
+def opened(x, count):
+    return Dataset.range(x % count).map(lambda y: 10 * x + y)
+
+
+# What a step does to a data set of numbers.
+STEPS = {
+    "map": lambda d, a, b: d.map(lambda x: (x * a + b) % 97),
+    "parallel": lambda d, a, b: d.map(lambda x: (x * a + b) % 97, num_parallel_calls=2),
+    "nest": lambda d, a, b: d.map(nested).map(lambda x, rest: x + rest["twice"]),
+    "fails": lambda d, a, b: d.map(lambda x: 97 // (x % (a + 3))),
+    "filter": lambda d, a, b: d.filter(lambda x: x % (a + 1) != 0),
+    "batch": lambda d, a, b: d.batch(a, b % 2 == 0).map(tf.reduce_sum),
+    "shapes": lambda d, a, b: d.map(lambda x: tf.range(x % (1 + b % 3))).batch(a).map(tf.size).map(to_int64),
+    "take": lambda d, a, b: d.take(a * b),
+    "skip": lambda d, a, b: d.skip(a * b // 2),
+    "ahead": lambda d, a, b: d.prefetch(a),
+    "flat": lambda d, a, b: d.take(20).flat_map(lambda x: opened(x, a)),
+    "interleave": lambda d, a, b: d.take(20).interleave(lambda x: opened(x, a), b, 1 + a % 3),
+    "at once": lambda d, a, b: d.take(20).interleave(
+        lambda x: opened(x, a), b + 1, 1 + a % 3, num_parallel_calls=2
+    ),
+    "inner": lambda d, a, b: d.take(9).interleave(
+        lambda x: opened(x, a).map(lambda y: 97 // (y % (b + 3))).prefetch(2), 2, num_parallel_calls=2
+    ),
+}
+
+
+def to_int64(x):
+    return tf.cast(x, tf.int64)
+
+
+def applied(source, steps, between):
+    for name, a, b in steps:
+        source = STEPS[name](between(source), a, b)
+    return source
+
+
+chains = st.lists(
+    st.tuples(st.sampled_from(sorted(STEPS)), st.integers(1, 9), st.integers(1, 9)), min_size=1, max_size=5
+)
+
+
+@given(chains, st.integers(0, 70), st.integers(-3, 3))
+def test_chains_give_what_they_give_in_python(steps, count, start):
+    source = Dataset.range(start, start + count)
+    engine, python = (applied(source, steps, between) for between in (lambda d: d, passed_by_python))
+    assert is_of_the_engine(engine)
+    assert outcomes(engine) == outcomes(python)
+
+
+def test_a_chain_from_a_source_on_runs_without_the_interpreter(tmp_path):
+    path = tmp_path / "lines"
+    path.write_text("1\n22\n")
+    made = Dataset.from_tensor_slices([str(path)]).interleave(tf.data.TextLineDataset, 1)
+    made = made.map(tf.strings.length).batch(2).prefetch(1)
+    assert is_of_the_engine(made)
+    assert outcomes(made) == [[1, 2]]
+    assert not is_of_the_engine(Dataset.range(3).shuffle(2).map(to_int64))
+    assert not is_of_the_engine(Dataset.range(3).map(lambda x: tf.random.uniform([])))
+
+
+def test_a_state_that_a_function_reads_is_that_of_the_moment():
+    factor = tf.Variable(1, dtype=tf.int64)
+    iterator = iter(Dataset.range(1, 4).map(lambda x: x * factor))
+    assert int(next(iterator)) == 1
+    factor.assign(10)
+    assert [int(x) for x in iterator] == [20, 30]
+
+
+@pytest.mark.parametrize("ahead", [False, True])
+def test_functions_in_python_are_called_behind_stages_of_the_engine(ahead):
+    def fail(x):
+        if x == 2:
+            raise KeyError("two")
+        return x + 1
+
+    made = Dataset.range(4).map(lambda x: tf.numpy_function(fail, [x], tf.int64))
+    iterator = iter(made.prefetch(2) if ahead else made)
+    assert [int(next(iterator)) for _ in range(2)] == [1, 2]
+    with pytest.raises(KeyError, match="two"):
+        next(iterator)
+    assert [int(x) for x in iterator] == [4]
+
+
+def test_the_end_of_another_iterator_is_an_error_of_the_function():
+    other = iter(Dataset.range(1))
+    iterator = iter(Dataset.range(3).map(lambda x: x + next(other)))
+    assert int(next(iterator)) == 0
+    with pytest.raises(tf.errors.InvalidArgumentError, match="OutOfRangeError") as caught:
+        next(iterator)
+    assert isinstance(caught.value.__cause__, tf.errors.OutOfRangeError)
+
+
+def test_random_numbers_of_a_thread_depend_on_the_seed_alone():
+    def drawn():
+        tf.random.set_seed(3)
+        made = Dataset.range(9).map(lambda x: tf.random.uniform([2]))
+        return outcomes(made.prefetch(2)), outcomes(made.interleave(Dataset.from_tensors, 3, 1, 2))
+
+    assert drawn() == drawn()
+
+
+def written(folder, records, name="file"):
+    path = folder / name
+    with tf.io.TFRecordWriter(str(path)) as file:
+        for record in records:
+            file.write(record)
+    return path
+
+
+def of_files(names, kind, compression=None):
+    if kind == "lines":
+        return tf.data.TextLineDataset(names, compression)
+    if kind == "fixed":
+        return tf.data.FixedLengthRecordDataset(names, 3, 2, 1, compression_type=compression)
+    return tf.data.TFRecordDataset(names, compression)
+
+
+@pytest.mark.parametrize("kind", ["lines", "fixed", "records"])
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\n",
+        b"a",
+        b"a\r\n\r\nb\n\rc\r",
+        b"abc\n\n",
+        b"xx012345y",
+        b"xxy",
+        b"xx01y",
+        b"x" * 300 + b"\n" * 9,
+    ],
+)
+def test_files_are_read_as_in_python(tmp_path, kind, content):
+    # Compressed files are read by Python.
+    import gzip
+
+    plainly, packed = tmp_path / "content", tmp_path / "packed"
+    plainly.write_bytes(content)
+    packed.write_bytes(gzip.compress(content))
+    found = outcomes(of_files([str(plainly)] * 2, kind))
+    by_python = outcomes(of_files([str(packed)] * 2, kind, "GZIP"))
+    assert len(found) == len(by_python)
+    for one, other in zip(found, by_python, strict=True):
+        assert one == ((other[0], other[1].replace("packed", "content")) if type(other) is tuple else other)
+
+
+@pytest.mark.parametrize("at", [3, 9, 13, 40, 55, 71, -1])
+@pytest.mark.parametrize("how", ["flipped", "cut"])
+def test_records_before_a_damaged_one_are_read(tmp_path, at, how):
+    path = written(tmp_path, [bytes([65 + i]) * i for i in range(7)])
+    content = bytearray(path.read_bytes())
+    if how == "flipped":
+        content[at] ^= 1
+    else:
+        del content[at:]
+    path.write_bytes(content)
+    found = outcomes(tf.data.TFRecordDataset(str(path)).batch(1))
+    assert found[:-1] == [[bytes([65 + i]) * i] for i in range(len(found) - 1)]
+    assert found[-1][0] is tf.errors.DataLossError
+
+
+def test_a_length_that_no_file_has_is_a_loss_of_data(tmp_path):
+    size = (1 << 62).to_bytes(8, "little")
+    path = written(tmp_path, [b"x"])
+    content = path.read_bytes()
+    from penstock._runtime.records import _masked
+
+    path.write_bytes(size + _masked(size) + content[12:])
+    ((kind, message),) = outcomes(tf.data.TFRecordDataset(str(path)))
+    assert kind is tf.errors.DataLossError
+    assert "ends within a record" in message
+
+
+@pytest.mark.parametrize("kind", ["lines", "fixed", "records"])
+def test_files_that_cannot_be_read_are_named(tmp_path, kind):
+    missing, folder = str(tmp_path / "it's missing"), str(tmp_path)
+    ((first, message),) = outcomes(of_files([missing], kind))
+    assert first is tf.errors.NotFoundError
+    with pytest.raises(FileNotFoundError) as caught:
+        Path(missing).read_bytes()
+    assert message == f"argument 'filenames': {caught.value}"
+    ((second, message),) = outcomes(of_files([folder], kind))
+    assert second is tf.errors.FailedPreconditionError
+    assert folder in message
+    assert outcomes(of_files([], kind)) == []
+
+
+def test_iterators_of_stages_are_saved_and_go_on():
+    made = Dataset.from_tensor_slices(np.arange(20)).map(lambda x: x * x).batch(3).prefetch(2)
+    iterator = made.as_numpy_iterator()
+    first = [next(iterator).tolist() for _ in range(2)]
+    state = iterator.save()
+    rest = [x.tolist() for x in iterator]
+    iterator.restore(state)
+    assert [x.tolist() for x in iterator] == rest
+    assert [x for batch in first + rest for x in batch] == [i * i for i in range(20)]
+
+
+def test_what_a_stage_holds_is_let_go_of_with_it():
+    class Mark:
+        pass
+
+    def begun():
+        mark = Mark()
+
+        def held(x, mark=mark):
+            return x
+
+        iterator = iter(Dataset.range(100).map(lambda x: tf.numpy_function(held, [x], tf.int64)).prefetch(1))
+        next(iterator)
+        return weakref.ref(mark)
+
+    mark, waiting = begun(), threading.Event()
+    for _ in range(100):
+        gc.collect()
+        if mark() is None:
+            return
+        waiting.wait(0.05)
+    pytest.fail("a stage keeps what its function held")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="asks the system for the names of threads")
+def test_threads_of_the_engine_end_with_their_iterators():
+    def names():
+        found = []
+        for task in Path("/proc/self/task").iterdir():
+            try:
+                found.append((task / "comm").read_text().strip())
+            except OSError:
+                continue
+        return found
+
+    waiting = threading.Event()
+    made = Dataset.range(10).repeat().take(1000)
+    endless = Dataset.counter().map(lambda x: x + 1)
+    iterators = [
+        iter(d)
+        for d in (
+            endless.prefetch(2),
+            endless.interleave(lambda x: Dataset.counter(x), 3, num_parallel_calls=2),
+            endless.prefetch(1).batch(2).prefetch(3),
+            made.prefetch(2),
+        )
+    ]
+    for iterator in iterators:
+        next(iterator)
+    assert "penstock-data" in names()
+    del iterator, iterators
+    gc.collect()
+    assert any("penstock-data" not in names() or waiting.wait(0.05) for _ in range(200))
