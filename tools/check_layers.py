@@ -51,6 +51,7 @@ ROOMS: Final = (
         "test",
         "data",
         "compat",
+        "xla",
         "lookup",
         "io",
         "summary",

@@ -311,6 +311,7 @@ _NAMESPACES = {
     "train",
     "types",
     "version",
+    "xla",
 }
 # Keras, which is a package of its own and is loaded when it is first used, and what is found in it.
 _KERAS = {"keras": "", "losses": "losses", "metrics": "metrics"}

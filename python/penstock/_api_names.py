@@ -17,7 +17,6 @@ _LITE: Final = "TensorFlow Lite, a package of its own (LiteRT)"
 _MLIR: Final = "internals of TensorFlow's compiler"
 _QUANTIZER: Final = "the quantizer of SavedModels that TensorFlow's compiler is, and its protos"
 _TPU: Final = "for TPUs, which the engine does not run on"
-_XLA: Final = "for XLA; the engine compiles by itself"
 
 # Symbols, or namespaces with all that they hold, that have no place here, and why.
 NOT_APPLICABLE: Final[dict[str, str]] = {
@@ -46,7 +45,6 @@ NOT_APPLICABLE: Final[dict[str, str]] = {
     "train.ClusterDef": _CLUSTER,
     "train.JobDef": _CLUSTER,
     "train.ServerDef": _CLUSTER,
-    "xla": _XLA,
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
+
 from penstock._runtime.graph import GraphDef as GraphDef, NodeDef as NodeDef
 from penstock._runtime.host_calls import py_func as py_func
 from penstock._runtime.protos import (
@@ -11,7 +13,7 @@ from penstock._runtime.protos import (
     SummaryMetadata as SummaryMetadata,
 )
 from penstock._values.variable import Variable as Variable
-from penstock.compat.v1 import logging as logging
+from penstock.compat.v1 import logging as logging, train as train
 from penstock.compat.v1._dimension import (
     Dimension as Dimension,
     dimension_at_index as dimension_at_index,
@@ -82,7 +84,15 @@ __all__ = ["glorot_normal_initializer", "glorot_uniform_initializer", "ones_init
 
 
 def __getattr__(name: str) -> object:
-    # Names that version 2 did not change.
-    import penstock
+    import importlib  # no name of this module
 
+    import penstock  # which is above this in the package
+
+    names = importlib.import_module("penstock.compat.v1._names").NAMES
+    if name in names:
+        return attrgetter(names[name])(penstock)
+    legacy = importlib.import_module("penstock.compat.v1._legacy")
+    if name in legacy.__all__:
+        return getattr(legacy, name)
+    # Names that version 2 did not change.
     return getattr(penstock, name)

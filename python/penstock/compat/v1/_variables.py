@@ -390,13 +390,15 @@ def get_variable(
         return found
     if scope.reuse is True:
         raise ValueError(f"variable {full} does not exist, or was not created with tf.get_variable()")
-    make = initializer or scope.initializer
+    make = scope.initializer if initializer is None else initializer
     if make is None:
         floating = _core.DType(dtype).is_floating
         make = initializers.GlorotUniform() if floating else initializers.Zeros()
     if isinstance(make, type):
         make = make()
     first = make
+    if isinstance(make, _core.Tensor):
+        dtype = make.dtype
     if callable(make):
         first = (lambda: make(shape, dtype)) if shape is not None else make
     with name_scope(f"{scope.name}/" if scope.name else ""):

@@ -1,0 +1,101 @@
+"""Names of TensorFlow 1 that version 2 has under others, or with other parameters."""
+
+from operator import attrgetter
+
+import numpy as np
+import pytest
+
+import penstock as tf
+from penstock.compat.v1 import _legacy, _names
+
+v1 = tf.compat.v1
+
+
+@pytest.mark.parametrize("name", sorted(_names.NAMES))
+def test_a_name_of_version_1_is_the_function_of_version_2(name):
+    assert getattr(v1, name) is attrgetter(_names.NAMES[name])(tf)
+
+
+@pytest.mark.parametrize("name", _legacy.__all__)
+def test_a_function_with_other_parameters_is_found(name):
+    assert getattr(v1, name) is getattr(_legacy, name)
+
+
+def test_casts_and_divisions():
+    assert v1.to_int32([1.5]).dtype == tf.int32
+    assert v1.to_double([1]).dtype == tf.float64
+    assert v1.div([7, -7], 2).numpy().tolist() == [3, -4]
+    assert v1.div([7.0], 2.0).numpy().tolist() == [3.5]
+
+
+def test_parameters_by_their_old_names():
+    x = tf.constant([[1.0, 0.0], [3.0, 4.0]])
+    assert v1.count_nonzero(x, reduction_indices=[1], keep_dims=True).numpy().tolist() == [[1], [2]]
+    assert v1.arg_max(x, 1).numpy().tolist() == [0, 1]
+    assert v1.string_to_number(["2"], tf.int32).numpy().tolist() == [2]
+    assert v1.substr(["hello"], 1, 3).numpy().tolist() == [b"ell"]
+    with pytest.raises(ValueError, match="'input_tensor' must be given"):
+        v1.count_nonzero()
+
+
+def test_sparse_to_dense_takes_scalars_lists_and_vectors():
+    assert v1.sparse_to_dense(1, [3], 5).numpy().tolist() == [0, 5, 0]
+    assert v1.sparse_to_dense([0, 2], [3], [5, 6], -1).numpy().tolist() == [5, -1, 6]
+    assert v1.sparse_to_dense([[0, 1], [1, 0]], [2, 2], 9).numpy().tolist() == [[0, 9], [9, 0]]
+
+
+def test_string_split_gives_a_sparse_tensor_without_empty_parts():
+    found = v1.string_split(["a  b", "c"])
+    assert found.values.numpy().tolist() == [b"a", b"b", b"c"]
+    assert found.indices.numpy().tolist() == [[0, 0], [0, 1], [1, 0]]
+    assert v1.string_split(["a,,b"], ",", skip_empty=False, result_type="RaggedTensor").to_list() == [
+        [b"a", b"", b"b"]
+    ]
+
+
+def test_batch_gather_takes_along_the_last_dimension_of_indices():
+    params = np.arange(12).reshape(2, 3, 2)
+    assert v1.batch_gather(params, [[2], [0]]).numpy().tolist() == [[[4, 5]], [[6, 7]]]
+
+
+def test_rows_and_elements_of_variables():
+    v = tf.Variable([2.0, 4.0, 8.0])
+    v1.scatter_mul(v, [0], [3.0])
+    v1.scatter_max(v, [1], [9.0])
+    v1.scatter_nd_add(v, [[2]], [1.0])
+    assert v.numpy().tolist() == [6.0, 9.0, 9.0]
+
+
+def test_assertions_have_data_before_the_message():
+    v1.assert_equal([1], [1], ["unused"])
+    with pytest.raises(tf.errors.InvalidArgumentError, match=r"too small.*seen"):
+        v1.assert_greater([1], [2], data=["seen"], message="too small")
+    with pytest.raises(tf.errors.InvalidArgumentError, match="negative"):
+        v1.assert_non_negative([-1.0], message="negative")
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [])
+        with v1.control_dependencies([v1.assert_positive(x)]):
+            y = tf.identity(x)
+        assert session.run(y, {x: 1.0}) == 1.0
+        with pytest.raises(tf.errors.InvalidArgumentError):
+            session.run(y, {x: -1.0})
+
+
+def test_print_prints_when_the_tensor_is_computed(capfd):
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [])
+        y = v1.Print(x, [x], "seen:")
+        assert capfd.readouterr().err == ""
+        assert session.run(y, {x: 2.0}) == 2.0
+    assert "seen: 2" in capfd.readouterr().err
+
+
+def test_a_session_takes_a_configuration():
+    config = v1.ConfigProto(gpu_options=v1.GPUOptions(allow_growth=True), allow_soft_placement=True)
+    config.graph_options.optimizer_options.global_jit_level = v1.OptimizerOptions.ON_1
+    again = v1.ConfigProto.FromString(config.SerializeToString())
+    assert again.gpu_options.allow_growth
+    assert again.graph_options.optimizer_options.global_jit_level == 1
+    with tf.Graph().as_default(), v1.Session(config=config) as session:
+        options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
+        assert session.run(tf.constant(1.0) + 1.0, options=options, run_metadata=v1.RunMetadata()) == 2.0
