@@ -609,6 +609,31 @@ impl PyConcrete {
         self.variables_where(py, true)
     }
 
+    /// Add the function to a graph, which needs none: a call is in the graph together with what it calls.
+    ///
+    /// Args:
+    ///     g: accepted and ignored.
+    ///     overwrite: accepted and ignored.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.function(lambda x: 2 * x).get_concrete_function(tf.TensorSpec([])).add_to_graph()
+    #[pyo3(signature = (g=None, overwrite=false))]
+    fn add_to_graph(&self, g: Option<&Bound<'_, PyAny>>, overwrite: bool) {
+        let _ = (g, overwrite);
+    }
+
+    /// Add the derivatives of the function to a graph, which needs none: they are made where they are called.
+    ///
+    /// Args:
+    ///     g: accepted and ignored.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.function(lambda x: 2 * x).get_concrete_function(tf.TensorSpec([])).add_gradient_functions_to_graph()
+    #[pyo3(signature = (g=None))]
+    fn add_gradient_functions_to_graph(&self, g: Option<&Bound<'_, PyAny>>) {
+        let _ = g;
+    }
+
     /// The types of parameters and results.
     #[getter]
     fn function_type<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {

@@ -195,6 +195,150 @@ impl PyDType {
         Ok(parse(other)? == self.0)
     }
 
+    /// Whether it is a dtype of quantized numbers, of which there are none.
+    #[getter]
+    fn is_quantized(&self) -> bool {
+        false
+    }
+
+    /// Whether tensors of it have a value in NumPy.
+    #[getter]
+    fn is_numpy_compatible(&self) -> bool {
+        crate::tensor::no_value(self.0).is_none()
+    }
+
+    /// The least and greatest intensity of an image of it, none below 0: 1 is the greatest of floating-point numbers.
+    #[getter]
+    fn limits<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Bound<'py, PyAny>)> {
+        let number = |py: Python<'py>, n: u8| PyInt::new(py, n).into_any();
+        match self.0 {
+            d if d.is_float() => Ok((number(py, 0), number(py, 1))),
+            DType::Bool => Ok((self.limit(py, "min")?, self.limit(py, "max")?)),
+            _ => Ok((number(py, 0), self.limit(py, "max")?)),
+        }
+    }
+
+    /// Tell whether a trace for `other` serves this dtype as an argument: for the same one alone.
+    ///
+    /// Args:
+    ///     other: another type of arguments.
+    ///
+    /// Returns:
+    ///     Whether it is so.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.is_subtype_of(tf.float64)
+    /// False
+    fn is_subtype_of(&self, other: &Bound<'_, PyAny>) -> bool {
+        self.__eq__(other)
+    }
+
+    /// Find the dtype that covers this one and others as arguments.
+    ///
+    /// Args:
+    ///     types: other dtypes.
+    ///
+    /// Returns:
+    ///     This dtype where all others are the same, else None.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.most_specific_common_supertype([tf.float32])
+    /// tf.float32
+    fn most_specific_common_supertype<'py>(
+        slf: Bound<'py, Self>,
+        types: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<Bound<'py, Self>>> {
+        for other in types.try_iter()? {
+            if !slf.get().__eq__(&other?) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(slf))
+    }
+
+    /// Give what stands for the dtype while a function is traced: the dtype itself.
+    ///
+    /// Args:
+    ///     placeholder_context: accepted and ignored.
+    ///
+    /// Returns:
+    ///     The dtype.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.placeholder_value(None)
+    /// tf.float32
+    fn placeholder_value<'py>(slf: Bound<'py, Self>, placeholder_context: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        let _ = placeholder_context;
+        slf
+    }
+
+    /// Convert a value to one of this type, which the dtype alone is.
+    ///
+    /// Args:
+    ///     value: the dtype.
+    ///     cast_context: accepted and ignored.
+    ///
+    /// Returns:
+    ///     The dtype.
+    ///
+    /// Raises:
+    ///     TypeError: for another value.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.cast(tf.float32, None)
+    /// tf.float32
+    fn cast<'py>(&self, value: Bound<'py, PyAny>, cast_context: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let _ = cast_context;
+        match self.__eq__(&value) {
+            true => Ok(value),
+            false => Err(PyTypeError::new_err(format!("argument 'value' must be {}, got {value:?}", self.0.tf_name()))),
+        }
+    }
+
+    /// List the specifications of the tensors that a dtype is taken apart into.
+    ///
+    /// Returns:
+    ///     An empty list.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.flatten()
+    /// []
+    fn flatten<'py>(&self, py: Python<'py>) -> Bound<'py, pyo3::types::PyList> {
+        pyo3::types::PyList::empty(py)
+    }
+
+    /// List the tensors that a dtype is taken apart into.
+    ///
+    /// Args:
+    ///     value: the dtype.
+    ///
+    /// Returns:
+    ///     An empty list.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.to_tensors(tf.float32)
+    /// []
+    fn to_tensors<'py>(&self, py: Python<'py>, value: &Bound<'py, PyAny>) -> Bound<'py, pyo3::types::PyList> {
+        let _ = value;
+        pyo3::types::PyList::empty(py)
+    }
+
+    /// Give the dtype, which is made of no tensors.
+    ///
+    /// Args:
+    ///     tensors: accepted and ignored.
+    ///
+    /// Returns:
+    ///     The dtype.
+    ///
+    /// >>> import penstock as tf
+    /// >>> tf.float32.from_tensors(iter([]))
+    /// tf.float32
+    fn from_tensors<'py>(slf: Bound<'py, Self>, tensors: &Bound<'py, PyAny>) -> Bound<'py, Self> {
+        let _ = tensors;
+        slf
+    }
+
     fn __eq__(&self, other: &Bound<'_, PyAny>) -> bool {
         !other.is_none() && parse(other).is_ok_and(|d| d == self.0)
     }

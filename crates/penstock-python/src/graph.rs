@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_exec::Arg;
-use penstock_ir::{Attr, Attrs, Function, Graph, Inst, Region, Type, Value, Verified};
+use penstock_ir::{Attr, Attrs, Entity, Function, Graph, Inst, Region, Type, Value, Verified};
 use penstock_trace::{self as trace, Symbolic, UniqueNames};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
@@ -139,6 +139,39 @@ pub(crate) struct Listed {
     pub(crate) number: Option<usize>,
     pub(crate) inputs: Vec<trace::Var>,
     pub(crate) outputs: Vec<trace::Var>,
+}
+
+/// The number of the region that a symbolic tensor was made in; 0 where its graph is gone.
+pub(crate) fn region_of(s: &Symbolic) -> usize {
+    let region = |graph: &Graph| graph.values.get(s.value).map(|data| data.region.index());
+    let open = trace::with_graph_of(s.trace, region).or_else(|| trace::with_left_graph(s.trace, region));
+    open.or_else(|| s.home().graph().map(region)).flatten().unwrap_or_default()
+}
+
+/// The node that gives a symbolic tensor, and the position of the tensor among its results; `None` where its graph is gone.
+pub(crate) fn node_of(s: &Symbolic) -> Option<(Listed, usize)> {
+    let open = trace::with_values_of(s.trace, |graph, handle| node_in(graph, s.value, handle));
+    open.or_else(|| {
+        let graph = s.home().graph()?;
+        Some(node_in(graph, s.value, &|value| trace::Var::symbolic(s.beside(graph, value))))
+    })?
+}
+
+fn node_in(graph: &Graph, value: Value, handle: &dyn Fn(Value) -> trace::Var) -> Option<(Listed, usize)> {
+    let names = node_names(graph);
+    let vars = |values: &[Value]| -> Vec<trace::Var> {
+        values.iter().filter(|&&v| !graph.ty(v).is_variable()).map(|&v| handle(v)).collect()
+    };
+    let Some(inst) = graph.def_inst(value) else {
+        let name = names.values.get(&value).cloned()?;
+        let listed = Listed { name, kind: "Placeholder", number: None, inputs: Vec::new(), outputs: vars(&[value]) };
+        return Some((listed, 0));
+    };
+    let data = &graph.insts[inst];
+    let index = data.results.iter().position(|&v| v == value)?;
+    let (inputs, outputs) = (vars(&data.operands), vars(&data.results));
+    let name = names.node(graph, inst);
+    Some((Listed { name, kind: data.op.tf_name, number: None, inputs, outputs }, index))
 }
 
 /// The operations of the body of an open graph, placeholders first. Variables are no operands.

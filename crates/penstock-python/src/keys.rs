@@ -139,7 +139,7 @@ impl Sink for TypeSink {
         self.tokens.push(Token::Variable(Box::new(VariableType {
             dtype: v.dtype(),
             shape: v.shape().clone(),
-            kind: class_number(variable.as_any()) << 1 | u64::from(variable.get().trainable),
+            kind: class_number(variable.as_any()) << 1 | u64::from(variable.get().is_trainable()),
             alias: alias as u32,
             id: v.root_id(),
             pinned: false,

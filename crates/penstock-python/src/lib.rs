@@ -70,16 +70,20 @@ fn _to_tensor_hinted<'py>(
     to_tensor(value, None, dtype::parse_opt(hint)?)
 }
 
-/// Two operands as tensors of one dtype, where one of them can adapt: a tensor's or a variable's rules.
+/// Two operands as tensors of one dtype, where one of them can adapt: that of a tensor or a variable rules, else that of
+/// the first where the second can take it.
 #[pyfunction]
 fn _operands<'py>(
     x: &Bound<'py, PyAny>,
     y: &Bound<'py, PyAny>,
 ) -> PyResult<(Bound<'py, tensor::PyTensor>, Bound<'py, tensor::PyTensor>)> {
-    if x.is_instance_of::<tensor::Operand>() {
+    let is_operand = |value: &Bound<'py, PyAny>| value.is_instance_of::<tensor::Operand>();
+    if is_operand(x) || !is_operand(y) {
         let a = to_tensor(x, None, None)?;
         let b = to_tensor(y, None, Some(a.get().var.dtype()))?;
-        return Ok((a, b));
+        if is_operand(x) || a.get().var.dtype() == b.get().var.dtype() {
+            return Ok((a, b));
+        }
     }
     let b = to_tensor(y, None, None)?;
     let a = to_tensor(x, None, Some(b.get().var.dtype()))?;

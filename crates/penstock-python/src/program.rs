@@ -285,7 +285,7 @@ impl PyProgramBuilder {
         variable: &Bound<'_, PyVariable>,
         value: Option<&Bound<'_, PyTensor>>,
     ) -> PyResult<usize> {
-        let PyVariable { variable: cell, trainable, .. } = variable.get();
+        let PyVariable { variable: cell, .. } = variable.get();
         let cell = match value {
             None => cell.clone(),
             Some(value) => {
@@ -293,7 +293,7 @@ impl PyProgramBuilder {
                 Variable::new(cell.name(), cell.dtype(), cell.shape().clone(), value).or_py(py)?
             }
         };
-        self.with(|builder| builder.variable(cell, *trainable))
+        self.with(|builder| builder.variable(cell, variable.get().is_trainable()))
     }
 
     /// Adds a trace under a name, with the names of its results; gives its number. `variables` has the numbers of

@@ -233,7 +233,7 @@ fn python_vjp(function: Py<PyAny>) -> penstock_autodiff::CustomVjp<Var> {
 /// Notes that the trainable variables among the inputs are used.
 fn note_accessed(py: Python<'_>, inputs: &[Bound<'_, PyAny>]) -> PyResult<()> {
     let trainable =
-        |v: &Bound<'_, PyAny>| v.cast::<PyVariable>().ok().filter(|v| v.get().trainable).map(|v| v.get().var());
+        |v: &Bound<'_, PyAny>| v.cast::<PyVariable>().ok().filter(|v| v.get().is_trainable()).map(|v| v.get().var());
     let variables: Vec<Var> = inputs.iter().filter_map(trainable).collect();
     trace::note_accessed(&variables).or_py(py)
 }

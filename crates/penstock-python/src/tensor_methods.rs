@@ -5,7 +5,7 @@
 use std::ffi::c_int;
 
 use penstock_trace as trace;
-use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyNotImplementedError, PyTypeError, PyValueError};
 use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyFrozenSet, PyTuple};
@@ -14,7 +14,7 @@ use crate::dtype::{self, PyDType};
 use crate::errors::OrPy;
 use crate::operand::{fetch, no_attribute, numpy_of};
 use crate::operators::operators;
-use crate::tensor::{Operand, PyTensor, Reference, device_name, dims_tuple, shape_object, wrap_like};
+use crate::tensor::{Operand, PyTensor, Reference, device_name, dims_tuple, shape_object, wrap, wrap_like};
 use crate::{array, dlpack, gpu, layer};
 
 /// The operators of Python that tensors define.
@@ -52,6 +52,18 @@ const OPERATORS: [&str; 32] = [
     "__truediv__",
     "__xor__",
 ];
+
+impl PyTensor {
+    /// What the graph of a symbolic tensor says of it.
+    fn part_of_graph<'py>(&self, slf: &Bound<'py, Self>, part: &str) -> PyResult<Bound<'py, PyAny>> {
+        if self.var.as_symbolic().is_none() {
+            return Err(PyAttributeError::new_err(format!(
+                "Tensor.{part} is undefined when eager execution is enabled"
+            )));
+        }
+        layer::call(slf.py(), "in_graph", (slf, part))
+    }
+}
 
 #[pymethods]
 impl PyTensor {
@@ -222,6 +234,90 @@ impl PyTensor {
     #[getter]
     fn _trace(&self) -> Option<u64> {
         self.var.as_symbolic().map(|s| s.trace)
+    }
+
+    /// The trace and the region of it that it was made in, by their numbers; `None` for a value at hand.
+    #[getter]
+    fn _place(&self) -> Option<(u64, usize)> {
+        self.var.as_symbolic().map(|s| (s.trace, crate::graph::region_of(s)))
+    }
+
+    /// `(name, op, operands, results, position among them)` of the node that gives it; `None` for a value at hand.
+    #[expect(clippy::type_complexity, reason = "a tuple for Python")]
+    fn _node<'py>(
+        &self,
+        py: Python<'py>,
+    ) -> PyResult<Option<(String, &'static str, Vec<Bound<'py, PyTensor>>, Vec<Bound<'py, PyTensor>>, usize)>> {
+        let Some((listed, index)) = self.var.as_symbolic().and_then(crate::graph::node_of) else { return Ok(None) };
+        let tensors = |vars: Vec<trace::Var>| vars.into_iter().map(|var| wrap(py, var)).collect::<PyResult<Vec<_>>>();
+        Ok(Some((listed.name, listed.kind, tensors(listed.inputs)?, tensors(listed.outputs)?, index)))
+    }
+
+    /// The graph that it belongs to.
+    #[getter]
+    fn graph<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().part_of_graph(slf, "graph")
+    }
+
+    /// The operation that gives it.
+    #[getter]
+    fn op<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().part_of_graph(slf, "op")
+    }
+
+    /// Its position among the results of its operation.
+    #[getter]
+    fn value_index<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().part_of_graph(slf, "value_index")
+    }
+
+    /// Compute it in a session, for a tensor of a graph of TensorFlow 1.
+    ///
+    /// Args:
+    ///     feed_dict: values for tensors of the graph, which are not computed then.
+    ///     session: the session, by default the one that is open.
+    ///
+    /// Returns:
+    ///     The value, as a NumPy array.
+    ///
+    /// Raises:
+    ///     NotImplementedError: for a tensor at hand, of which `numpy()` gives the value.
+    ///
+    /// >>> import penstock as tf
+    /// >>> with tf.Graph().as_default(), tf.compat.v1.Session():
+    /// ...     float(tf.add(1.0, 2.0).eval())
+    /// 3.0
+    #[pyo3(signature = (feed_dict=None, session=None))]
+    fn eval<'py>(
+        slf: &Bound<'py, Self>,
+        feed_dict: Option<Bound<'py, PyAny>>,
+        session: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        if slf.get().var.as_symbolic().is_none() {
+            return Err(PyNotImplementedError::new_err(
+                "eval is not supported when eager execution is enabled; numpy() gives the value",
+            ));
+        }
+        layer::call(slf.py(), "eval_tensor", (slf, feed_dict, session))
+    }
+
+    /// List the operations of its graph that take it.
+    ///
+    /// Returns:
+    ///     The operations.
+    ///
+    /// Raises:
+    ///     AttributeError: for a tensor at hand.
+    ///     UnimplementedError: in a traced function.
+    ///
+    /// >>> import penstock as tf
+    /// >>> with tf.Graph().as_default():
+    /// ...     x = tf.compat.v1.placeholder(tf.float32, [])
+    /// ...     y = tf.square(x)
+    /// >>> [op.type for op in x.consumers()]
+    /// ['Square']
+    fn consumers<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
+        slf.get().part_of_graph(slf, "consumers")
     }
 
     #[getter]

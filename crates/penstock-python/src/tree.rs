@@ -10,7 +10,7 @@ use crate::convert::to_var;
 use crate::depth::deeper;
 use crate::errors::{class_name, said};
 use crate::layer;
-use crate::objects::{Kind, kind};
+use crate::objects::{Kind, kind as kind_of};
 use crate::structure::{components, mapping_items, tracing_type};
 use crate::tensor::{PyTensor, wrap};
 use crate::variable::PyVariable;
@@ -104,7 +104,7 @@ impl Tree {
                 .collect::<PyResult<_>>()?;
             return Ok(Tree::Dict(items));
         }
-        let kind = kind(value)?;
+        let kind = kind_of(value)?;
         if let Kind::Fields(names) = &kind {
             let py = value.py();
             let (blank, mut parts) = (PyDict::new(py), Vec::new());
@@ -128,7 +128,8 @@ impl Tree {
         if matches!(kind, Kind::Protocol) {
             let ty = tracing_type(value)?;
             let parts = components(value, &ty)?;
-            if !parts.is_empty() {
+            // A specification makes values without a tensor as well; other types of arguments need not.
+            if !parts.is_empty() || matches!(kind_of(&ty)?, Kind::CompositeSpec) {
                 for part in &parts {
                     leaves.push(part.var()?);
                 }

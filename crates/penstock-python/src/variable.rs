@@ -16,7 +16,8 @@ use crate::tensor::{Operand, PyTensor};
 #[pyclass(extends = Operand, subclass, frozen, name = "_Variable", module = "penstock._core", weakref)]
 pub(crate) struct PyVariable {
     pub(crate) variable: Arc<Variable>,
-    pub(crate) trainable: bool,
+    /// Whether tapes watch it; those of functions that are traced already keep to what it was then.
+    trainable: AtomicBool,
     /// Whether somebody looked at which variable it is, rather than at its value.
     identity_seen: AtomicBool,
 }
@@ -32,6 +33,16 @@ impl PyVariable {
         self.identity_seen.load(Ordering::Relaxed)
     }
 
+    /// Whether tapes watch it when it is read.
+    pub(crate) fn is_trainable(&self) -> bool {
+        self.trainable.load(Ordering::Relaxed)
+    }
+
+    /// Has tapes watch it from now on, or no longer.
+    pub(crate) fn set_trainable(&self, trainable: bool) {
+        self.trainable.store(trainable, Ordering::Relaxed);
+    }
+
     /// The variable as an operand.
     pub(crate) fn var(&self) -> Var {
         Var::variable(self.variable.clone())
@@ -42,14 +53,14 @@ impl PyVariable {
         if trace::is_plain() {
             return self.variable.read().map(Var::eager).or_py(py);
         }
-        trace::read_variable(&self.var(), self.trainable).or_py(py)
+        trace::read_variable(&self.var(), self.is_trainable()).or_py(py)
     }
 
     /// The parts of a new object.
     pub(crate) fn initializer(variable: Arc<Variable>, trainable: bool) -> PyClassInitializer<PyVariable> {
         PyClassInitializer::from(Operand).add_subclass(PyVariable {
             variable,
-            trainable,
+            trainable: AtomicBool::new(trainable),
             identity_seen: AtomicBool::new(false),
         })
     }

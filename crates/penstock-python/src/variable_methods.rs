@@ -42,8 +42,8 @@ impl PyVariable {
         trainable: bool,
     ) -> PyResult<PyClassInitializer<PyVariable>> {
         if let Some(Ok(origin)) = value.map(|v| v.cast::<PyVariable>()) {
-            let PyVariable { variable, trainable, .. } = origin.get();
-            return Ok(PyVariable::initializer(variable.stand_in(), *trainable));
+            let origin = origin.get();
+            return Ok(PyVariable::initializer(origin.variable.stand_in(), origin.is_trainable()));
         }
         let dtype = dtype::parse(dtype)?;
         let value: Option<Tensor> = match value {
@@ -80,7 +80,18 @@ impl PyVariable {
     /// Whether tapes watch it when it is read.
     #[getter]
     fn trainable(&self) -> bool {
-        self.trainable
+        self.is_trainable()
+    }
+
+    /// `trainable`, which can be changed by this name, as in TensorFlow.
+    #[getter]
+    fn _trainable(&self) -> bool {
+        self.is_trainable()
+    }
+
+    #[setter(_trainable)]
+    fn change_trainable(&self, trainable: bool) {
+        self.set_trainable(trainable);
     }
 
     #[getter]

@@ -658,6 +658,14 @@ pub fn with_graph_of<R>(trace: u64, f: impl FnOnce(&Graph) -> R) -> Option<R> {
     with_state(|state| state.tracers.iter().find(|t| t.id == trace).map(|t| f(t.builder.graph())))
 }
 
+/// Calls `f` on the graph of an open trace, with what gives the tensor that the program holds for a value.
+pub fn with_values_of<R>(trace: u64, f: impl FnOnce(&Graph, &dyn Fn(Value) -> Var) -> R) -> Option<R> {
+    with_state(|state| {
+        let tracer = state.tracers.iter().find(|t| t.id == trace)?;
+        Some(f(tracer.builder.graph(), &|value| tracer.handle(value)))
+    })
+}
+
 /// An open trace: its graph, the regions that are open, what their parameters are in the first iteration of a loop, and
 /// what gives the value that an input stands for: what the call that is traced has for it, or what the trace took from
 /// outside.

@@ -100,6 +100,11 @@ impl Symbolic {
         values.iter().map(|&v| Symbolic::new(&home, graph, v)).collect()
     }
 
+    /// Another value of its graph.
+    pub fn beside(&self, graph: &Graph, value: Value) -> Symbolic {
+        Symbolic::new(&self.home, graph, value)
+    }
+
     /// The trace that it belongs to.
     pub fn home(&self) -> &Home {
         &self.home

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
+from penstock._runtime import v1_graph_state
+from penstock.errors import UnimplementedError
+
 __all__ = [
+    "FunctionGraph",
     "GraphDef",
     "GraphOperation",
     "NodeDef",
+    "eval_tensor",
     "graph_def",
     "graph_operations",
+    "in_graph",
     "operation_by_name",
     "tensor_by_name",
 ]
@@ -100,3 +108,73 @@ def tensor_by_name(operations: Iterable[GraphOperation], name: str) -> Any:
             if tensor.name == name:
                 return tensor
     raise KeyError(f"The name {name!r} refers to a Tensor which does not exist.")
+
+
+class FunctionGraph:
+    """The graph of a function that is traced, or one of its branches or of the bodies of its loops.
+
+    There is one object for each of them, by which tensors can be told apart.
+
+    Attributes:
+        building_function: True.
+
+    >>> import penstock as tf
+    >>> @tf.function
+    ... def same_graph(x):
+    ...     return x.graph is (x + 1.0).graph
+    >>> same_graph(tf.constant(1.0)).numpy()
+    np.True_
+    """
+
+    building_function = True
+
+    def __init__(self, place: tuple[int, int]) -> None:
+        self._place = place
+
+    def __repr__(self) -> str:
+        return f"<FunctionGraph {self._place[0]}, region {self._place[1]}>"
+
+
+# Those of a program that traces are few; one that is forgotten is of a trace that was closed long ago.
+@functools.lru_cache(maxsize=4096)
+def _function_graph(place: tuple[int, int]) -> FunctionGraph:
+    return FunctionGraph(place)
+
+
+def in_graph(tensor: Any, part: str) -> Any:
+    """The engine calls this for what the graph of a symbolic tensor says of it.
+
+    Args:
+        tensor: the tensor.
+        part: `"graph"`, `"op"`, `"value_index"` or `"consumers"`.
+
+    Returns:
+        The graph, the operation that gives it, its position among the results, or the consumers.
+
+    Raises:
+        UnimplementedError: for the consumers in a function that is traced.
+    """
+    graph = v1_graph_state.graphs.get(tensor._trace)
+    if part == "graph":
+        return _function_graph(tensor._place) if graph is None else graph
+    operations = [] if graph is None else graph.get_operations()
+    if part == "consumers":
+        if graph is None:
+            raise UnimplementedError(
+                "Tensor.consumers is known in a tf.Graph; in a traced function, "
+                "ConcreteFunction.graph.get_operations() lists operations with their inputs"
+            )
+        return [op for op in operations if any(operand._id == tensor._id for operand in op.inputs)]
+    for operation in operations:
+        for index, result in enumerate(operation.outputs):
+            if result._id == tensor._id:
+                return index if part == "value_index" else operation
+    # In a traced function, or in a branch or a loop of the graph.
+    with nullcontext() if graph is None else graph.entered():
+        name, kind, operands, results, index = tensor._node()
+    return index if part == "value_index" else GraphOperation(name, kind, operands, results)
+
+
+def eval_tensor(tensor: Any, feed_dict: Any, session: Any) -> Any:
+    """The engine calls this for the value of a tensor of a graph of TensorFlow 1."""
+    return v1_graph_state.session(session).run(tensor, feed_dict)

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._types.shape import TensorShape
-from penstock._types.specs import TensorSpec, TypeSpec
+from penstock._types.specs import Composite, TensorSpec, TypeSpec
 
 __all__ = [
     "argument_kind",
@@ -84,9 +84,15 @@ def argument_kind(cls: type) -> str | tuple[str, ...]:
         return "method"
     if issubclass(cls, type | enum.Enum):
         return "plain"
-    if hasattr(cls, "__tf_tracing_type__") and not getattr(cls, "_penstock_structural", False):
-        return "protocol"
     fields = fields_of(cls)
+    trace_type = getattr(cls, "__tf_tracing_type__", None)
+    if trace_type is Composite.__tf_tracing_type__:
+        # Any composite value has it. Those count by it that have a specification, and no fields.
+        own = fields is None and hasattr(cls, "_type_spec")
+    else:
+        own = trace_type is not None and not getattr(cls, "_penstock_structural", False)
+    if own:
+        return "protocol"
     if fields is not None:
         return fields
     if hasattr(cls, "__array_interface__") and hasattr(cls, "dtype"):

@@ -208,6 +208,101 @@ class TensorShape:
             return False
         return all(b is None or a == b for a, b in zip(self._dims, other._dims, strict=True))
 
+    def most_specific_common_supertype(self, others: Iterable[object]) -> TensorShape | None:
+        """Make the most specific shape that covers this one and others, as types of arguments.
+
+        Args:
+            others: other shapes.
+
+        Returns:
+            The shape; None where one of the others is no shape, or is of another rank.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2, 3]).most_specific_common_supertype([tf.TensorShape([2, 4])])
+        TensorShape([2, None])
+        """
+        found = self
+        for other in others:
+            if not isinstance(other, TensorShape):
+                return None
+            if found._dims is not None and other._dims is not None and len(found._dims) != len(other._dims):
+                return None
+            found = found.most_specific_compatible_shape(other)
+        return found
+
+    def placeholder_value(self, placeholder_context: object) -> TensorShape:
+        """Give what stands for the shape while a function is traced: the shape itself.
+
+        Args:
+            placeholder_context: accepted and ignored.
+
+        Returns:
+            The shape.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2]).placeholder_value(None)
+        TensorShape([2])
+        """
+        return self
+
+    def cast(self, value: object, cast_context: object) -> object:
+        """Convert a value to one of this type of arguments: the value itself.
+
+        Args:
+            value: a shape.
+            cast_context: accepted and ignored.
+
+        Returns:
+            The value.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2]).cast(tf.TensorShape([2]), None)
+        TensorShape([2])
+        """
+        return value
+
+    def flatten(self) -> list[Any]:
+        """List the specifications of the tensors that a shape is taken apart into.
+
+        Returns:
+            An empty list.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2]).flatten()
+        []
+        """
+        return []
+
+    def to_tensors(self, value: object) -> list[Any]:
+        """List the tensors that a shape is taken apart into.
+
+        Args:
+            value: the shape.
+
+        Returns:
+            An empty list.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2]).to_tensors(tf.TensorShape([2]))
+        []
+        """
+        return []
+
+    def from_tensors(self, tensors: object) -> TensorShape:
+        """Give the shape, which is made of no tensors.
+
+        Args:
+            tensors: accepted and ignored.
+
+        Returns:
+            The shape.
+
+        >>> import penstock as tf
+        >>> tf.TensorShape([2]).from_tensors(iter([]))
+        TensorShape([2])
+        """
+        return self
+
     def most_specific_compatible_shape(self, other: ShapeLike) -> TensorShape:
         """Make the most specific shape that covers both.
 

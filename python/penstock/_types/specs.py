@@ -387,6 +387,27 @@ class TensorSpec(TypeSpec):
             and self._shape.is_subtype_of(other._shape)
         )
 
+    def most_specific_compatible_type(self, other: TypeSpec) -> TypeSpec:
+        """Make the most specific specification that covers this one and another; it was so called before.
+
+        Args:
+            other: another specification.
+
+        Returns:
+            The specification.
+
+        Raises:
+            ValueError: where there is none.
+
+        >>> import penstock as tf
+        >>> tf.TensorSpec([2]).most_specific_compatible_type(tf.TensorSpec([3]))
+        TensorSpec(shape=(None,), dtype=tf.float32, name=None)
+        """
+        found = self.most_specific_common_supertype([other])
+        if found is None:
+            raise ValueError(f"argument 'other': no specification covers both {self} and {other}")
+        return found
+
     def most_specific_common_supertype(self, others: Iterable[object]) -> TensorSpec | None:
         """Make the most specific specification that covers this one and others.
 
@@ -533,6 +554,12 @@ class Composite:
     if TYPE_CHECKING:
         # Not where annotations are read at run time: those of extension types are their fields.
         _type_spec: Any
+
+    def __tf_tracing_type__(self, context: Any) -> TraceType:
+        """What a trace needs to know of it: its specification. A class may say otherwise."""
+        from penstock._types.held_variables import tracing_type  # which builds on this
+
+        return tracing_type(self)
 
     def _parts(self) -> Sequence[Any]:
         """The tensors."""

@@ -230,6 +230,21 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         return self.__dict__.get("_initializer")
 
     @property
+    def graph(self) -> Any:
+        """The graph of TensorFlow 1 that it was made in; elsewhere there is no such attribute."""
+        graph = self.__dict__["_graph"]() if "_graph" in self.__dict__ else None
+        if graph is None:
+            raise AttributeError("Variable.graph is undefined when eager execution is enabled")
+        return graph
+
+    @property
+    def op(self) -> Any:
+        """The operation of that graph that stands for it; elsewhere there is no such attribute."""
+        from penstock.compat.v1._operation import Operation  # graphs of TensorFlow 1 build on this
+
+        return Operation(self.graph, (), self._name, "VarHandleOp")
+
+    @property
     def synchronization(self) -> Any:
         """What was given for it."""
         return self.__dict__["_synchronization"]

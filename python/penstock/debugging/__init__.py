@@ -633,7 +633,8 @@ def assert_same_float_dtype(
     for tensor in tensors or []:
         if tensor is None:
             continue
-        own = _core._to_tensor(tensor).dtype
+        # Whatever has a dtype counts by it, such as a distribution.
+        own = _core.DType(tensor.dtype) if hasattr(tensor, "dtype") else _core._to_tensor(tensor).dtype
         if wanted is None:
             wanted = own
         elif own != wanted:

@@ -246,3 +246,23 @@ def test_an_operator_that_assigns_is_refused(symbol):
 
     with pytest.raises(RuntimeError, match=f"out = variable {re.escape(symbol)} value"):
         f()
+
+
+def test_whether_tapes_watch_a_variable_can_be_changed_as_libraries_do():
+    v = tf.Variable(3.0)
+    assert v._trainable
+    square = tf.function(lambda: v * v)
+    v._trainable = False
+    assert not v.trainable
+    with tf.GradientTape() as tape:
+        y = square()
+    assert tape.gradient(y, v) is None
+    v._trainable = True
+    with tf.GradientTape() as tape:
+        y = v * v
+    assert float(tape.gradient(y, v)) == 6.0
+    holder = tf.Module()
+    holder.v = v
+    assert holder.trainable_variables == (v,)
+    v._trainable = False
+    assert holder.trainable_variables == ()
