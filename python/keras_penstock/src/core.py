@@ -89,13 +89,12 @@ class Variable(KerasVariable):
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     """Give `x` as a tensor; what is none yet may be cast to any dtype, as other backends do."""
-    if sparse or ragged:
-        raise ValueError(
-            f"`{'sparse' if sparse else 'ragged'}=True` is not supported with the penstock backend."
-        )
+    if ragged:
+        raise ValueError("`ragged=True` is not supported with the penstock backend.")
     if dtype is not None:
         dtype = standardize_dtype(dtype)
-    x = _dense(x)
+    if not (sparse and isinstance(x, tf.SparseTensor)):
+        x = _dense(x)
     if isinstance(x, KerasVariable):
         x = x.value
     if isinstance(x, tf.Variable):

@@ -1,5 +1,7 @@
 """Sums of products: matrices, tensors and what is made of them."""
 
+from keras.src.backend.common.dtypes import result_type
+
 import penstock as tf
 from keras_penstock.src.core import shape
 from keras_penstock.src.numpy.elementwise import conjugate, multiply
@@ -19,6 +21,11 @@ def _accumulated(function):
 
 
 def matmul(x1, x2):
+    if isinstance(x1, tf.SparseTensor) and x1.shape.rank == 2:
+        x2 = tensor(x2)
+        if x2.shape.rank == 2:
+            dtype = result_type(x1.dtype.name, x2.dtype.name)
+            return tf.sparse.sparse_dense_matmul(tf.cast(x1, dtype), tf.cast(x2, dtype))
     x1, x2 = tensor(x1), tensor(x2)
     short = x1.dtype == x2.dtype == "int8"
     x1, x2 = common(x1, x2)
