@@ -10,7 +10,7 @@ from penstock._runtime.dispatch import (
     dispatch_for_unary_elementwise_apis as dispatch_for_unary_elementwise_apis,
     unregister_dispatch_for as unregister_dispatch_for,
 )
-from penstock._runtime.public_names import publish as _publish
+from penstock._runtime.public_names import publish as _publish, settle as _settle
 from penstock.experimental import dlpack as dlpack
 
 __all__ = [
@@ -75,7 +75,9 @@ else:
     def __getattr__(name: str) -> object:
         # Start-up does without these; programs in files, which `onnx` is for, know of everything.
         if name in _WHERE:
-            return getattr(importlib.import_module(_WHERE[name]), name)
+            value = getattr(importlib.import_module(_WHERE[name]), name)
+            _settle(value, __name__)
+            return value
         if name == "numpy":
             return importlib.import_module("penstock.experimental.numpy")
         if name == "onnx":
