@@ -177,7 +177,7 @@ ONE = [
     One("cumprod", COMPLEX, ONE_AXIS, finite=True),
     *(One(name, FLOATS, AXES[:4]) for name in ("nansum", "nanprod")),
     One("nanmean", FLOATS, AXES[:4], wide=True),
-    One("diff", [*BOOL, *NUMBERS], [{}, {"axis": 0}, {"n": 2}, {"n": 0}], least=1),
+    One("diff", [*BOOL, *NUMBERS], [{}, {"axis": 0}, {"n": 2}, {"n": 0}, {"n": 10}], least=1),
     *(One(name, ORDERED, ONE_AXIS, finite=True) for name in ("argmax", "argmin")),
     One("argsort", ORDERED, [{"kind": "stable"}, {"axis": 0, "kind": "stable"}], least=1, finite=True),
     One("sort", [*BOOL, *ORDERED], [{}, {"axis": 0}, {"axis": None}], least=1),

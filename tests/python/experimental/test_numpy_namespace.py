@@ -187,6 +187,7 @@ def test_random_numbers_have_shapes_dtypes_and_seeds():
         (lambda: tnp.average(X, (0, 1)), "must be an integer or None"),
         (lambda: tnp.average(X, weights=[1.0, 2.0]), "argument 'weights' must have the shape"),
         (lambda: tnp.diff(X, -1), "argument 'n' must not be negative"),
+        (lambda: tnp.split(X, 0), "argument 'indices_or_sections' must be at least 1"),
         (lambda: tnp.diag(X[None]), "must have one dimension or two"),
         (lambda: tnp.vander(X), "argument 'x' must be a vector"),
         (lambda: tnp.ix_(X), "arguments must be vectors"),
@@ -202,6 +203,10 @@ def test_random_numbers_have_shapes_dtypes_and_seeds():
 def test_what_is_not_supported_is_an_error_that_names_it(call, message):
     with pytest.raises(ValueError, match=message):
         call()
+
+
+def test_differences_end_where_nothing_is_left():
+    assert tnp.diff([1, 4, 9], 10**20).shape == [0]
 
 
 def test_complex_numbers_have_no_order():

@@ -550,6 +550,8 @@ def _pieces(x: Tensor, parts: IntLike | Sequence[IntLike], axis: int) -> list[Te
     dims = known_rank(x)
     if isinstance(parts, Tensor) or not isinstance(parts, Sequence):
         size, count = dims[axis], int(parts)
+        if count < 1:
+            raise ValueError(f"argument 'indices_or_sections' must be at least 1, got {count}")
         if size is not None and size % count:
             raise ValueError(f"axis {axis} of size {dims[axis]} does not divide into {count} equal parts")
         return list(shapes.split(x, count, axis))

@@ -451,7 +451,10 @@ def diff(a: ArrayLike, n: IntLike = 1, axis: IntLike = -1) -> Tensor:
         raise ValueError(f"diff: argument 'n' must not be negative, got {n}")
     place = axis_of(axis, len(known_rank(x)))
     lead = (slice(None),) * place
-    for _ in range(int(n)):
+    length = known_rank(x)[place]
+    # Once nothing is left, nothing changes.
+    times = int(n) if length is None or int(n) < length else length
+    for _ in range(times):
         after, before = x[(*lead, slice(1, None))], x[(*lead, slice(None, -1))]
         x = (raw_ops.not_equal if x.dtype == _core.bool else raw_ops.sub)(after, before)
     return x
