@@ -387,6 +387,12 @@ def _as(number: Any, like: _core.Tensor) -> _core.Tensor:
     return _core._to_tensor(number, like.dtype)
 
 
+def _check_type(number: int) -> None:
+    # A dtype is equal to its number.
+    if not isinstance(number, int) or number not in (1, 2, 3, 4):
+        raise ValueError(f"argument 'type' must be 1, 2, 3 or 4, got {number!r}")
+
+
 @scoped
 def dct(
     input: TensorLike,
@@ -427,8 +433,7 @@ def dct(
     """
     if axis != -1:
         raise NotImplementedError(f"argument 'axis' must be -1, got {axis!r}")
-    if type not in (1, 2, 3, 4):
-        raise ValueError(f"argument 'type' must be 1, 2, 3 or 4, got {type!r}")
+    _check_type(type)
     if norm not in (None, "ortho"):
         raise ValueError(f"argument 'norm' must be None or 'ortho', got {norm!r}")
     if type == 1 and norm == "ortho":
@@ -520,6 +525,5 @@ def idct(
     >>> tf.signal.idct(there, norm="ortho").numpy().round(4).tolist()
     [1.0, 2.0, 3.0]
     """
-    if type not in (1, 2, 3, 4):
-        raise ValueError(f"argument 'type' must be 1, 2, 3 or 4, got {type!r}")
+    _check_type(type)
     return dct(input, {1: 1, 2: 3, 3: 2, 4: 4}[type], n, axis, norm)
