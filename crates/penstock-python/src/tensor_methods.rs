@@ -314,7 +314,7 @@ impl PyTensor {
     /// >>> with tf.Graph().as_default():
     /// ...     x = tf.compat.v1.placeholder(tf.float32, [])
     /// ...     y = tf.square(x)
-    /// >>> [op.type for op in x.consumers()]
+    /// ...     [op.type for op in x.consumers()]
     /// ['Square']
     fn consumers<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyAny>> {
         slf.get().part_of_graph(slf, "consumers")

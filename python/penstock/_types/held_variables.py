@@ -7,14 +7,14 @@ from typing import Any
 
 from penstock import nest
 from penstock._types.argument_kinds import held_weakly, released
-from penstock._types.specs import Composite, TypeSpec, VariableSpec, own_spec
+from penstock._types.specs import Composite, TensorSpec, TypeSpec, VariableSpec, own_spec
 from penstock._types.tracing_type import TraceType
 
 __all__ = ["tracing_type"]
 
 
-class _WithVariables(TypeSpec):
-    """The specification of a composite value that holds these very variables beside its tensors."""
+class _Held(TypeSpec):
+    """The specification of a composite value, which holds these very variables beside its tensors."""
 
     __slots__ = ("numbers", "spec")
 
@@ -39,16 +39,23 @@ class _WithVariables(TypeSpec):
     def from_tensors(self, tensors: Iterator[Any]) -> Any:
         from penstock._values.variable import of_ids  # the values build on this
 
+        parts = [next(tensors) for _ in self.flatten()]
+        if any(isinstance(part, TensorSpec) for part in parts):
+            # In the signature of a trace: classes need not take specifications for tensors.
+            return self.spec
         variables = of_ids(list(self.numbers), False)
         if len(variables) < len(self.numbers):
             raise ValueError(f"a variable of a {self.value_type.__name__} that a function has traced is gone")
-        return _made(self.spec, tensors, iter(variables))
+        return _made(self.spec, iter(parts), iter(variables))
 
     def placeholder_value(self, placeholder_context: Any) -> Any:
         return self.from_tensors(iter([placeholder_context.placeholder(spec) for spec in self.flatten()]))
 
     def _serialize(self) -> Any:
         return self.spec, self.numbers
+
+    def __repr__(self) -> str:
+        return repr(self.spec)
 
 
 class _Itself(TraceType):
@@ -83,7 +90,7 @@ def tracing_type(value: Composite) -> TraceType:
     spec = own_spec(value)
     if spec is None:
         return _Itself(value)
-    return _WithVariables(spec, list(_variables(spec, value))) if _holds_variables(spec) else spec
+    return _Held(spec, list(_variables(spec, value)))
 
 
 def _parts(spec: Any) -> list[Any]:
