@@ -120,13 +120,15 @@ fn taking_skipping_and_batching_agree_with_lists() {
 #[test]
 fn a_pure_function_runs_for_many_elements_at_once_and_errors_keep_their_places() {
     let double = each(|x| Some(2 * x), true);
-    assert_eq!(values(Box::new(Map::new(numbers(0, 100), double.clone())), 64), (0..200).step_by(2).collect::<Vec<_>>());
+    assert_eq!(
+        values(Box::new(Map::new(numbers(0, 100), double.clone())), 64),
+        (0..200).step_by(2).collect::<Vec<_>>()
+    );
     assert!(double.calls.lock().unwrap().iter().any(|&count| count > 4));
 
     for pure in [false, true] {
         let some = each(|x| (x % 7 != 3).then_some(x), pure);
-        let expected: Vec<_> =
-            (0..40).map(|x| if x % 7 == 3 { Err(format!("no {x}")) } else { Ok(vec![x]) }).collect();
+        let expected: Vec<_> = (0..40).map(|x| if x % 7 == 3 { Err(format!("no {x}")) } else { Ok(vec![x]) }).collect();
         for limit in [1, 5, 64] {
             assert_eq!(outcomes(Box::new(Map::new(numbers(0, 40), some.clone())), limit), expected);
             // An error of an element costs those that were gathered with it.
@@ -244,7 +246,8 @@ fn framed(record: &[u8]) -> Vec<u8> {
 /// The pieces of two files of this content, and how reading ends.
 fn pieces(content: &[u8], format: Format) -> (Vec<Vec<u8>>, Option<Class>) {
     drop(numbers(0, 0));
-    let folder = std::env::temp_dir().join(format!("penstock-input-{}-{:?}", std::process::id(), std::thread::current().id()));
+    let folder =
+        std::env::temp_dir().join(format!("penstock-input-{}-{:?}", std::process::id(), std::thread::current().id()));
     fs::create_dir_all(&folder).unwrap();
     let path = folder.join("file");
     fs::write(&path, content).unwrap();
