@@ -52,6 +52,7 @@ ROOMS: Final = (
         "data",
         "compat",
         "xla",
+        "array_api",
         "lookup",
         "io",
         "summary",
