@@ -52,7 +52,6 @@ ROOMS: Final = (
         "data",
         "compat",
         "xla",
-        "array_api",
         "lookup",
         "io",
         "summary",
