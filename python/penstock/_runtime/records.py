@@ -6,10 +6,10 @@ import io
 import os
 import zlib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import IO
 
 from penstock import _core
+from penstock._runtime.filesystems import at
 from penstock.errors import DataLossError, FailedPreconditionError, NotFoundError, PermissionDeniedError
 
 __all__ = ["COMPRESSIONS", "Reading", "Sink", "framed", "opened", "records", "refused"]
@@ -60,21 +60,24 @@ def opened(name: str, compression: str | None) -> IO[bytes]:
     """A file to read, whose content is not compressed any more."""
     import gzip  # start-up does without it
 
+    files, path = at(name)
+    file: IO[bytes] = files.open(path, "rb")
     if compression == "GZIP":
-        return gzip.open(name)  # type: ignore[return-value]
+        return gzip.open(file)  # type: ignore[return-value]
     if compression == "ZLIB":
         inflate = zlib.decompressobj()
-        content = inflate.decompress(Path(name).read_bytes()) + inflate.flush()
+        with file:
+            content = inflate.decompress(file.read()) + inflate.flush()
         if not inflate.eof or inflate.unused_data:
             raise EOFError("the compressed content does not end where the file ends")
         return io.BytesIO(content)
-    return Path(name).open("rb")
+    return file
 
 
 def refused(name: str, number: int) -> BaseException:
     """What it means that a file could not be read, by the number of the error."""
     try:
-        with Reading(name), Path(name).open("rb"):
+        with Reading(name), opened(name, None):
             return OSError(number, os.strerror(number), name)
     except Exception as error:
         return error
@@ -90,7 +93,8 @@ class Sink:
     """
 
     def __init__(self, name: str, compression: str | None, level: int = zlib.Z_DEFAULT_COMPRESSION) -> None:
-        self._file = Path(name).open("wb")  # noqa: SIM115 -- closed by `close`
+        files, path = at(name)
+        self._file = files.open(path, "wb")
         # The same content is the same file: the header of gzip, 31, gets no time.
         bits = {"GZIP": 31, "ZLIB": 15}.get(compression or "")
         self._deflate = None if bits is None else zlib.compressobj(level, wbits=bits)

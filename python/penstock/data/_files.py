@@ -9,6 +9,7 @@ from typing import IO, Any
 import numpy as np
 
 from penstock import _core
+from penstock._runtime.filesystems import scheme_of
 from penstock._runtime.records import COMPRESSIONS, Reading, opened, records, refused
 from penstock._types.specs import TensorSpec
 from penstock.data._arguments import integer
@@ -27,9 +28,9 @@ def _read(
     lines: bool = False,
     fixed: tuple[int, int, int] | None = None,
 ) -> Pull:
-    """What a function makes of one file after the other. Those that are not compressed the engine reads."""
+    """What a function makes of one file after the other. Plain ones of this machine the engine reads."""
     texts = [name.decode() for name in np.atleast_1d(names.numpy()).tolist()]
-    if not compression:
+    if not compression and not any(map(scheme_of, texts)):
         return _core._Stage.files(texts, refused, lines, fixed)
 
     def pieces() -> Iterator[bytes]:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import glob as _glob
 import os
 import zlib
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock._runtime.filesystems import FileSystem, at
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.os_errors import engine_errors
 from penstock._runtime.records import COMPRESSIONS, Sink, framed
@@ -39,8 +38,8 @@ def _string(value: Any, argument: str, scalar: bool = True) -> _core.Tensor:
     return found
 
 
-def _path(name: _core.Tensor) -> Path:
-    return Path(os.fsdecode(name.numpy()))
+def _at(name: _core.Tensor) -> tuple[FileSystem, str]:
+    return at(os.fsdecode(name.numpy()))
 
 
 @scoped
@@ -67,8 +66,10 @@ def read_file(filename: TensorLike, name: str | None = None) -> _core.Tensor:
     """
 
     def read(path: _core.Tensor) -> bytes:
-        with engine_errors():
-            return _path(path).read_bytes()
+        files, inner = _at(path)
+        with engine_errors(), files.open(inner, "rb") as file:
+            content: bytes = file.read()
+            return content
 
     found: _core.Tensor = py_function(read, [_string(filename, "filename")], TensorSpec([], _core.string))
     return found
@@ -96,9 +97,13 @@ def write_file(filename: TensorLike, contents: TensorLike, name: str | None = No
     """
 
     def write(path: _core.Tensor, content: _core.Tensor) -> None:
+        files, inner = _at(path)
         with engine_errors():
-            _path(path).parent.mkdir(parents=True, exist_ok=True)
-            _path(path).write_bytes(content.numpy())
+            folder = os.path.dirname(inner)  # noqa: PTH120
+            if folder and not inner.endswith("://"):
+                files.make_directory(folder, parents=True)
+            with files.open(inner, "wb") as file:
+                file.write(content.numpy())
 
     py_function(write, [_string(filename, "filename"), _string(contents, "contents")], [])
 
@@ -129,7 +134,8 @@ def matching_files(pattern: TensorLike, name: str | None = None) -> _core.Tensor
     def listed(value: _core.Tensor) -> _core.Tensor:
         found = value.numpy()
         several = [found] if isinstance(found, bytes) else list(found)
-        paths = {os.fsencode(path) for one in several for path in _glob.glob(os.fsdecode(one))}  # noqa: PTH207
+        places = [at(os.fsdecode(one)) for one in several]
+        paths = {os.fsencode(path) for files, pattern in places for path in files.glob(pattern)}
         return _core._to_tensor(sorted(paths), dtype=_core.string)
 
     result: _core.Tensor = py_function(listed, [patterns], TensorSpec([None], _core.string))

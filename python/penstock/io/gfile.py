@@ -1,15 +1,20 @@
-"""Files and directories of this machine, by TensorFlow's names; errors are those of the engine."""
+"""Files and directories, by TensorFlow's names; errors are those of the engine.
+
+A path may be one of this machine, one of the memory of the process (`ram://name`), or one of those that
+[fsspec](https://filesystem-spec.readthedocs.io) knows (`s3://`, `gs://`, `memory://`, …), where that is
+installed.
+"""
 
 from __future__ import annotations
 
-import glob as _glob
 import os
+import posixpath
 import shutil
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import IO, Any, TypeAlias
 
 from penstock import errors as _errors
+from penstock._runtime.filesystems import FileSystem, at, scheme_of
 from penstock._runtime.os_errors import engine_errors
 from penstock._types.argument_names import place_of, shown
 
@@ -42,8 +47,8 @@ def _text(name: Name) -> str:
         raise TypeError(message) from None
 
 
-def _path(name: Name) -> Path:
-    return Path(_text(name))
+def _at(name: Name) -> tuple[FileSystem, str]:
+    return at(_text(name))
 
 
 def exists(path: Name) -> bool:
@@ -59,7 +64,8 @@ def exists(path: Name) -> bool:
     >>> tf.io.gfile.exists("no such file")
     False
     """
-    return _path(path).exists()
+    files, inner = _at(path)
+    return files.find(inner) is not None
 
 
 def isdir(path: Name) -> bool:
@@ -75,7 +81,9 @@ def isdir(path: Name) -> bool:
     >>> tf.io.gfile.isdir(".")
     True
     """
-    return _path(path).is_dir()
+    files, inner = _at(path)
+    found = files.find(inner)
+    return found is not None and found.is_directory
 
 
 def join(path: Name, *paths: Name) -> str:
@@ -86,13 +94,17 @@ def join(path: Name, *paths: Name) -> str:
         *paths: the others.
 
     Returns:
-        The path, with the separator of the system.
+        The path, with the separator of the system; `/` where the path has a scheme.
 
     >>> import penstock as tf
-    >>> tf.io.gfile.join("a") == "a"
-    True
+    >>> tf.io.gfile.join("ram://folder", "file")
+    'ram://folder/file'
     """
-    return str(_path(path).joinpath(*map(_path, paths)))
+    first, *rest = map(_text, (path, *paths))
+    with_scheme = [i for i, part in enumerate(rest) if scheme_of(part)]
+    if with_scheme:
+        first, rest = rest[with_scheme[-1]], rest[with_scheme[-1] + 1 :]
+    return posixpath.join(first, *rest) if scheme_of(first) else os.path.join(first, *rest)  # noqa: PTH118
 
 
 def listdir(path: Name) -> list[str]:
@@ -113,7 +125,8 @@ def listdir(path: Name) -> list[str]:
     []
     """
     with engine_errors():
-        return sorted(entry.name for entry in _path(path).iterdir())
+        files, inner = _at(path)
+        return files.names(inner)
 
 
 def glob(pattern: Name | Sequence[Name]) -> list[str]:
@@ -130,7 +143,7 @@ def glob(pattern: Name | Sequence[Name]) -> list[str]:
     []
     """
     patterns = [pattern] if isinstance(pattern, str | bytes | os.PathLike) else pattern
-    return [name for one in patterns for name in sorted(_glob.glob(_text(one)))]  # noqa: PTH207
+    return [name for files, inner in map(_at, patterns) for name in files.glob(inner)]
 
 
 def mkdir(path: Name) -> None:
@@ -148,7 +161,8 @@ def mkdir(path: Name) -> None:
     >>> tf.io.gfile.mkdir(os.path.join(tempfile.mkdtemp(), "new"))
     """
     with engine_errors():
-        _path(path).mkdir()
+        files, inner = _at(path)
+        files.make_directory(inner, parents=False)
 
 
 def makedirs(path: Name) -> None:
@@ -162,7 +176,8 @@ def makedirs(path: Name) -> None:
     >>> tf.io.gfile.makedirs(os.path.join(tempfile.mkdtemp(), "a", "b"))
     """
     with engine_errors():
-        _path(path).mkdir(parents=True, exist_ok=True)
+        files, inner = _at(path)
+        files.make_directory(inner, parents=True)
 
 
 def remove(path: Name) -> None:
@@ -179,7 +194,8 @@ def remove(path: Name) -> None:
     >>> tf.io.gfile.remove(tempfile.mkstemp()[1])
     """
     with engine_errors():
-        _path(path).unlink()
+        files, inner = _at(path)
+        files.remove(inner)
 
 
 def rmtree(path: Name) -> None:
@@ -196,12 +212,14 @@ def rmtree(path: Name) -> None:
     >>> tf.io.gfile.rmtree(tempfile.mkdtemp())
     """
     with engine_errors():
-        shutil.rmtree(_path(path))
+        files, inner = _at(path)
+        files.remove_tree(inner)
 
 
-def _check_free(path: Path, overwrite: bool) -> None:
-    if not overwrite and path.exists():
-        raise _errors.AlreadyExistsError(None, None, f"there is a file '{path}', and 'overwrite' is False")
+def _check_free(path: Name, overwrite: bool) -> None:
+    if not overwrite and exists(path):
+        message = f"there is a file '{_text(path)}', and 'overwrite' is False"
+        raise _errors.AlreadyExistsError(None, None, message)
 
 
 def copy(src: Name, dst: Name, overwrite: bool = False) -> None:
@@ -221,9 +239,10 @@ def copy(src: Name, dst: Name, overwrite: bool = False) -> None:
     >>> path = tempfile.mkstemp()[1]
     >>> tf.io.gfile.copy(path, path + ".copy")
     """
-    _check_free(_path(dst), overwrite)
-    with engine_errors():
-        shutil.copyfile(_path(src), _path(dst))
+    _check_free(dst, overwrite)
+    (source, inner), (target, name) = _at(src), _at(dst)
+    with engine_errors(), source.open(inner, "rb") as read, target.open(name, "wb") as written:
+        shutil.copyfileobj(read, written)
 
 
 def rename(src: Name, dst: Name, overwrite: bool = False) -> None:
@@ -243,9 +262,14 @@ def rename(src: Name, dst: Name, overwrite: bool = False) -> None:
     >>> path = tempfile.mkstemp()[1]
     >>> tf.io.gfile.rename(path, path + ".new")
     """
-    _check_free(_path(dst), overwrite)
+    _check_free(dst, overwrite)
+    (source, inner), (target, name) = _at(src), _at(dst)
     with engine_errors():
-        _path(src).replace(_path(dst))
+        if source is target:
+            source.rename(inner, name)
+        else:
+            copy(src, dst, overwrite=True)
+            source.remove(inner)
 
 
 class FileStatistics:
@@ -276,8 +300,8 @@ def stat(path: Name) -> FileStatistics:
     0
     """
     with engine_errors():
-        found = _path(path).stat()
-    return FileStatistics(found.st_size, found.st_mtime_ns, isdir(path))
+        files, inner = _at(path)
+        return FileStatistics(*files.stat(inner))
 
 
 def walk(
@@ -298,20 +322,21 @@ def walk(
     >>> [names for _, *names in tf.io.gfile.walk(tempfile.mkdtemp())]
     [[[], []]]
     """
-    return os.walk(_path(top), topdown, onerror)
+    files, inner = _at(top)
+    return files.walk(inner, topdown, onerror)
 
 
 def get_registered_schemes() -> list[str]:
-    """List the prefixes of paths that are understood: only that of local files.
+    """List the schemes of paths that are understood, without those that fsspec knows.
 
     Returns:
-        The prefixes.
+        The schemes; the empty one is that of files of this machine.
 
     >>> import penstock as tf
     >>> tf.io.gfile.get_registered_schemes()
-    ['']
+    ['', 'file', 'ram']
     """
-    return [""]
+    return ["", "file", "ram"]
 
 
 class GFile:
@@ -349,8 +374,8 @@ class GFile:
     def _opened(self) -> IO[Any]:
         if self._file is None:
             with engine_errors():
-                encoding = None if "b" in self._mode else "utf-8"
-                self._file = Path(self._name).open(self._mode, encoding=encoding)  # noqa: SIM115
+                files, inner = at(self._name)
+                self._file = files.open(inner, self._mode)
         return self._file
 
     def read(self, n: int = -1) -> Any:
