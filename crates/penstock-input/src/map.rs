@@ -26,6 +26,12 @@ pub trait Function: Send + Sync {
 
     /// Whether nobody sees when it runs, and for what, and it can run for many elements at once.
     fn is_pure(&self) -> bool;
+
+    /// Called between rows, of which there may be many before a stage gives one.
+    ///
+    /// # Errors
+    /// The interruption of the program.
+    fn poll(&self) -> Result<()>;
 }
 
 /// A function on its way over rows.
@@ -48,6 +54,7 @@ impl EachRow {
 
     /// The next rows and what the function gives for them; `None` at the end.
     fn next(&mut self, source: &mut Pull, limit: usize) -> Result<Option<(Rows, Rows)>> {
+        self.function.poll()?;
         if let Some(rows) = self.rows.take() {
             return self.next_of(rows).map(Some);
         }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 use std::fs;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
@@ -91,6 +92,10 @@ impl Function for Each {
     fn is_pure(&self) -> bool {
         self.pure
     }
+
+    fn poll(&self) -> Result<()> {
+        Ok(())
+    }
 }
 
 #[test]
@@ -161,6 +166,10 @@ impl Function for Even {
 
     fn is_pure(&self) -> bool {
         false
+    }
+
+    fn poll(&self) -> Result<()> {
+        Ok(())
     }
 }
 
@@ -294,4 +303,37 @@ fn every_damage_of_records_is_found_behind_what_comes_before() {
     }
     let endless = [&u64::MAX.to_le_bytes()[..], &framed(b"")[8..]].concat();
     assert_eq!(pieces(&endless, Format::Records).1, Some(Class::DataLoss));
+}
+
+/// A predicate that holds for nothing, in a program that is interrupted after some polls.
+struct Never(AtomicUsize);
+
+impl Function for Never {
+    fn call(&self, _: &[Option<Tensor>]) -> Result<Leaves> {
+        Ok(vec![Some(Tensor::zeros(DType::Bool, &[])?)])
+    }
+
+    fn of_columns(&self, columns: &[Option<Tensor>]) -> Result<Leaves> {
+        let count = columns[0].as_ref().unwrap().as_slice::<i64>().len();
+        Ok(vec![Some(Tensor::zeros(DType::Bool, &[count])?)])
+    }
+
+    fn is_pure(&self) -> bool {
+        true
+    }
+
+    fn poll(&self) -> Result<()> {
+        match self.0.fetch_sub(1, Ordering::Relaxed) {
+            0 | 1 => Err(Error::unavailable("interrupted")),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[test]
+fn a_filter_that_gives_nothing_can_be_interrupted() {
+    let numbers = Box::new(Numbers::new(0, 1, None, DType::I64));
+    let mut filter = Filter::new(numbers, Arc::new(Never(AtomicUsize::new(5))));
+    let error = filter.pull(64).map(drop).unwrap_err();
+    assert!(error.to_string().contains("interrupted"), "{error}");
 }

@@ -20,6 +20,8 @@ _SCALARS: Final = {
 }
 # The file that describes each class, by its name.
 _files: dict[type[Message], str] = {}
+# The library's classes, which its descriptors do not keep.
+_made: list[dict[str, Any]] = []
 
 
 def descriptor(cls: type[Message]) -> Any:
@@ -90,8 +92,8 @@ def _describe(cls: type[Message]) -> None:
                 described.oneof_decl.add(name=field.oneof)
             added.oneof_index = groups.index(field.oneof)
     pool.Add(file)
-    # What reads a text asks the descriptors of a map's entries for their class, which has to be made.
-    message_factory.GetMessageClassesForFiles([path], pool)
+    # What reads a text asks the descriptors of a map's entries for their class: it has to be there.
+    _made.append(message_factory.GetMessageClassesForFiles([path], pool))
     _files[cls] = path
 
 

@@ -82,6 +82,10 @@ class ExtensionTypeSpec(TypeSpec, metaclass=_SpecMeta):
     _value_type: ClassVar[type[ExtensionType]]
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if "_value_type" not in dir(type(self)):
+            raise TypeError(
+                f"{type(self).__qualname__} is a base class: an extension type has specifications, as 'Spec'"
+            )
         names = self._value_type._penstock_fields
         given = {**dict(zip(names, args, strict=False)), **kwargs}
         if len(args) + len(kwargs) != len(names) or set(given) != set(names):

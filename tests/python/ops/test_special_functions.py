@@ -116,7 +116,7 @@ def test_nextafter_and_zeta() -> None:
     y = np.array([2.0, 2.0, -1.0, 0.0, 1.0], "float32")
     np.testing.assert_array_equal(tf.math.nextafter(x, y).numpy(), np.nextafter(x, y))
     q = np.array([0.5, 1.0, 3.0, 1e9])
-    near(tf.math.zeta(2.5, q).numpy(), scipy.special.zeta(2.5, q), 1e-13)
+    near(tf.math.zeta(tf.constant(2.5, tf.float64), q).numpy(), scipy.special.zeta(2.5, q), 1e-13)
     assert np.isnan(tf.math.polygamma(0.5, 1.0).numpy())
 
 

@@ -92,7 +92,7 @@ def test_types_of_replicas_and_functions() -> None:
     assert isinstance(tf.Variable(1), distributed.Mirrored)
     assert not isinstance(1, distributed.PerReplica)
     trace = tf.function(lambda: 1).get_concrete_function()
-    assert isinstance(trace, tf.types.experimental.AtomicFunction)
+    assert isinstance(trace.inference_fn, tf.types.experimental.AtomicFunction)
 
 
 def test_old_names_of_references_and_operators() -> None:

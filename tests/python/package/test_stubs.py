@@ -47,7 +47,8 @@ def kind_of_node(node: Node) -> str:
         return "class"
     if isinstance(node, ast.AnnAssign):
         return "value"
-    return "property" if any(ast.unparse(d) == "property" for d in node.decorator_list) else "function"
+    decorators = [ast.unparse(decorator) for decorator in node.decorator_list]
+    return "property" if any(d == "property" or d.endswith(".setter") for d in decorators) else "function"
 
 
 def kind_of(value: object) -> str:

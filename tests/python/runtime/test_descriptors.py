@@ -10,6 +10,7 @@ from penstock._runtime.messages import Field, Message
 
 pbtext = pytest.importorskip("google.protobuf.text_format")
 json_format = pytest.importorskip("google.protobuf.json_format")
+message_factory = pytest.importorskip("google.protobuf.message_factory")
 
 TEXT = r"""
     features {
@@ -61,14 +62,14 @@ def test_fields_that_are_set_are_listed_with_their_descriptors():
 
 
 def test_messages_of_the_library_with_the_same_descriptor_are_copied_and_merged():
-    theirs = tf.train.Int64List.DESCRIPTOR._concrete_class(value=[1, 2])
+    theirs = message_factory.GetMessageClass(tf.train.Int64List.DESCRIPTOR)(value=[1, 2])
     mine = tf.train.Int64List(value=[5])
     mine.MergeFrom(theirs)
     assert mine.value == [5, 1, 2]
     mine.CopyFrom(theirs)
     assert mine.value == [1, 2]
     with pytest.raises(TypeError, match="other_msg"):
-        mine.CopyFrom(tf.train.FloatList.DESCRIPTOR._concrete_class(value=[1.0]))
+        mine.CopyFrom(message_factory.GetMessageClass(tf.train.FloatList.DESCRIPTOR)(value=[1.0]))
     with pytest.raises(TypeError, match="other_msg"):
         mine.MergeFrom(tf.train.FloatList(value=[1.0]))
 
