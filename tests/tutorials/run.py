@@ -2,8 +2,8 @@
 
 `python tests/tutorials/run.py [--write] DOCS [NOTEBOOK...]`: DOCS is a checkout of
 github.com/tensorflow/docs. Each notebook that `reasons.toml` lists runs in a process of its own, to which
-`tensorflow` is this package. That file says which errors of cells are no fault of this package, and why; the
-status is 1 where a cell has another one. A cell that lacks a name, since the cell that defines it failed,
+`tensorflow` is this package. That file says why cells fail, by their errors or their places; the status is 1
+where a cell fails for another reason. A cell that lacks a name, since the cell that defines it failed,
 counts as failed for the reason of the one that failed before it.
 """
 
@@ -44,9 +44,12 @@ def outcomes(docs: Path, notebook: str) -> list[dict[str, Any]]:
     return found
 
 
-def reason_of(outcome: dict[str, Any], reasons: dict[str, str]) -> str | None:
-    """Why a cell failed; None where it is a fault of this package."""
-    return next((why for text, why in reasons.items() if text in outcome["error"]), None)
+def reason_of(notebook: str, outcome: dict[str, Any], reasons: dict[str, str]) -> str | None:
+    """Why a cell failed, by its place or its error; None where nobody knows."""
+    place = f"{notebook}, cell {outcome['cell']}"
+    return reasons.get(place) or next(
+        (why for text, why in reasons.items() if text in outcome["error"]), None
+    )
 
 
 def table(rows: list[tuple[str, int, int]], whys: Counter[str]) -> str:
@@ -76,12 +79,12 @@ def main() -> int:
         for outcome in cells:
             if "error" not in outcome:
                 continue
-            why = reason_of(outcome, listed["reasons"])
+            why = reason_of(notebook, outcome, listed["reasons"])
             if why is None and FOLLOWS.search(outcome["error"]):
                 why = before
             if why is None:
                 faults += 1
-                why = "a fault of this package"
+                why = "nobody has looked into them"
                 print(f"{notebook}, cell {outcome['cell']}: {outcome['line']}\n    {outcome['error'][:500]}")
             before = why
             whys[why] += 1
