@@ -1,5 +1,6 @@
 //! Threads that ask for rows before anybody needs them.
 
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl Shared {
                 if !passed.timed_out() {
                     return;
                 }
-                done = host().poll();
+                done = check_wanted().and_then(|()| host().poll());
             }
         });
         done
@@ -137,6 +138,7 @@ impl Ahead {
         let (shared, gate) = (self.shared.clone(), self.gate.clone());
         let work = move || {
             begin();
+            READS_FOR.set(Some(shared.clone()));
             fill(&shared, make, gate.as_deref());
         };
         let started = thread::Builder::new().name("penstock-data".to_owned()).spawn(work);
@@ -145,6 +147,20 @@ impl Ahead {
             Error::exhausted(format!("a data set cannot have a thread to read ahead: {error}"))
         })
     }
+}
+
+thread_local! {
+    /// What this thread reads for, where it is one that reads ahead.
+    static READS_FOR: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
+}
+
+/// Has a stage that gives no row for long end where the thread that it runs on reads for nobody any more.
+///
+/// # Errors
+/// `Unavailable`, which nobody sees.
+pub(crate) fn check_wanted() -> Result<()> {
+    let unwanted = READS_FOR.with_borrow(|shared| shared.as_ref().is_some_and(|shared| lock(&shared.buffer).closed));
+    if unwanted { Err(Error::unavailable("nobody reads these rows any more")) } else { Ok(()) }
 }
 
 /// Reads rows into a buffer until nobody wants them any more.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use penstock_data::{Error, Result, Tensor};
 
+use crate::ahead::check_wanted;
 use crate::rows::Leaves;
 use crate::{CHUNK_BYTES, Pull, Rows, Stage};
 
@@ -54,6 +55,7 @@ impl EachRow {
 
     /// The next rows and what the function gives for them; `None` at the end.
     fn next(&mut self, source: &mut Pull, limit: usize) -> Result<Option<(Rows, Rows)>> {
+        check_wanted()?;
         self.function.poll()?;
         if let Some(rows) = self.rows.take() {
             return self.next_of(rows).map(Some);

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fs;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
@@ -330,10 +330,43 @@ impl Function for Never {
     }
 }
 
+/// A function that somebody sees go.
+struct Watched(Never, #[expect(dead_code, reason = "goes with the function")] Mutex<Sender<()>>);
+
+impl Function for Watched {
+    fn call(&self, leaves: &[Option<Tensor>]) -> Result<Leaves> {
+        self.0.call(leaves)
+    }
+
+    fn of_columns(&self, columns: &[Option<Tensor>]) -> Result<Leaves> {
+        self.0.of_columns(columns)
+    }
+
+    fn is_pure(&self) -> bool {
+        true
+    }
+
+    fn poll(&self) -> Result<()> {
+        self.0.poll()
+    }
+}
+
 #[test]
 fn a_filter_that_gives_nothing_can_be_interrupted() {
     let numbers = Box::new(Numbers::new(0, 1, None, DType::I64));
     let mut filter = Filter::new(numbers, Arc::new(Never(AtomicUsize::new(5))));
     let error = filter.pull(64).map(drop).unwrap_err();
     assert!(error.to_string().contains("interrupted"), "{error}");
+}
+
+#[test]
+fn a_thread_that_finds_nothing_ends_with_who_asks() {
+    let (gone, ended) = channel::<()>();
+    let never = Arc::new(Watched(Never(AtomicUsize::new(usize::MAX)), Mutex::new(gone)));
+    let numbers: Pull = Box::new(Numbers::new(0, 1, None, DType::I64));
+    let mut ahead = Ahead::new(move || Ok(Box::new(Filter::new(numbers, never))), 4, None, Box::new(|| {}));
+    ahead.start().unwrap();
+    assert_eq!(ended.try_recv(), Err(TryRecvError::Empty));
+    drop(ahead);
+    assert_eq!(ended.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected));
 }
