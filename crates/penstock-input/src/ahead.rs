@@ -1,9 +1,9 @@
 //! Threads that ask for rows before anybody needs them.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::VecDeque;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use std::{process, thread};
 
 use penstock_data::{Error, Result};
@@ -89,7 +89,7 @@ impl Shared {
                 if !passed.timed_out() {
                     return;
                 }
-                done = check_wanted().and_then(|()| host().poll());
+                done = goes_on();
             }
         });
         done
@@ -154,13 +154,24 @@ thread_local! {
     static READS_FOR: RefCell<Option<Arc<Shared>>> = const { RefCell::new(None) };
 }
 
-/// Has a stage that gives no row for long end where the thread that it runs on reads for nobody any more.
+/// Says whether to go on, to a stage that may ask another one for long before it gives a row: the program may have been interrupted, or
+/// the thread read for nobody any more.
 ///
 /// # Errors
-/// `Unavailable`, which nobody sees.
-pub(crate) fn check_wanted() -> Result<()> {
+/// Those of `Env::poll`; `Unavailable` where nobody would see the rows.
+pub(crate) fn goes_on() -> Result<()> {
+    /// As often as a user notices: asking an interpreter takes longer than many an element.
+    const EVERY: Duration = Duration::from_millis(10);
+    thread_local! {
+        static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    let now = Instant::now();
+    if LAST.get().is_some_and(|last| now - last < EVERY) {
+        return Ok(());
+    }
+    LAST.set(Some(now));
     let unwanted = READS_FOR.with_borrow(|shared| shared.as_ref().is_some_and(|shared| lock(&shared.buffer).closed));
-    if unwanted { Err(Error::unavailable("nobody reads these rows any more")) } else { Ok(()) }
+    if unwanted { Err(Error::unavailable("nobody reads these rows any more")) } else { host().poll() }
 }
 
 /// Reads rows into a buffer until nobody wants them any more.

@@ -4,6 +4,7 @@ use std::mem;
 
 use penstock_data::{Error, Result};
 
+use crate::ahead::goes_on;
 use crate::rows::{Leaves, joined};
 use crate::{Pull, Rows, Stage};
 
@@ -50,6 +51,7 @@ impl Batch {
 impl Stage for Batch {
     fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
         while self.count < self.size {
+            goes_on()?;
             let wanted = self.size.saturating_mul(limit) - self.count;
             // What was gathered is lost with an element that cannot be computed.
             match self.source.pull(wanted).inspect_err(|_| drop(self.forget()))? {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use penstock_data::{Error, Result};
 
-use crate::ahead::{Ahead, Begin, Gate};
+use crate::ahead::{Ahead, Begin, Gate, goes_on};
 use crate::rows::{Leaves, Reader};
 use crate::{Pull, Rows, Stage};
 
@@ -102,6 +102,7 @@ impl Interleave {
 impl Stage for Interleave {
     fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
         loop {
+            goes_on()?;
             let place = self.place;
             if self.cycle[place].is_none() && (!self.begun.is_empty() || !self.ended) {
                 self.cycle[place] = self.following()?;
@@ -156,6 +157,7 @@ impl FlatMap {
 impl Stage for FlatMap {
     fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
         loop {
+            goes_on()?;
             let stage = match &mut self.stage {
                 Some(stage) => stage,
                 None => {

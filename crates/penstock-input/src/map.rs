@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use penstock_data::{Error, Result, Tensor};
 
-use crate::ahead::check_wanted;
+use crate::ahead::goes_on;
 use crate::rows::Leaves;
 use crate::{CHUNK_BYTES, Pull, Rows, Stage};
 
@@ -27,12 +27,6 @@ pub trait Function: Send + Sync {
 
     /// Whether nobody sees when it runs, and for what, and it can run for many elements at once.
     fn is_pure(&self) -> bool;
-
-    /// Called between rows, of which there may be many before a stage gives one.
-    ///
-    /// # Errors
-    /// The interruption of the program.
-    fn poll(&self) -> Result<()>;
 }
 
 /// A function on its way over rows.
@@ -55,8 +49,7 @@ impl EachRow {
 
     /// The next rows and what the function gives for them; `None` at the end.
     fn next(&mut self, source: &mut Pull, limit: usize) -> Result<Option<(Rows, Rows)>> {
-        check_wanted()?;
-        self.function.poll()?;
+        goes_on()?;
         if let Some(rows) = self.rows.take() {
             return self.next_of(rows).map(Some);
         }

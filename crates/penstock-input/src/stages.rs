@@ -2,6 +2,7 @@
 
 use penstock_data::Result;
 
+use crate::ahead::goes_on;
 use crate::{CHUNK_BYTES, Pull, Rows, Stage};
 
 /// The first elements.
@@ -45,6 +46,7 @@ impl Skip {
 impl Stage for Skip {
     fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
         while self.left > 0 {
+            goes_on()?;
             let Some(rows) = self.source.pull(self.left.min(self.most))? else { return Ok(None) };
             self.left -= rows.count;
             self.most = (CHUNK_BYTES / rows.bytes_each()).max(1);

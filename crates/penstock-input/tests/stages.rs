@@ -1,16 +1,16 @@
 //! What stages give, errors in their places, and how threads begin and end.
 
+use std::cell::Cell;
 use std::collections::BTreeSet;
 use std::fs;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, Once};
 use std::time::Duration;
 
 use penstock_data::{Class, DType, Error, Loc, Result, Tensor};
 use penstock_input::{
-    Ahead, AtOnce, Batch, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Pull, Rows, Skip,
-    Slices, Stage, Take,
+    Ahead, AtOnce, Batch, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Open, Pull, Rows,
+    Skip, Slices, Stage, Take,
 };
 use penstock_ir::Env;
 use penstock_trace::Host;
@@ -18,12 +18,21 @@ use penstock_trace::Host;
 /// Longer than any wait for another thread takes; it ends tests that would wait for ever.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+thread_local! {
+    /// Whether somebody interrupts the thread.
+    static INTERRUPTED: Cell<bool> = const { Cell::new(false) };
+}
+
 /// A program that has nothing to say.
 struct Program;
 
 impl Env for Program {
     fn draw(&self, _: u64) -> Result<(u64, u128)> {
         Ok((0, 0))
+    }
+
+    fn poll(&self) -> Result<()> {
+        if INTERRUPTED.get() { Err(Error::unavailable("interrupted")) } else { Ok(()) }
     }
 }
 
@@ -91,10 +100,6 @@ impl Function for Each {
 
     fn is_pure(&self) -> bool {
         self.pure
-    }
-
-    fn poll(&self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -166,10 +171,6 @@ impl Function for Even {
 
     fn is_pure(&self) -> bool {
         false
-    }
-
-    fn poll(&self) -> Result<()> {
-        Ok(())
     }
 }
 
@@ -305,8 +306,8 @@ fn every_damage_of_records_is_found_behind_what_comes_before() {
     assert_eq!(pieces(&endless, Format::Records).1, Some(Class::DataLoss));
 }
 
-/// A predicate that holds for nothing, in a program that is interrupted after some polls.
-struct Never(AtomicUsize);
+/// A predicate that holds for nothing. Somebody may see it go.
+struct Never(#[expect(dead_code, reason = "goes with the function")] Mutex<Option<Sender<()>>>);
 
 impl Function for Never {
     fn call(&self, _: &[Option<Tensor>]) -> Result<Leaves> {
@@ -321,49 +322,35 @@ impl Function for Never {
     fn is_pure(&self) -> bool {
         true
     }
-
-    fn poll(&self) -> Result<()> {
-        match self.0.fetch_sub(1, Ordering::Relaxed) {
-            0 | 1 => Err(Error::unavailable("interrupted")),
-            _ => Ok(()),
-        }
-    }
 }
 
-/// A function that somebody sees go.
-struct Watched(Never, #[expect(dead_code, reason = "goes with the function")] Mutex<Sender<()>>);
-
-impl Function for Watched {
-    fn call(&self, leaves: &[Option<Tensor>]) -> Result<Leaves> {
-        self.0.call(leaves)
-    }
-
-    fn of_columns(&self, columns: &[Option<Tensor>]) -> Result<Leaves> {
-        self.0.of_columns(columns)
-    }
-
-    fn is_pure(&self) -> bool {
-        true
-    }
-
-    fn poll(&self) -> Result<()> {
-        self.0.poll()
-    }
+fn never(gone: Option<Sender<()>>) -> Arc<Never> {
+    Arc::new(Never(Mutex::new(gone)))
 }
 
 #[test]
-fn a_filter_that_gives_nothing_can_be_interrupted() {
-    let numbers = Box::new(Numbers::new(0, 1, None, DType::I64));
-    let mut filter = Filter::new(numbers, Arc::new(Never(AtomicUsize::new(5))));
-    let error = filter.pull(64).map(drop).unwrap_err();
-    assert!(error.to_string().contains("interrupted"), "{error}");
+fn stages_that_give_nothing_for_long_are_interrupted() {
+    let filter = || Box::new(Filter::new(numbers(0, u64::MAX), never(None)));
+    let nothing: Open = Arc::new(|_| Ok(numbers(0, 0)));
+    let all: [Pull; 5] = [
+        filter(),
+        Box::new(Skip::new(numbers(0, u64::MAX), usize::MAX)),
+        Box::new(Batch::new(filter(), 2, false)),
+        Box::new(FlatMap::new(numbers(0, u64::MAX), nothing.clone())),
+        Box::new(Interleave::new(numbers(0, u64::MAX), nothing, 2, 1, None)),
+    ];
+    for mut stage in all {
+        INTERRUPTED.set(true);
+        let error = stage.pull(64).map(drop).unwrap_err();
+        INTERRUPTED.set(false);
+        assert!(error.to_string().contains("interrupted"), "{error}");
+    }
 }
 
 #[test]
 fn a_thread_that_finds_nothing_ends_with_who_asks() {
     let (gone, ended) = channel::<()>();
-    let never = Arc::new(Watched(Never(AtomicUsize::new(usize::MAX)), Mutex::new(gone)));
-    let numbers: Pull = Box::new(Numbers::new(0, 1, None, DType::I64));
+    let (never, numbers) = (never(Some(gone)), numbers(0, u64::MAX));
     let mut ahead = Ahead::new(move || Ok(Box::new(Filter::new(numbers, never))), 4, None, Box::new(|| {}));
     ahead.start().unwrap();
     assert_eq!(ended.try_recv(), Err(TryRecvError::Empty));

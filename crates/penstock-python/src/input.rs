@@ -1,9 +1,7 @@
 //! Stages of data sets that run without the interpreter, as the Python layer has them: functions that give the next rows.
 
-use std::cell::Cell;
 use std::mem::{self, ManuallyDrop};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
 
 use penstock_data::{Class, DType, Error, Result, Tensor};
 use penstock_input::{
@@ -132,20 +130,6 @@ impl Function for Traced {
 
     fn is_pure(&self) -> bool {
         self.pure
-    }
-
-    fn poll(&self) -> Result<()> {
-        /// As often as a user notices; asking the interpreter takes longer than a call of many a function.
-        const EVERY: Duration = Duration::from_millis(10);
-        thread_local! {
-            static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
-        }
-        let now = Instant::now();
-        if LAST.get().is_some_and(|last| now - last < EVERY) {
-            return Ok(());
-        }
-        LAST.set(Some(now));
-        trace::host().poll()
     }
 }
 
