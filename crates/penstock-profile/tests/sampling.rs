@@ -145,11 +145,11 @@ fn one_interrupted_run_is_not_taken_for_those_that_were_counted() {
     for i in 0..runs {
         let due = i > runs / 2 && !interrupted && program.recorder.takes(&pace);
         interrupted |= due;
-        program.run(&pace, "f", if due { 4_000_000 } else { 100 });
+        program.run(&pace, "f", if due { 200_000_000 } else { 5_000 });
     }
     assert!(interrupted);
     let total = row(&program.recorder.finish(), "function f").total;
-    assert!(near(total, Duration::from_nanos(4_000_000 + 100 * runs), 0.1), "{total:?}");
+    assert!(near(total, Duration::from_nanos(200_000_000 + 5_000 * runs), 0.1), "{total:?}");
 }
 
 #[test]
@@ -158,9 +158,9 @@ fn each_step_has_its_part_of_what_was_only_counted() {
     for number in 0..2000 {
         let began = program.now;
         for _ in 0..10 {
-            program.run(&pace, "f", 100);
+            program.run(&pace, "f", 5_000);
         }
-        program.pass(100);
+        program.pass(5_000);
         program.mark(began, number);
     }
     let recording = program.recorder.finish();
@@ -182,9 +182,9 @@ fn iterations_that_were_counted_lie_in_the_run_of_their_loop() {
     let (began, iterations) = (program.now, 10_000u64);
     for _ in 0..iterations {
         let began = program.now;
-        program.pass(200);
+        program.pass(6_000);
         if program.recorder.takes(&pace) {
-            let within = Span::between(began, began + Duration::from_nanos(150), Activity::Operator, "sort");
+            let within = Span::between(began, began + Duration::from_nanos(4_500), Activity::Operator, "sort");
             program.recorder.ended(&within.by("kernel"));
             program.recorder.ended(&Span::between(began, program.now, Activity::Iteration, "while").paced(&pace));
         } else {
@@ -194,9 +194,9 @@ fn iterations_that_were_counted_lie_in_the_run_of_their_loop() {
     program.recorder.ended(&Span::between(began, program.now, Activity::Function, "f").paced(&outer));
     let recording = program.recorder.finish();
     let sort = row(&recording, "sort");
-    assert!(near(sort.own, Duration::from_nanos(150 * iterations), 0.05), "{:?}", sort.own);
+    assert!(near(sort.own, Duration::from_nanos(4_500 * iterations), 0.05), "{:?}", sort.own);
     let all: Duration = recording.rows(By::Name).iter().map(|row| row.own).sum();
-    assert!(near(all, Duration::from_nanos(200 * iterations), 1e-3), "{all:?}");
+    assert!(near(all, Duration::from_nanos(6_000 * iterations), 1e-3), "{all:?}");
 }
 
 #[test]
