@@ -59,8 +59,9 @@ def table(rows: list[tuple[str, int, int]], whys: Counter[str]) -> str:
         of = [row for row in rows if row[0].rpartition("/")[0] == group]
         lines.append(f"| `{group}` ({len(of)}) | {sum(row[1] for row in of)} | {sum(row[2] for row in of)} |")
     lines.append(f"| all ({len(rows)}) | {sum(row[1] for row in rows)} | {sum(row[2] for row in rows)} |")
-    lines += ["", "The others fail because:", ""]
-    lines += [f"- {why}: {count}" for why, count in whys.most_common()]
+    if whys:
+        lines += ["", "The others fail because:", ""]
+        lines += [f"- {why}: {count}" for why, count in whys.most_common()]
     return "\n".join(lines)
 
 
