@@ -8,7 +8,7 @@ use crate::ahead::goes_on;
 use crate::rows::{Leaves, joined};
 use crate::{Pull, Rows, Stage};
 
-/// So many elements at a time, stacked.
+/// Stacks a fixed number of elements into one batch.
 pub struct Batch {
     source: Pull,
     size: usize,

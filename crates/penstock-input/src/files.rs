@@ -107,7 +107,7 @@ impl Stage for Files {
 }
 
 impl Files {
-    /// The next pieces: at most so many, and no more once they are large.
+    /// Reads the next pieces. It stops at `limit` pieces, or earlier once they are large.
     fn gathered(&mut self, limit: usize) -> Result<Option<Rows>> {
         if let Some(error) = self.error.take() {
             return Err(error);
@@ -173,7 +173,7 @@ fn record(file: &mut BufReader<File>, name: &str, refuse: &Refuse) -> Result<Opt
     Ok(Some(record))
 }
 
-/// So many of the next bytes; `None` where there are fewer.
+/// Reads a number of bytes. Gives `None` where the file has fewer.
 fn content(file: &mut BufReader<File>, size: u64) -> io::Result<Option<Bytes>> {
     let Ok(size) = usize::try_from(size) else { return Ok(None) };
     if size <= PIECE {

@@ -14,7 +14,7 @@ pub type Open = Arc<dyn Fn(Leaves) -> Result<Pull> + Send + Sync>;
 
 /// How the data sets of an interleaving are read by threads.
 pub struct AtOnce {
-    /// How many of them compute at once, and so many are begun before it is their turn.
+    /// How many threads compute at once. As many are begun ahead of their turn.
     pub count: usize,
     /// Prepares the thread of one.
     pub begin: Box<dyn Fn() -> Begin + Send>,

@@ -8,7 +8,7 @@ use crate::ahead::goes_on;
 use crate::rows::Leaves;
 use crate::{CHUNK_BYTES, Pull, Rows, Stage};
 
-/// Below so many elements a function runs for each of them.
+/// The least number of elements for which a function runs once for all. Below it, it runs for each element.
 const FEW: usize = 4;
 
 /// A function of the tensors of an element.

@@ -59,7 +59,7 @@ impl Rows {
         Ok(Rows::stacked(stop - start, columns.collect::<Result<_>>()?))
     }
 
-    /// The elements with these numbers, of which there is at least one.
+    /// Selects elements by their numbers. There must be at least one.
     ///
     /// # Errors
     /// `OutOfRange` where one of them is not there.

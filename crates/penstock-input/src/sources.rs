@@ -17,7 +17,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// `start`, `start + step` and so on, so many of them, or without end.
+    /// Counts from `start` in steps of `step`. There are `count` numbers, or no end where it is `None`.
     pub fn new(start: i64, step: i64, count: Option<u64>, dtype: DType) -> Numbers {
         Numbers { next: start, step, left: count, dtype }
     }
@@ -48,7 +48,7 @@ pub struct Slices {
 }
 
 impl Slices {
-    /// The rows of columns, which all have so many.
+    /// Gives the rows of columns. Every column has `count` rows.
     pub fn new(count: usize, columns: Leaves) -> Slices {
         Slices { whole: Rows::stacked(count, columns), at: 0 }
     }

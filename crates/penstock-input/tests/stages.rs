@@ -42,7 +42,7 @@ impl Host for Program {
     }
 }
 
-/// `start`, `start + 1` and so on, so many of them.
+/// Counts from `start`. There are `count` numbers.
 fn numbers(start: i64, count: u64) -> Pull {
     static HOST: Once = Once::new();
     HOST.call_once(|| penstock_trace::set_host(Box::new(Program)));

@@ -195,7 +195,7 @@ impl PyDType {
         Ok(parse(other)? == self.0)
     }
 
-    /// Whether it is a dtype of quantized numbers, of which there are none.
+    /// Whether the numbers are quantized: always false, since the engine has no such dtypes.
     #[getter]
     fn is_quantized(&self) -> bool {
         false

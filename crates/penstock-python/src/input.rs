@@ -155,7 +155,7 @@ fn begin() -> Begin {
     })
 }
 
-/// The stages that need no interpreter, from a source on: a function that gives the next rows, at most so many.
+/// A chain of stages that needs no interpreter. Called with a limit, it gives the next rows.
 #[pyclass(frozen, name = "_Stage", module = "penstock._core")]
 pub(crate) struct PyStage {
     /// Away while it is asked, and once another stage has it.
@@ -208,7 +208,7 @@ impl PyStage {
         PyStage::of(Numbers::new(start, step, count, dtype.0), Vec::new())
     }
 
-    /// The rows of tensors, of which each has `count`.
+    /// Gives the rows of tensors. Every tensor has `count` rows.
     #[staticmethod]
     fn slices(py: Python<'_>, count: usize, columns: Vec<Option<Bound<'_, PyTensor>>>) -> PyResult<PyStage> {
         let here = leaves(columns)?.into_iter().map(|column| column.map(|column| column.on_host()).transpose());
@@ -271,7 +271,7 @@ impl PyStage {
         PyStage::of(Foreign(pull.clone()), vec![pull])
     }
 
-    /// So many elements at a time, stacked.
+    /// Stacks `size` elements into one batch.
     fn batched(&self, size: usize, drop_remainder: bool) -> PyResult<PyStage> {
         self.on(None, |stage| Batch::new(stage, size, drop_remainder))
     }
@@ -286,7 +286,7 @@ impl PyStage {
         self.on(None, |stage| Skip::new(stage, count))
     }
 
-    /// The elements, which a thread reads ahead, so many of them.
+    /// Reads elements ahead on a thread, at most `size` of them.
     fn ahead(&self, size: usize) -> PyResult<PyStage> {
         let stage = self.away()?;
         let held = mem::take(&mut *lock(&self.held));

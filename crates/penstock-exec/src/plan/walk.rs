@@ -24,6 +24,6 @@ pub(super) enum Halt {
     End,
     /// It stands at a call, which the caller makes before it goes on behind it.
     Call,
-    /// It has gone back to the head of a loop, and whoever is told of its steps wants to be told of others.
+    /// It has gone back to the head of a loop. The profiler wants other steps from here on.
     Turn,
 }

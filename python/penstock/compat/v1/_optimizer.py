@@ -281,7 +281,9 @@ class Optimizer:
 
     def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
         """The value of a variable after an update, and those of the variables that are kept for it."""
-        raise NotImplementedError
+        raise NotImplementedError(
+            f"{type(self).__name__} is no optimizer by itself: use another of tf.compat.v1.train"
+        )
 
     def _apply(self, grad: Any, var: Variable) -> None:
         kept = self._kept[var._unique_id]
