@@ -11,12 +11,6 @@ const ROOT: &str = env!("CARGO_MANIFEST_DIR");
 /// What a program of C needs of the system beside the library.
 const SYSTEM: &[&str] = if cfg!(target_os = "linux") { &["-lm", "-lpthread", "-ldl"] } else { &[] };
 
-fn folder(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("penstock-capi-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
 /// The static library, which lies beside this test or above it.
 fn library() -> PathBuf {
     let test = std::env::current_exe().unwrap();
@@ -65,7 +59,8 @@ fn example(name: &str) -> String {
 
 #[test]
 fn the_header_is_c99_and_a_program_in_cpp_runs() {
-    let folder = folder("cpp");
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
     if let Some(cc) = compiler("CC", "cc") {
         let source = folder.join("header.c");
         std::fs::write(
@@ -82,10 +77,9 @@ fn the_header_is_c99_and_a_program_in_cpp_runs() {
         let source = example("classify.cpp");
         compile(&cxx, &[&["-std=c++17", &source, library, "-o", out][..], SYSTEM].concat());
         let text = "func @f(%x: f32[s0,3]) -> f32[s0,3] {\n %y = add %x, %x\n return %y\n}";
-        let printed = run(&program, &[&saved(&folder, "double", text)]);
+        let printed = run(&program, &[&saved(folder, "double", text)]);
         assert_eq!(printed, "double(x): 6 6 6 6\nerror: the program has no function 'nothing'; it has double\n");
     }
-    std::fs::remove_dir_all(folder).unwrap();
 }
 
 #[test]
@@ -114,7 +108,8 @@ fn a_plug_in_in_c_is_loaded_by_a_host_that_knows_nothing_of_the_engine() {
             return 0;
         }"#;
     let Some(cc) = compiler("CC", "cc") else { return };
-    let folder = folder("plugin");
+    let temporary = tempfile::tempdir().unwrap();
+    let folder = temporary.path();
     let (plugin, host) = (folder.join("libeffect.so"), folder.join("host"));
     let (plugin, source, library) = (plugin.to_str().unwrap(), example("plugin.c"), library());
     let library = library.to_str().unwrap();
@@ -122,9 +117,8 @@ fn a_plug_in_in_c_is_loaded_by_a_host_that_knows_nothing_of_the_engine() {
     let main = folder.join("host.c");
     std::fs::write(&main, HOST).unwrap();
     compile(&cc, &[&["-std=c99", main.to_str().unwrap(), "-o", host.to_str().unwrap()][..], SYSTEM].concat());
-    let gain = saved(&folder, "gain", "func @f(%x: f32[s0]) -> f32[s0] {\n %y = add %x, %x\n return %y\n}");
-    let other = saved(&folder, "other", "func @f(%x: i32[]) -> i32[] {\n return %x\n}");
+    let gain = saved(folder, "gain", "func @f(%x: f32[s0]) -> f32[s0] {\n %y = add %x, %x\n return %y\n}");
+    let other = saved(folder, "other", "func @f(%x: i32[]) -> i32[] {\n return %x\n}");
     let printed = run(&host, &[plugin, &gain, &other]);
     assert_eq!(printed, "0: 2 4 6\n'other' is not of the form f32[n] -> f32[n]\n");
-    std::fs::remove_dir_all(folder).unwrap();
 }

@@ -1,22 +1,19 @@
 //! The command, as a user calls it.
 
-use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use penstock::{Capture, DType, Program, Shape, Tensor, Variable, parse};
 
 /// A folder of one test, which is removed with it.
-struct Folder(PathBuf);
+struct Folder(tempfile::TempDir);
 
 impl Folder {
-    fn new(name: &str) -> Folder {
-        let path = std::env::temp_dir().join(format!("penstock-cli-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&path).unwrap();
-        Folder(path)
+    fn new() -> Folder {
+        Folder(tempfile::tempdir().unwrap())
     }
 
     fn file(&self, name: &str) -> String {
-        self.0.join(name).to_str().unwrap().to_owned()
+        self.0.path().join(name).to_str().unwrap().to_owned()
     }
 
     /// A program that counts, and one that scales.
@@ -48,12 +45,6 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 fn penstock(arguments: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_penstock")).args(arguments).output().unwrap()
 }
@@ -73,7 +64,7 @@ fn fails(status: i32, arguments: &[&str]) -> String {
 
 #[test]
 fn info_lists_functions_variables_and_operators() {
-    let folder = Folder::new("info");
+    let folder = Folder::new();
     let text = succeeds(&["info", &folder.program()]);
     for part in [
         "signatures: serving_default\n",
@@ -88,7 +79,7 @@ fn info_lists_functions_variables_and_operators() {
 
 #[test]
 fn print_shows_graphs_as_traced_and_as_they_run() {
-    let folder = Folder::new("print");
+    let folder = Folder::new();
     let path = folder.program();
     assert!(succeeds(&["print", &path]).contains("reduce_sum"));
     assert!(succeeds(&["print", &path, "count"]).contains("assign_add"));
@@ -97,7 +88,7 @@ fn print_shows_graphs_as_traced_and_as_they_run() {
 
 #[test]
 fn run_takes_values_and_arrays_and_gives_text_or_arrays() {
-    let folder = Folder::new("run");
+    let folder = Folder::new();
     let path = folder.program();
     let text = succeeds(&["run", &path, "x=[[1,2],[3,4]]", "by=2.5", "--threads=1"]);
     assert_eq!(text, "y: f32[2,2] [2.5,5,7.5,10]\nsum: f32[] 25\n");
@@ -112,7 +103,7 @@ fn run_takes_values_and_arrays_and_gives_text_or_arrays() {
 
 #[test]
 fn run_saves_variables_where_that_is_asked_for() {
-    let folder = Folder::new("save");
+    let folder = Folder::new();
     let (path, saved) = (folder.program(), folder.file("saved.penstock"));
     succeeds(&["run", &path, "count", "by=3", "--save", &saved]);
     assert_eq!(succeeds(&["run", &path, "count", "by=0"]), "now: i64[] 5\n");
@@ -121,7 +112,7 @@ fn run_saves_variables_where_that_is_asked_for() {
 
 #[test]
 fn bench_makes_inputs_up_where_their_sizes_are_known() {
-    let folder = Folder::new("bench");
+    let folder = Folder::new();
     let path = folder.program();
     let text = succeeds(&["bench", &path, "--size", "s0=8", "--runs", "3"]);
     assert!(text.contains("runs      3\n") && text.contains("median"), "{text}");
@@ -131,7 +122,7 @@ fn bench_makes_inputs_up_where_their_sizes_are_known() {
 
 #[test]
 fn convert_goes_from_text_to_program_and_back() {
-    let folder = Folder::new("convert");
+    let folder = Folder::new();
     let (text, program, back) = (folder.file("f.pst"), folder.file("f.penstock"), folder.file("back.pst"));
     std::fs::write(&text, "func @f(%0 \"x\": f32[2]) -> f32[2] {\n  %1: f32[2] = neg %0\n  return %1\n}\n").unwrap();
     succeeds(&["convert", &text, &program]);
@@ -145,7 +136,7 @@ fn convert_goes_from_text_to_program_and_back() {
 #[cfg(all(feature = "onnx", feature = "tf"))]
 #[test]
 fn convert_writes_what_other_programs_read() {
-    let folder = Folder::new("others");
+    let folder = Folder::new();
     let program = folder.program();
     let (model, directory) = (folder.file("f.onnx"), folder.file("saved"));
     succeeds(&["convert", &program, &model]);
@@ -160,7 +151,7 @@ fn convert_writes_what_other_programs_read() {
 
 #[test]
 fn what_is_wrong_is_said_with_the_status() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     let path = folder.program();
     assert!(fails(1, &["info", &folder.file("none.penstock")]).contains("cannot load the program"));
     assert!(fails(1, &["run", &path, "x=[[1,2]]"]).contains("'by'"));

@@ -6,7 +6,6 @@ mod common;
 
 use std::collections::HashMap;
 use std::ffi::c_void;
-use std::path::PathBuf;
 use std::process::Command;
 
 use common::{Case, check, fault, report};
@@ -17,13 +16,8 @@ use penstock_data::{Result, Tensor};
 struct Emulator {
     library: libloading::Library,
     numbers: HashMap<String, u32>,
-    folder: PathBuf,
-}
-
-impl Drop for Emulator {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
+    /// Holds the library's file; removed when this is dropped.
+    _folder: tempfile::TempDir,
 }
 
 /// The C++ compiler of this machine, where there is one.
@@ -35,7 +29,7 @@ fn compiler() -> Option<String> {
 
 impl Emulator {
     /// Compiles kernels; `None`, with the reason printed, where there is no compiler.
-    fn new(name: &str, kernels: &[Kernel]) -> Option<Emulator> {
+    fn new(kernels: &[Kernel]) -> Option<Emulator> {
         let Some(compiler) = compiler() else {
             eprintln!("skipped: there is no C++ compiler (c++, g++ or clang++, or $CXX)");
             return None;
@@ -50,9 +44,8 @@ impl Emulator {
         }
         source.push_str("    }\n}\n");
 
-        let folder = std::env::temp_dir().join(format!("penstock-cuda-{}-{name}", std::process::id()));
-        std::fs::create_dir_all(&folder).expect("a temporary folder");
-        let (text, binary) = (folder.join("kernels.cpp"), folder.join("kernels.so"));
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let (text, binary) = (folder.path().join("kernels.cpp"), folder.path().join("kernels.so"));
         std::fs::write(&text, source).expect("a source file");
         let output = Command::new(compiler)
             .args(["-std=c++17", "-O0", "-fPIC", "-shared", "-ffp-contract=off", "-w", "-o"])
@@ -68,7 +61,7 @@ impl Emulator {
         // SAFETY: the library was made of the text above, and has no initialisers.
         let library = unsafe { libloading::Library::new(&binary) }.expect("the library loads");
         let numbers = kernels.iter().enumerate().map(|(i, k)| (k.name.clone(), i as u32)).collect();
-        Some(Emulator { library, numbers, folder })
+        Some(Emulator { library, numbers, _folder: folder })
     }
 
     fn run(&self, case: &Case, kernel: &Kernel, layout: &Layout, blocks: u32) -> Result<Vec<Tensor>> {
@@ -118,7 +111,7 @@ fn emulate(name: &str, cases: Vec<Case>) {
             runs.push((case, layout.clone(), number));
         }
     }
-    let Some(emulator) = Emulator::new(name, &kernels) else { return };
+    let Some(emulator) = Emulator::new(&kernels) else { return };
     let run = |(case, layout, number): &(&Case, Layout, usize)| {
         // One block where that is all the grid, and a grid whose stride does not divide the length.
         [1, 3].into_iter().find_map(|blocks| check(case, emulator.run(case, &kernels[*number], layout, blocks)).err())

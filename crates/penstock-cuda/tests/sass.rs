@@ -37,10 +37,10 @@ fn tools() -> Option<(&'static Nvrtc, PathBuf)> {
 
 /// The instructions of each kernel of a source, by its name.
 fn listing(nvdisasm: &Path, image: &[u8]) -> Vec<(String, String)> {
-    let file = std::env::temp_dir().join(format!("penstock-sass-{}.cubin", std::process::id()));
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let file = folder.path().join("kernels.cubin");
     std::fs::write(&file, image).expect("a temporary file");
     let output = Command::new(nvdisasm).arg(&file).output().expect("the disassembler runs");
-    let _ = std::fs::remove_file(&file);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let sections = text.split("\t.section\t").filter_map(|s| s.strip_prefix(".text.")?.split_once(','));

@@ -18,11 +18,6 @@ fn program(text: &str, inputs: &[&str], outputs: &[&str]) -> Program {
     builder.finish().unwrap()
 }
 
-/// A path of this process that nobody else uses.
-fn path_of(name: &str) -> std::path::PathBuf {
-    std::env::temp_dir().join(format!("penstock-{}-{name}.penstock", std::process::id()))
-}
-
 /// Maps a file that nobody else knows.
 #[expect(unsafe_code, reason = "mapping")]
 fn mapped(loader: &Loader, path: &std::path::Path) -> Result<Program> {
@@ -307,8 +302,8 @@ fn what_cannot_be_saved_is_refused_and_says_why() {
 
 #[test]
 fn a_file_is_replaced_as_a_whole_and_nothing_else_is_left() -> Result<()> {
-    let directory = std::env::temp_dir().join(format!("penstock-format-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path();
     let path = directory.join("model.penstock");
     let program = counter();
     program.save(&path)?;
@@ -322,12 +317,11 @@ fn a_file_is_replaced_as_a_whole_and_nothing_else_is_left() -> Result<()> {
         }
         (0..40).for_each(|_| assert!(std::fs::read(&path).unwrap() == first));
     });
-    let names: Vec<_> = std::fs::read_dir(&directory).unwrap().map(|e| e.unwrap().file_name()).collect();
+    let names: Vec<_> = std::fs::read_dir(directory).unwrap().map(|e| e.unwrap().file_name()).collect();
     assert_eq!(names, ["model.penstock"]);
     assert_eq!(program.save(directory.join("none/model.penstock")).unwrap_err().class(), Class::NotFound);
     assert_eq!(Program::load(directory.join("none")).unwrap_err().class(), Class::NotFound);
-    assert_eq!(Program::load(&directory).unwrap_err().class(), Class::FailedPrecondition);
-    std::fs::remove_dir_all(&directory).unwrap();
+    assert_eq!(Program::load(directory).unwrap_err().class(), Class::FailedPrecondition);
     Ok(())
 }
 
@@ -352,7 +346,8 @@ fn a_mapped_program_holds_what_the_file_holds_and_outlives_its_name() {
         builder.function("f", f, &[], &["constant"], vec![Capture::Constant(t.clone())]);
     }
     let program = builder.finish().unwrap();
-    let path = path_of("mapped");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.penstock");
     program.save(&path).unwrap();
     let loaded = mapped(&Loader::new(), &path).unwrap();
     assert!(loaded.to_bytes().unwrap() == program.to_bytes().unwrap());
@@ -366,7 +361,8 @@ fn a_mapped_program_holds_what_the_file_holds_and_outlives_its_name() {
 
 #[test]
 fn a_mapped_variable_is_changed_in_memory_and_not_in_the_file() {
-    let path = path_of("mapped-variable");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.penstock");
     let mut builder = Program::builder();
     let value = Tensor::vector(&vec![1.0f32; 1000]);
     let v = Variable::new("v", DType::F32, Shape::known(&[1000]), Some(value.clone())).unwrap();
@@ -385,12 +381,12 @@ fn a_mapped_variable_is_changed_in_memory_and_not_in_the_file() {
     let out = loaded.default_function().unwrap().run(&[("x", Arg::Tensor(value))]).unwrap();
     assert_eq!(out[0].as_slice::<f32>(), vec![2.0f32; 1000]);
     assert!(std::fs::read(&path).unwrap() == before);
-    std::fs::remove_file(&path).unwrap();
 }
 
 #[test]
 fn a_mapped_file_that_is_damaged_or_too_large_is_refused() {
-    let path = path_of("mapped-damaged");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("model.penstock");
     let bytes = counter().to_bytes().unwrap();
     for (changed, message) in [
         (&bytes[..bytes.len() - 1], "tells of"),

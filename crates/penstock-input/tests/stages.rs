@@ -256,10 +256,8 @@ fn framed(record: &[u8]) -> Vec<u8> {
 /// The pieces of two files of this content, and how reading ends.
 fn pieces(content: &[u8], format: Format) -> (Vec<Vec<u8>>, Option<Class>) {
     drop(numbers(0, 0));
-    let folder =
-        std::env::temp_dir().join(format!("penstock-input-{}-{:?}", std::process::id(), std::thread::current().id()));
-    fs::create_dir_all(&folder).unwrap();
-    let path = folder.join("file");
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("file");
     fs::write(&path, content).unwrap();
     let names = vec![path.to_str().unwrap().to_owned(); 2];
     let mut stage = Files::new(names, format, Arc::new(|name, error| Error::not_found(format!("{name}: {error}"))));
@@ -271,7 +269,6 @@ fn pieces(content: &[u8], format: Format) -> (Vec<Vec<u8>>, Option<Class>) {
             Err(error) => failed = Some(error.class()),
         }
     }
-    fs::remove_dir_all(&folder).unwrap();
     (found, failed)
 }
 

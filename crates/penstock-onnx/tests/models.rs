@@ -300,8 +300,7 @@ fn an_error_in_a_node_names_it() {
 
 #[test]
 fn data_outside_of_the_directory_are_not_read() {
-    let directory = std::env::temp_dir().join(format!("penstock-onnx-{}", std::process::id()));
-    std::fs::create_dir_all(&directory).unwrap();
+    let directory = tempfile::tempdir().unwrap();
     for location in ["../secret", "/etc/passwd", "a/../../secret", ""] {
         let mut out = Vec::new();
         put_message(&mut out, 7, |out| {
@@ -317,12 +316,11 @@ fn data_outside_of_the_directory_are_not_read() {
             });
             put_message(out, 12, |out| put_text(out, 1, "w"));
         });
-        let path = directory.join("m.onnx");
+        let path = directory.path().join("m.onnx");
         std::fs::write(&path, &out).unwrap();
         let error = Model::load(&path).unwrap().program(&Options::default()).unwrap_err();
         assert!(error.message().contains("not in the model's directory"), "{error}");
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]

@@ -174,16 +174,14 @@ fn unread(path: &Path, error: &std::io::Error) -> Error {
 /// use penstock_tf::{BundleReader, BundleWriter};
 ///
 /// # fn main() -> penstock_data::Result<()> {
-/// # let directory = std::env::temp_dir().join(format!("bundle-{}", std::process::id()));
-/// # std::fs::create_dir_all(&directory).unwrap();
-/// let prefix = directory.join("ckpt-1");
+/// # let directory = tempfile::tempdir().unwrap();
+/// let prefix = directory.path().join("ckpt-1");
 /// let mut writer = BundleWriter::create(&prefix)?;
 /// writer.add("w", &Tensor::vector(&[1.0f32, 2.0]))?;
 /// writer.finish()?;
 ///
 /// let reader = BundleReader::open(&prefix)?;
 /// assert_eq!(reader.read("w")?.as_slice::<f32>(), [1.0, 2.0]);
-/// # std::fs::remove_dir_all(&directory).unwrap();
 /// # Ok(())
 /// # }
 /// ```
@@ -566,8 +564,8 @@ mod tests {
     #[test]
     fn entries_that_say_anything_are_errors_or_tensors() {
         let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
-        let directory = std::env::temp_dir().join(format!("penstock-tf-{}-entries", std::process::id()));
-        std::fs::create_dir_all(&directory).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let directory = folder.path();
         let mut state = 3u64;
         let mut below = |n: usize| {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

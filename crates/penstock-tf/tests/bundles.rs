@@ -11,13 +11,6 @@ fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name)
 }
 
-/// A directory of this test's own.
-fn directory(name: &str) -> PathBuf {
-    let path = std::env::temp_dir().join(format!("penstock-tf-{}-{name}", std::process::id()));
-    std::fs::create_dir_all(&path).unwrap();
-    path
-}
-
 fn same(a: &Tensor, b: &Tensor) -> bool {
     let header = |t: &Tensor| (t.dtype(), t.dims().to_vec());
     header(a) == header(b) && if a.dtype() == DType::Str { a.strings() == b.strings() } else { a.bytes() == b.bytes() }
@@ -96,7 +89,8 @@ fn tensors_in_parts_are_put_together() {
 
 #[test]
 fn tensors_are_written_in_parts() {
-    let prefix = directory("parts").join("b");
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = directory.path().join("b");
     let rows = |first: i32, count: usize| {
         let values: Vec<i32> = (0..3 * count as i32).map(|i| 3 * first + i).collect();
         Tensor::from_slice(&[count, 3], &values).unwrap()
@@ -117,7 +111,8 @@ fn tensors_are_written_in_parts() {
 
 #[test]
 fn what_is_written_is_read_again() {
-    let prefix = directory("round").join("b");
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = directory.path().join("b");
     let tensors = tensors();
     write(&prefix, &tensors);
     let reader = BundleReader::open(&prefix).unwrap();
@@ -131,7 +126,8 @@ fn what_is_written_is_read_again() {
 
 #[test]
 fn a_bundle_that_is_not_finished_leaves_what_was_there() {
-    let prefix = directory("unfinished").join("b");
+    let directory = tempfile::tempdir().unwrap();
+    let prefix = directory.path().join("b");
     write(&prefix, &[("a".to_owned(), Tensor::from(1i32))]);
     let mut writer = BundleWriter::create(&prefix).unwrap();
     writer.add("a", &Tensor::from(2i32)).unwrap();
@@ -179,7 +175,8 @@ fn mutate(bytes: &mut Vec<u8>, numbers: &mut Numbers) {
 
 #[test]
 fn changed_files_are_errors_or_hold_the_same() {
-    let directory = directory("mutated");
+    let folder = tempfile::tempdir().unwrap();
+    let directory = folder.path();
     let mut numbers = Numbers(1);
     for name in ["ck-1", "sliced"] {
         let original = BundleReader::open(golden(name)).unwrap();

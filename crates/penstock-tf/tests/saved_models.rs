@@ -2,10 +2,11 @@
 //! allows.
 
 use std::panic::catch_unwind;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use penstock_data::{DType, Tensor};
 use penstock_tf::{load_saved_model, parse_saved_model, save_saved_model};
+use tempfile::TempDir;
 
 fn models() -> Vec<Vec<u8>> {
     let golden = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/models");
@@ -108,13 +109,12 @@ fn words(texts: &[&str]) -> Tensor {
 }
 
 /// A copy of a golden directory, to be changed.
-fn copied(name: &str) -> PathBuf {
+fn copied(name: &str) -> TempDir {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(name);
-    let to = std::env::temp_dir().join(format!("penstock-tf-{name}-{}", std::process::id()));
-    let _ = std::fs::remove_dir_all(&to);
-    std::fs::create_dir_all(to.join("assets")).unwrap();
+    let to = tempfile::tempdir().unwrap();
+    std::fs::create_dir(to.path().join("assets")).unwrap();
     for file in ["saved_model.pb", "assets/words.txt"] {
-        std::fs::copy(from.join(file), to.join(file)).unwrap();
+        std::fs::copy(from.join(file), to.path().join(file)).unwrap();
     }
     to
 }
@@ -131,7 +131,7 @@ fn a_table_is_filled_with_the_constants_of_its_initialiser() {
 #[test]
 fn a_table_is_filled_from_an_asset() {
     let directory = copied("tables_v1");
-    let model = load_saved_model(&directory).unwrap();
+    let model = load_saved_model(directory.path()).unwrap();
     assert!(model.refused.is_empty(), "{:?}", model.refused);
     let serve = model.program.function("serving_default").unwrap();
     let found = serve.run(&[("x", words(&["two", "one", "four"]).into())]).unwrap();
@@ -142,33 +142,30 @@ fn a_table_is_filled_from_an_asset() {
             _ => assert_eq!(found.as_slice::<f32>(), [0.5, 1.5, 4.5]),
         }
     }
-    std::fs::remove_dir_all(directory).unwrap();
 }
 
 #[test]
 fn a_table_that_is_written_for_tensorflow_is_read_again() {
     let from = copied("tables_v1");
-    let to = from.join("again");
-    save_saved_model(&load_saved_model(&from).unwrap().program, &to).unwrap();
+    let to = from.path().join("again");
+    save_saved_model(&load_saved_model(from.path()).unwrap().program, &to).unwrap();
     let model = load_saved_model(&to).unwrap();
     assert!(model.refused.is_empty(), "{:?}", model.refused);
     let serve = model.program.function("serving_default").unwrap();
     let found = serve.run(&[("x", words(&["two", "one", "four"]).into())]).unwrap();
     assert!(found.iter().any(|t| t.dtype() == DType::I64 && t.as_slice::<i64>() == [2, 1, -1]));
-    std::fs::remove_dir_all(from).unwrap();
 }
 
 #[cfg(unix)]
 #[test]
 fn no_asset_outside_of_the_directory_is_read() {
     let directory = copied("tables_v1");
-    let asset = directory.join("assets/words.txt");
-    let outside = directory.with_extension("txt");
+    let asset = directory.path().join("assets/words.txt");
+    let elsewhere = tempfile::tempdir().unwrap();
+    let outside = elsewhere.path().join("words.txt");
     std::fs::rename(&asset, &outside).unwrap();
     std::os::unix::fs::symlink(&outside, &asset).unwrap();
-    let model = load_saved_model(&directory).unwrap();
+    let model = load_saved_model(directory.path()).unwrap();
     let reason = &model.refused["signature 'serving_default'"];
     assert!(reason.contains("a table that is not here"), "{reason}");
-    std::fs::remove_file(outside).unwrap();
-    std::fs::remove_dir_all(directory).unwrap();
 }

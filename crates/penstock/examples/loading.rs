@@ -232,9 +232,6 @@ fn main() -> Result<()> {
     if let Some(path) = std::env::args().nth(1) {
         return first_result(&path);
     }
-    let folder = std::env::temp_dir().join(format!("penstock-loading-{}", std::process::id()));
-    std::fs::create_dir_all(&folder).expect("the temporary folder can be written");
-    let done = figures(&folder);
-    std::fs::remove_dir_all(&folder).ok();
-    done
+    let folder = tempfile::tempdir().expect("the temporary folder can be written");
+    figures(folder.path())
 }

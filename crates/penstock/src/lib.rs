@@ -105,14 +105,14 @@
 //! let scale = penstock::parse("func @scale(%x: f32[s0]) -> f32[s0] {\n %y = add %x, %x\n return %y\n}")?;
 //! let mut program = Program::builder();
 //! program.function("scale", scale.function().clone(), &["x"], &["y"], vec![]);
-//! let path = std::env::temp_dir().join("scale.penstock");
+//! # let folder = tempfile::tempdir().unwrap();
+//! let path = folder.path().join("scale.penstock");
 //! program.finish()?.save(&path)?;
 //!
 //! let scale = Program::load(&path)?.function("scale")?;
 //! let x = penstock::Tensor::from_array(ndarray::arr1(&[1.0f32, 2.0]))?;
 //! let out = scale.run(&[("x", x.into())])?;
 //! assert_eq!(out[0].array_view::<f32, ndarray::Ix1>()?, ndarray::arr1(&[2.0, 4.0]));
-//! # std::fs::remove_file(path).ok();
 //! # Ok(())
 //! # }
 //! ```

@@ -1,14 +1,14 @@
 //! The code of `docs/embedding.md`: it compiles, runs, and is what the guide shows.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use penstock::{
     ConcreteFunction, DType, Function, Limits, Loader, Operators, Place, Program, Result, Shape, Tensor, Type, builder,
 };
 
-/// A program whose function `serve` gives `softmax(x w)`, in a file of its own.
-fn model(name: &str) -> PathBuf {
+/// Saves a program whose function `serve` gives `softmax(x w)`.
+fn save_model(path: &Path) {
     let mut g = builder();
     let x = g.input(Type::tensor(DType::F32, Shape::known(&[2, 784])), Some("x"));
     let w = g.constant(Tensor::zeros(DType::F32, &[784, 10]).unwrap());
@@ -18,9 +18,7 @@ fn model(name: &str) -> PathBuf {
     let mut program = Program::builder();
     let number = program.function("serve", function, &["x"], &["probabilities"], Vec::new());
     program.signature("serving_default", number);
-    let path = std::env::temp_dir().join(format!("penstock-guide-{name}-{}.penstock", std::process::id()));
-    program.finish().unwrap().save(&path).unwrap();
-    path
+    program.finish().unwrap().save(path).unwrap();
 }
 
 fn serve(path: &Path, pixels: Vec<f32>) -> Result<Vec<f32>> {
@@ -58,10 +56,11 @@ fn graph() -> Result<Tensor> {
 
 #[test]
 fn a_program_is_loaded_and_run() {
-    let path = model("run");
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("serve.penstock");
+    save_model(&path);
     assert_eq!(serve(&path, vec![1.0; 2 * 784]).unwrap(), [0.1f32; 20]);
     assert_eq!(of_others(&path).unwrap().functions().collect::<Vec<_>>(), ["serve"]);
-    std::fs::remove_file(path).unwrap();
 }
 
 #[test]
