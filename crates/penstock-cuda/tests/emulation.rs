@@ -88,7 +88,7 @@ impl Emulator {
 }
 
 /// Runs every case in its variants: with packs and without, with 32-bit indices and with 64-bit ones.
-fn emulate(name: &str, cases: Vec<Case>) {
+fn emulate(cases: Vec<Case>) {
     assert!(!cases.is_empty(), "nothing to try");
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut known: HashMap<String, usize> = HashMap::new();
@@ -123,15 +123,15 @@ fn emulate(name: &str, cases: Vec<Case>) {
 
 #[test]
 fn every_operator_computes_what_the_cpu_computes() {
-    emulate("operators", common::operator_cases());
+    emulate(common::operator_cases());
 }
 
 #[test]
 fn every_helper_computes_what_the_cpu_computes_at_the_edges() {
-    emulate("helpers", common::helper_cases());
+    emulate(common::helper_cases());
 }
 
 #[test]
 fn every_shape_reaches_every_element() {
-    emulate("shapes", common::shape_cases());
+    emulate(common::shape_cases());
 }
