@@ -5,7 +5,8 @@
 //! o * stride + w * dilation - before, i] filter[w, i, c] y[n, o, c]` with two of its arguments.
 //!
 //! Each is a product of matrices. Where results are neighbours, what they read is multiplied where it lies (`padded_rows.rs`); else
-//! it is gathered a tile at a time. Memory beside the result is a tile or a band a thread and a copy of the filter.
+//! it is gathered a tile at a time. The cotangent of the filter has a module of its own (`filter_grad.rs`). Memory beside the result is a
+//! tile or a band a thread and a copy of the filter, or of the cotangents that belong to a band.
 //! Convolutions with one input channel a group go through loops over channels instead. 16-bit floats accumulate in `f32`.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
@@ -19,13 +20,14 @@ use crate::algebra::Algebra;
 use crate::arch::dispatch;
 use crate::conv_index::{ConvIndex, Line, Results};
 use crate::cost;
-use crate::depthwise::{depthwise, depthwise_filter_grad};
+use crate::depthwise::depthwise;
+use crate::filter_grad::filter_grad;
 use crate::math::Math;
 use crate::matmul::{Mat, Update};
 use crate::num::Real;
 use crate::pack::is_own;
 use crate::padded_rows::padded_rows;
-use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
+use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::register_tile::Float;
 
 /// The dtypes that convolutions take.
@@ -189,7 +191,7 @@ unsafe fn contract<T: Real>(
                     let at = tile.as_mut_ptr();
                     dispatch(
                         #[inline(always)]
-                        || index.gather(from, wide_k, channels, first..first + count, 0..taps, at),
+                        || index.gather(from, wide_k, channels, first..first + count, at),
                     );
                     Mat { ptr: at, row: k as isize, col: 1 }
                 };
@@ -383,105 +385,4 @@ pub unsafe fn conv_filter_grad(dtype: DType, geometry: &Geometry, x: *const u8, 
     with_dtype!(float, dtype, T => unsafe {
         filter_grad::<T>(&geometry.lean(), x.cast(), dy.cast(), df.cast())
     }, else panic!("conv does not take {dtype}"))
-}
-
-/// # Safety
-/// As for [`conv_filter_grad`].
-unsafe fn filter_grad<T: Real>(g: &Geometry, x: *const T, dy: *const T, df: *mut T)
-where
-    T::Wide: Float + Update,
-{
-    let index = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
-    let (ins, outs, taps, pixels) = (g.in_channels, g.out_channels, index.taps(), index.pixels());
-    let (wide_in, wide_out) = (g.groups * ins, g.groups * outs);
-    let len = taps * ins * wide_out;
-    if len == 0 {
-        return;
-    }
-    if pixels == 0 {
-        // SAFETY: `df` has `len` elements.
-        return (0..len).for_each(|i| unsafe { *df.add(i) = T::narrow(T::Wide::ZERO) });
-    }
-    if ins == 1 && g.groups > 1 {
-        // SAFETY: the caller's contract.
-        return unsafe { depthwise_filter_grad(&index, g.groups, outs, x, dy, df) };
-    }
-    // Pieces of the filter's rows: some taps, or some channels of one tap.
-    let wanted =
-        if cost::product(<T::Wide as Element>::DTYPE, g.flops() / 2.0) < 2.0 * PIECE_NS { 1 } else { threads() };
-    let by_taps = taps >= wanted;
-    let parts = if by_taps { taps.min(wanted) } else { wanted.div_ceil(taps).min(ins) };
-    let pieces = if by_taps { parts } else { parts * taps };
-    let split = |n: usize, i: usize| n * i / parts..n * (i + 1) / parts;
-    let own = is_own::<T, T::Wide>();
-    let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
-    parallel_for(g.groups * pieces, 1, |range| {
-        for i in range {
-            let (group, piece) = (i / pieces, i % pieces);
-            let (taps, channels) = if by_taps {
-                (split(taps, piece), 0..ins)
-            } else {
-                (piece / parts..piece / parts + 1, split(ins, piece % parts))
-            };
-            let k = taps.len() * channels.len();
-            if k == 0 {
-                continue;
-            }
-            let (row0, from) = (taps.start * ins + channels.start, group * ins + channels.start);
-            let rows = tile_rows(k + outs, pixels, 1);
-            let mut tile = scratch(T::Wide::ZERO, rows * k);
-            let mut wide_dy = scratch(T::Wide::ZERO, if own { 0 } else { rows * outs });
-            let mut sum = scratch(T::Wide::ZERO, if own { 0 } else { k * outs });
-            for first in (0..pixels).step_by(rows) {
-                let count = rows.min(pixels - first);
-                // SAFETY: the pixels and the channels of the piece are inside of `x` and `dy`, its rows and columns
-                // inside of `df`; pieces are disjoint. Where memory is used as it is, both types are the same.
-                unsafe {
-                    let at = tile.as_mut_ptr();
-                    dispatch(
-                        #[inline(always)]
-                        || {
-                            let channels = from..from + channels.len();
-                            index.gather(
-                                px.get().cast_const(),
-                                wide_in,
-                                channels,
-                                first..first + count,
-                                taps.clone(),
-                                at,
-                            );
-                        },
-                    );
-                    let gathered = Mat { ptr: at, row: 1, col: k as isize };
-                    let at = py.get().add(first * wide_out + group * outs);
-                    let dy = if own {
-                        Mat { ptr: at.cast::<T::Wide>(), row: wide_out as isize, col: 1 }
-                    } else {
-                        for r in 0..count {
-                            for o in 0..outs {
-                                wide_dy[r * outs + o] = (*at.add(r * wide_out + o)).widen();
-                            }
-                        }
-                        Mat { ptr: wide_dy.as_mut_ptr(), row: outs as isize, col: 1 }
-                    };
-                    let (out, out_row) = if own {
-                        (pf.get().add(row0 * wide_out + group * outs).cast::<T::Wide>(), wide_out)
-                    } else {
-                        (sum.as_mut_ptr(), outs)
-                    };
-                    multiply(k, count, outs, gathered, dy, out, out_row, first > 0);
-                }
-            }
-            if !own {
-                for r in 0..k {
-                    for o in 0..outs {
-                        // SAFETY: inside of `df`, and this piece's own.
-                        unsafe {
-                            *pf.get().add((row0 + r) * wide_out + group * outs + o) = T::narrow(sum[r * outs + o]);
-                        }
-                    }
-                }
-            }
-        }
-    });
 }

@@ -171,8 +171,7 @@ impl ConvIndex {
         }
     }
 
-    /// Writes a row for each pixel of a range: for each tap of a range the elements `channels` of the pixel that it
-    /// reads, or zeros.
+    /// Writes a row for each pixel of a range: for each tap the elements `channels` of the pixel that it reads, or zeros.
     ///
     /// # Safety
     /// `source` is readable for as many pixels of `width` elements as the index has; `tile` is writable for the rows.
@@ -183,11 +182,10 @@ impl ConvIndex {
         width: usize,
         channels: Range<usize>,
         pixels: Range<usize>,
-        taps: Range<usize>,
         tile: *mut T::Wide,
     ) {
         let n = channels.len();
-        let row = taps.len() * n;
+        let row = self.taps() * n;
         let mut at = self.unravel(pixels.start);
         let copy = |from: Option<usize>, count: usize, to: *mut T::Wide| match from {
             // SAFETY: the pixels are inside of the source, and the elements inside of the row.
@@ -201,7 +199,7 @@ impl ConvIndex {
             None => (0..count).for_each(|i| unsafe { *to.add(i) = T::Wide::ZERO }),
         };
         let [a, b, c] = &self.lines;
-        let whole_runs = !c.taps.is_empty() && c.is_run() && n == width && taps == (0..self.taps());
+        let whole_runs = !c.taps.is_empty() && c.is_run() && n == width;
         let across = c.taps.len();
         for r in 0..pixels.len() {
             // SAFETY: row `r` is inside of the tile.
@@ -235,12 +233,8 @@ impl ConvIndex {
                     }
                 }
             } else {
-                self.reads(at, |tap, pixel| {
-                    if taps.contains(&tap) {
-                        // SAFETY: inside of the row.
-                        copy(pixel, n, unsafe { to.add((tap - taps.start) * n) });
-                    }
-                });
+                // SAFETY: inside of the row.
+                self.reads(at, |tap, pixel| copy(pixel, n, unsafe { to.add(tap * n) }));
             }
             self.next(&mut at);
         }

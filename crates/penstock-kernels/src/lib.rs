@@ -26,6 +26,7 @@ mod depthwise;
 pub mod elimination;
 mod erf;
 pub mod few_product;
+mod filter_grad;
 pub mod fold;
 pub mod formula;
 pub mod gather;

@@ -20,38 +20,58 @@ use crate::register_tile::{Ahead, Dots, Float, Tile};
 use penstock_data::{Element, memory::scratch_room};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
-const BAND: usize = 128 << 10;
+pub(crate) const BAND: usize = 128 << 10;
 /// Bytes of a panel that are used at a time: they stay in the nearest cache.
 const PANEL: usize = 40 << 10;
 
 /// Vectors of channels from which on columns of a filter are multiplied one by one, where few are left.
 const COLUMN_VECTORS: usize = 3;
 
-/// A stretch of the pixels that a range of results reads along one dimension.
+/// The pixels that a range of results reads along one dimension: a stretch of neighbours for all of them, or, where there are
+/// pixels between two windows that nothing reads, one for each.
 #[derive(Clone, Copy)]
-struct Span {
+pub(crate) struct Span {
     first: isize,
-    len: usize,
+    stretch: usize,
+    count: usize,
+    /// Pixels from a stretch to the next.
+    step: usize,
 }
 
 impl Span {
     /// Of a line that has taps.
-    fn of(line: &Line, results: &Range<usize>) -> Span {
-        let (low, high) = (line.taps[0].1, line.taps[line.taps.len() - 1].1);
-        let first = low + (results.start * line.advance) as isize;
-        let last = high + ((results.end - 1) * line.advance) as isize;
-        Span { first, len: (last - first + 1) as usize }
+    pub(crate) fn of(line: &Line, results: &Range<usize>) -> Span {
+        let (reach, count) = (reach(line), results.len());
+        let first = line.taps[0].1 + (results.start * line.advance) as isize;
+        if line.advance > reach {
+            return Span { first, stretch: reach, count, step: line.advance };
+        }
+        Span { first, stretch: (count - 1) * line.advance + reach, count: 1, step: 0 }
+    }
+
+    /// The pixels of a band for it.
+    pub(crate) fn len(&self) -> usize {
+        self.stretch * self.count
     }
 
     fn is_inside(&self, line: &Line) -> bool {
-        self.first >= 0 && self.first as usize + self.len <= line.source
+        self.first >= 0 && self.first as usize + (self.count - 1) * self.step + self.stretch <= line.source
     }
+}
+
+/// The pixels from the first that a result reads to the last.
+fn reach(line: &Line) -> usize {
+    (line.taps[line.taps.len() - 1].1 - line.taps[0].1 + 1) as usize
+}
+
+/// The pixels of a band from what a result reads to what the next one does.
+pub(crate) fn spacing(line: &Line) -> usize {
+    line.advance.min(reach(line))
 }
 
 /// How many results of a line a band of `room` pixels serves, at least 1.
 fn served(line: &Line, room: usize) -> usize {
-    let reach = Span::of(line, &(0..1)).len;
-    (room.saturating_sub(reach) / line.advance + 1).clamp(1, line.count)
+    (room.saturating_sub(reach(line)) / spacing(line) + 1).clamp(1, line.count)
 }
 
 /// Copies the pixels of a band, with zeros for those that the source does not have.
@@ -59,7 +79,7 @@ fn served(line: &Line, room: usize) -> usize {
 /// # Safety
 /// `source` is readable for as many pixels of `pitch` elements as the index has; `to` is writable for the band.
 #[inline(always)]
-unsafe fn copy_band<T: Real>(
+pub(crate) unsafe fn copy_band<T: Real>(
     index: &ConvIndex,
     at: (usize, usize),
     spans: (Span, Span),
@@ -71,33 +91,37 @@ unsafe fn copy_band<T: Real>(
     let [a, b, c] = &index.lines;
     let (rows, row) = spans;
     let inside = |i: isize, line: &Line| usize::try_from(i).ok().filter(|&i| i < line.source);
-    let skip = usize::try_from(-row.first).unwrap_or(0).min(row.len);
-    let end = usize::try_from(c.source as isize - row.first).unwrap_or(0).clamp(skip, row.len);
     // SAFETY: pixels that are read are inside of the source; what is written is inside of the band.
     unsafe {
         let zeros = |to: *mut T::Wide, pixels: usize| (0..pixels * channels).for_each(|i| *to.add(i) = T::Wide::ZERO);
         for &(_, i) in &a.taps {
             let i = inside(i + (at.1 * a.advance) as isize, a).map(|i| at.0 * a.source + i);
-            for j in 0..rows.len as isize {
-                let line = i.and_then(|i| inside(rows.first + j, b).map(|j| (i * b.source + j) * c.source));
+            for j in 0..rows.len() {
+                let j = rows.first + (j / rows.stretch * rows.step + j % rows.stretch) as isize;
+                let line = i.and_then(|i| inside(j, b).map(|j| (i * b.source + j) * c.source));
                 let Some(line) = line else {
-                    zeros(to, row.len);
-                    to = to.add(row.len * channels);
+                    zeros(to, row.len());
+                    to = to.add(row.len() * channels);
                     continue;
                 };
-                zeros(to, skip);
-                let from = source.wrapping_offset((line as isize + row.first + skip as isize) * pitch as isize);
-                let first = to.add(skip * channels);
-                if pitch == channels {
-                    (0..(end - skip) * channels).for_each(|i| *first.add(i) = (*from.add(i)).widen());
-                } else {
-                    for p in 0..end - skip {
-                        let (from, to) = (from.add(p * pitch), first.add(p * channels));
-                        (0..channels).for_each(|i| *to.add(i) = (*from.add(i)).widen());
+                for k in 0..row.count {
+                    let first = row.first + (k * row.step) as isize;
+                    let skip = usize::try_from(-first).unwrap_or(0).min(row.stretch);
+                    let end = usize::try_from(c.source as isize - first).unwrap_or(0).clamp(skip, row.stretch);
+                    zeros(to, skip);
+                    let from = source.wrapping_offset((line as isize + first + skip as isize) * pitch as isize);
+                    let copied = to.add(skip * channels);
+                    if pitch == channels {
+                        (0..(end - skip) * channels).for_each(|i| *copied.add(i) = (*from.add(i)).widen());
+                    } else {
+                        for p in 0..end - skip {
+                            let (from, to) = (from.add(p * pitch), copied.add(p * channels));
+                            (0..channels).for_each(|i| *to.add(i) = (*from.add(i)).widen());
+                        }
                     }
+                    zeros(to.add(end * channels), row.stretch - end);
+                    to = to.add(row.stretch * channels);
                 }
-                zeros(to.add(end * channels), row.len - end);
-                to = to.add(row.len * channels);
             }
         }
     }
@@ -105,7 +129,7 @@ unsafe fn copy_band<T: Real>(
 
 /// Where the taps of a result lie behind its first, and how many elements are neighbours there, for lines of `row` pixels of
 /// `pitch` elements. There are `rows` of them for each place in the first dimension, or for each tap of it in a band.
-fn hops(
+pub(crate) fn hops(
     index: &ConvIndex,
     is_band: bool,
     rows: usize,
@@ -153,11 +177,11 @@ where
     if k == 0 {
         return false;
     }
-    let one_row = a.taps.len() * Span::of(b, &(0..1)).len * k_channels;
+    let one_row = a.taps.len() * reach(b) * k_channels;
     let across = served(c, BAND / one_row);
-    let width = Span::of(c, &(0..across)).len;
+    let width = Span::of(c, &(0..across)).len();
     let down = served(b, BAND / (a.taps.len() * width * k_channels));
-    let size = a.taps.len() * Span::of(b, &(0..down)).len * width * k_channels;
+    let size = a.taps.len() * Span::of(b, &(0..down)).len() * width * k_channels;
     if size > 8 * BAND {
         return false;
     }
@@ -213,22 +237,24 @@ where
             // as it is only if the types are the same.
             unsafe {
                 let mut copied = Vec::new();
-                let (start, hops, run, pitch, line): (*const T::Wide, &[isize], _, _, _) = if direct {
+                let (start, hops, run, steps): (*const T::Wide, &[isize], _, _) = if direct {
                     let (i, j) = (image * a.source + deep.first as usize, tall.first as usize);
                     let pixel = (i * b.source + j) * c.source + long.first as usize;
                     let start = source.get().add(pixel * wide_k + group * k_channels);
-                    (start.cast_const().cast(), &there, there_run, wide_k, c.source * wide_k)
+                    let steps = (c.advance * wide_k, b.advance * c.source * wide_k);
+                    (start.cast_const().cast(), &there, there_run, steps)
                 } else {
-                    let to = band.room(a.taps.len() * tall.len * long.len * k_channels);
+                    let to = band.room(a.taps.len() * tall.len() * long.len() * k_channels);
                     let from = source.get().cast_const().add(group * k_channels);
                     let spans = (tall, long);
                     dispatch(
                         #[inline(always)]
                         || copy_band(index, (image, slice), spans, from, wide_k, k_channels, to),
                     );
-                    let (list, run) = self::hops(index, true, tall.len, long.len, k_channels, k_channels);
+                    let (list, run) = self::hops(index, true, tall.len(), long.len(), k_channels, k_channels);
                     copied = list;
-                    (to.cast_const(), &copied, run, k_channels, long.len * k_channels)
+                    let steps = (spacing(c) * k_channels, spacing(b) * long.len() * k_channels);
+                    (to.cast_const(), &copied, run, steps)
                 };
                 let place = |i: usize| index.place([image, slice, rows.start + i, columns.start]) * wide_n;
                 let (out, out_line, out_row) = if in_place {
@@ -241,10 +267,10 @@ where
                 for i in 0..panels {
                     let (first, mut b_at) =
                         (i * panel, packed.get().add((group * panels + i) * panel * k).cast_const());
-                    let a_row = (c.advance * pitch) as isize;
+                    let a_row = steps.0 as isize;
                     if by_columns == Some(i) {
                         for j in 0..rows.len() {
-                            let (a, out) = (start.add(j * b.advance * line), out.add(first + j * out_line));
+                            let (a, out) = (start.add(j * steps.1), out.add(first + j * out_line));
                             let (b, b_row) = (b_at, k as isize);
                             let (n, out_col, add) = (last, 1, false);
                             kernels.dots(
@@ -269,7 +295,7 @@ where
                             ahead: Ahead::NOTHING,
                         };
                         for j in 0..rows.len() {
-                            tile.a = start.add(j * b.advance * line);
+                            tile.a = start.add(j * steps.1);
                             tile.out = out.add(first + j * out_line);
                             kernels.column(columns.len(), &tile);
                         }

@@ -4,7 +4,9 @@
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
-use penstock_data::memory::{scratch, scratch_room};
+use std::ops::Range;
+
+use penstock_data::memory::scratch;
 use penstock_data::{DType, DTypeSet, with_dtype};
 
 use crate::arch::dispatch_v3;
@@ -50,39 +52,56 @@ impl Windows {
 
     /// The pixels of the input in the window of an output, along one dimension: the first, and how many.
     #[inline(always)]
-    fn span(&self, d: usize, output: usize) -> std::ops::Range<usize> {
+    fn span(&self, d: usize, output: usize) -> Range<usize> {
         let a = &self.axes[d];
         let start = output * a.stride;
         start.saturating_sub(a.before)..(start + a.window).saturating_sub(a.before).min(a.input)
     }
 
-    /// Calls `f` with each pixel of the input in the window of an output of an image, in order.
+    /// Calls `f` with each output of a range over all images: the number of its image, its own, and its place along each dimension.
     #[inline(always)]
-    fn visit(&self, output: usize, mut f: impl FnMut(usize)) {
+    fn each(&self, range: Range<usize>, mut f: impl FnMut(usize, usize, [usize; 3])) {
+        if range.is_empty() {
+            return;
+        }
+        let [a, b, c] = self.axes.map(|axis| axis.output);
+        let first = range.start;
+        let (mut image, mut at) = (first / (a * b * c), [first / (b * c) % a, first / c % b, first % c]);
+        for output in range {
+            f(image, output, at);
+            at[2] += 1;
+            if at[2] == c {
+                (at[1], at[2]) = (at[1] + 1, 0);
+            }
+            if at[1] == b {
+                (at[0], at[1]) = (at[0] + 1, 0);
+            }
+            if at[0] == a {
+                (image, at[0]) = (image + 1, 0);
+            }
+        }
+    }
+
+    /// Calls `f` with each pixel of the input in the window of the output at a place, in order.
+    #[inline(always)]
+    fn visit(&self, at: [usize; 3], mut f: impl FnMut(usize)) {
         let [_, b, c] = &self.axes;
-        let at = [output / (b.output * c.output), output / c.output % b.output, output % c.output];
-        for i in self.span(0, at[0]) {
-            for j in self.span(1, at[1]) {
+        let [rows, columns, pixels] = [0, 1, 2].map(|d| self.span(d, at[d]));
+        for i in rows {
+            for j in columns.clone() {
                 let line = (i * b.input + j) * c.input;
-                for k in self.span(2, at[2]) {
+                for k in pixels.clone() {
                     f(line + k);
                 }
             }
         }
     }
 
-    /// The number of pixels of the input in the window of an output.
-    fn count(&self, output: usize) -> usize {
-        let [_, b, c] = &self.axes;
-        let at = [output / (b.output * c.output), output / c.output % b.output, output % c.output];
+    /// The number of pixels of the input in the window of the output at a place.
+    #[inline(always)]
+    fn count(&self, at: [usize; 3]) -> usize {
         (0..3).map(|d| self.span(d, at[d]).len()).product()
     }
-}
-
-/// Whether `x` takes the place of `best`: it is greater, or the first NaN.
-#[inline(always)]
-fn beats<T: PartialOrd>(x: T, best: T) -> bool {
-    x > best || (x.partial_cmp(&x).is_none() && best.partial_cmp(&best).is_some())
 }
 
 /// The greatest element of each window and channel; NaN where the window has one.
@@ -108,34 +127,40 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
     parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
-        for i in range {
-            dispatch_v3(
-                #[inline(always)]
-                || {
-                    // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
-                    let image = unsafe { px.get().cast_const().add(i / outputs * inputs * n) };
-                    // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
-                    let best = unsafe { py.get().add(i * n) };
-                    let mut is_first = true;
-                    windows.visit(i % outputs, |pixel| {
-                        // SAFETY: the pixels are inside of `x` and `y`; output `i` is this range's own.
-                        unsafe {
-                            let from = image.add(pixel * n);
-                            if is_first {
-                                std::ptr::copy_nonoverlapping(from, best, n);
-                            } else {
-                                for c in 0..n {
-                                    let (x, b) = (*from.add(c), *best.add(c));
-                                    // A NaN takes any place, which vectorises, and no number takes its.
-                                    *best.add(c) = if (x > b) | x.partial_cmp(&x).is_none() { x } else { b };
-                                }
-                            }
-                        }
-                        is_first = false;
-                    });
-                },
-            );
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                windows.each(range, |image, output, at| {
+                    // SAFETY: the image is inside of `x`; the output is inside of `y`, and this range's own.
+                    unsafe { greatest_of(windows, at, px.get().add(image * inputs * n), py.get().add(output * n)) }
+                });
+            },
+        );
+    });
+}
+
+/// Writes the greatest element of each channel of a window: NaN where it has one.
+///
+/// # Safety
+/// `image` is readable for `channels` elements a pixel of the inputs; `best` is writable for `channels` elements, and no part of it.
+#[inline(always)]
+unsafe fn greatest_of<T: Copy + PartialOrd>(windows: &Windows, at: [usize; 3], image: *const T, best: *mut T) {
+    let mut is_first = true;
+    windows.visit(at, |pixel| {
+        // SAFETY: the pixel is inside of the image.
+        unsafe {
+            let from = image.add(pixel * windows.channels);
+            if is_first {
+                std::ptr::copy_nonoverlapping(from, best, windows.channels);
+            } else {
+                for c in 0..windows.channels {
+                    let (x, b) = (*from.add(c), *best.add(c));
+                    // A NaN takes any place, which vectorises, and no number takes its.
+                    *best.add(c) = if (x > b) | x.partial_cmp(&x).is_none() { x } else { b };
+                }
+            }
         }
+        is_first = false;
     });
 }
 
@@ -176,38 +201,53 @@ where
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (px, pv, po) = (Shared(x.cast_mut()), Shared(v.cast_mut()), Shared(out));
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        let mut best: Vec<(T, usize)> = scratch_room(n);
+        let mut best = scratch(T::narrow(T::Wide::default()), n);
         let mut sums = scratch(T::Wide::default(), if what == AtMax::Give { inputs * n } else { 0 });
+        // Which channels of a window have no greatest element yet: a word each, so that lanes are of one width.
+        let mut open = scratch(0u32, n);
         for image in range {
-            sums.fill(T::Wide::default());
-            // SAFETY: the pixels are inside of `x`, `v` and the result; each image is one range's own.
-            unsafe {
-                let x = px.get().cast_const().add(image * inputs * n);
-                for output in 0..outputs {
-                    best.clear();
-                    windows.visit(output, |pixel| {
-                        let from = x.add(pixel * n);
-                        if best.is_empty() {
-                            best.extend((0..n).map(|c| (*from.add(c), pixel)));
-                        }
-                        for (c, best) in best.iter_mut().enumerate() {
-                            if beats(*from.add(c), best.0) {
-                                *best = (*from.add(c), pixel);
-                            }
-                        }
-                    });
-                    let at = (image * outputs + output) * n;
-                    for (c, &(_, pixel)) in best.iter().enumerate() {
-                        match what {
-                            AtMax::Take => *po.get().add(at + c) = *pv.get().add((image * inputs + pixel) * n + c),
-                            AtMax::Give => sums[pixel * n + c] += (*pv.get().add(at + c)).widen(),
+            dispatch_v3(
+                #[inline(always)]
+                || {
+                    sums.fill(T::Wide::default());
+                    // SAFETY: the pixels are inside of `x`, `v` and the result; each image is one range's own.
+                    unsafe {
+                        let x = px.get().cast_const().add(image * inputs * n);
+                        windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
+                            greatest_of(windows, at, x, best.as_mut_ptr());
+                            open.fill(u32::MAX);
+                            windows.visit(at, |pixel| {
+                                let from = std::slice::from_raw_parts(x.add(pixel * n), n);
+                                let channels = from.iter().zip(&best).zip(&mut open).map(|((x, best), open)| {
+                                    let both_nan = x.partial_cmp(x).is_none() & best.partial_cmp(best).is_none();
+                                    let is_here = ((x == best) | both_nan) & (*open != 0u32);
+                                    *open &= (is_here as u32).wrapping_sub(1);
+                                    is_here
+                                });
+                                match what {
+                                    AtMax::Take => {
+                                        let v = pv.get().cast_const().add((image * inputs + pixel) * n);
+                                        let to = po.get().add(output * n);
+                                        for (c, is_here) in channels.enumerate() {
+                                            *to.add(c) = if is_here { *v.add(c) } else { *to.add(c) };
+                                        }
+                                    }
+                                    AtMax::Give => {
+                                        let v = std::slice::from_raw_parts(pv.get().cast_const().add(output * n), n);
+                                        let sums = &mut sums[pixel * n..][..n];
+                                        for ((is_here, sum), v) in channels.zip(sums).zip(v) {
+                                            *sum += if is_here { v.widen() } else { T::Wide::default() };
+                                        }
+                                    }
+                                }
+                            });
+                        });
+                        for (i, &sum) in sums.iter().enumerate() {
+                            *po.get().add(image * inputs * n + i) = T::narrow(sum);
                         }
                     }
-                }
-                for (i, &sum) in sums.iter().enumerate() {
-                    *po.get().add(image * inputs * n + i) = T::narrow(sum);
-                }
-            }
+                },
+            );
         }
     });
 }
@@ -257,27 +297,27 @@ where
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
     parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
         let mut sums = scratch(T::Wide::default(), n);
-        for i in range {
-            dispatch_v3(
-                #[inline(always)]
-                || {
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                windows.each(range, |image, output, at| {
                     sums.fill(T::Wide::default());
-                    windows.visit(i % outputs, |pixel| {
+                    windows.visit(at, |pixel| {
                         // SAFETY: the pixel is inside of `x`.
-                        let from = unsafe { px.get().cast_const().add((i / outputs * inputs + pixel) * n) };
+                        let from = unsafe { px.get().cast_const().add((image * inputs + pixel) * n) };
                         for (c, sum) in sums.iter_mut().enumerate() {
                             // SAFETY: the pixel is inside of `x`.
                             *sum += unsafe { *from.add(c) }.widen();
                         }
                     });
-                    let count = windows.count(i % outputs);
+                    let count = windows.count(at);
                     for (c, sum) in sums.iter().enumerate() {
-                        // SAFETY: output `i` is this range's own.
-                        unsafe { *py.get().add(i * n + c) = T::narrow(sum.over(count)) };
+                        // SAFETY: the output is this range's own.
+                        unsafe { *py.get().add(output * n + c) = T::narrow(sum.over(count)) };
                     }
-                },
-            );
-        }
+                });
+            },
+        );
     });
 }
 
@@ -308,22 +348,26 @@ where
     let (py, px) = (Shared(dy.cast_mut()), Shared(dx));
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
         let mut sums = scratch(T::Wide::default(), inputs * n);
+        let mut shares = scratch(T::Wide::default(), n);
         for image in range {
             dispatch_v3(
                 #[inline(always)]
                 || {
                     sums.fill(T::Wide::default());
-                    for output in 0..outputs {
-                        let count = windows.count(output);
+                    windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
+                        let count = windows.count(at);
                         // SAFETY: the pixel is inside of `dy`.
-                        let from = unsafe { py.get().cast_const().add((image * outputs + output) * n) };
-                        windows.visit(output, |pixel| {
-                            for (c, sum) in sums[pixel * n..][..n].iter_mut().enumerate() {
-                                // SAFETY: the pixel is inside of `dy`.
-                                *sum += unsafe { *from.add(c) }.widen().over(count);
+                        let from = unsafe { py.get().cast_const().add(output * n) };
+                        for (c, share) in shares.iter_mut().enumerate() {
+                            // SAFETY: the pixel is inside of `dy`.
+                            *share = unsafe { *from.add(c) }.widen().over(count);
+                        }
+                        windows.visit(at, |pixel| {
+                            for (sum, &share) in sums[pixel * n..][..n].iter_mut().zip(&shares) {
+                                *sum += share;
                             }
                         });
-                    }
+                    });
                     for (i, &sum) in sums.iter().enumerate() {
                         // SAFETY: the image is inside of `dx`, and this range's own.
                         unsafe { *px.get().add(image * inputs * n + i) = T::narrow(sum) };

@@ -337,6 +337,23 @@ fn drawn(state: &mut u64, below: usize) -> usize {
 }
 
 #[test]
+fn convolutions_of_any_sizes_agree_with_the_model() {
+    pool::set_threads(3);
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    for _ in 0..80 {
+        let mut draw = |n: usize| drawn(&mut state, n);
+        let mut line = |most: usize| axis(1 + draw(most), 1 + draw(4), 1 + draw(5), 1 + draw(3), draw(4));
+        let axes = [line(4), line(12), line(30)];
+        let axes = if draw(3) > 0 { [Axis::NONE, axes[1], axes[2]] } else { axes };
+        let channels = [1, 2, 3, 8, 16, 17, 33];
+        let (groups, in_channels, out_channels) = (1 + draw(4) / 3, channels[draw(7)], channels[draw(7)]);
+        let g = Geometry { batch: 1 + draw(3), axes, groups, in_channels, out_channels };
+        check_convolution::<f32>(&g);
+        check_convolution::<bf16>(&g);
+    }
+}
+
+#[test]
 fn convolutions_of_channels_with_filters_of_their_own_agree_with_the_model() {
     pool::set_threads(3);
     let none = Axis::NONE;
