@@ -1,4 +1,4 @@
-//! Prints the times of convolutions beside what the machine can do:
+//! Prints the times of convolutions and their gradients beside what the machine can do, and of poolings and theirs:
 //! `cargo run --release -p penstock-kernels --example conv_times [FILE]`.
 //!
 //! Each line of the file is a name, the height and the width of the input, the groups, the channels of the input and of the output in a
@@ -10,7 +10,8 @@
 use std::time::Instant;
 
 use penstock_data::DType;
-use penstock_kernels::conv::{Axis, Geometry, conv};
+use penstock_kernels::conv::{Axis, Geometry, conv, conv_filter_grad, conv_input_grad};
+use penstock_kernels::pooling::{AtMax, Windows, at_max, max_pool};
 use penstock_kernels::{matmul, pool};
 
 /// The least microseconds of a call, of many short stretches: other programs run as well.
@@ -92,13 +93,28 @@ fn main() {
                 conv(DType::F32, &g, x.cast(), filter.cast(), y.as_mut_ptr().add(first_y).cast());
             }
         });
+        let [of_input, of_filter] = [true, false].map(|is_input| {
+            let (mut gradient, first) = if is_input { room(x.len()) } else { room(filter.len()) };
+            least(|| {
+                // SAFETY: memory of the sizes of the geometry.
+                unsafe {
+                    let (dy, to) = (y.as_ptr().add(first_y).cast(), gradient.as_mut_ptr().add(first).cast());
+                    if is_input {
+                        conv_input_grad(DType::F32, &g, filter.as_ptr().add(first_filter).cast(), dy, to);
+                    } else {
+                        conv_filter_grad(DType::F32, &g, x.as_ptr().add(first_x).cast(), dy, to);
+                    }
+                }
+            })
+        });
         let beside = n.get(14).map_or(String::new(), |&other| {
             let times = n[13] as f64;
             (all, others) = (all + times * took, others + times * other as f64);
             format!("{:3} times, other {other:4} us, {:5.2} as long", n[13], took / other as f64)
         });
         println!(
-            "{name:12} {:3}x{:<3} {:3} groups of {:3} to {:3}, window {}x{}, stride {}x{} {took:8.1} us {:5.1} % {beside}",
+            "{name:12} {:3}x{:<3} {:3} groups of {:3} to {:3}, window {}x{}, stride {}x{} {took:8.1} us {:5.1} %, gradients {:5.1} % \
+             and {:5.1} % {beside}",
             n[0],
             n[1],
             n[2],
@@ -109,9 +125,37 @@ fn main() {
             n[9],
             n[10],
             100.0 * g.flops() / took / peak,
+            100.0 * g.flops() / of_input / peak,
+            100.0 * g.flops() / of_filter / peak,
         );
     }
     if others > 0.0 {
         println!("all: {all:.0} us, other {others:.0} us, {:.2} as long", all / others);
+    }
+    println!();
+    for (size, channels, window, stride) in [(26, 32, 2, 2), (32, 16, 3, 2), (32, 3, 3, 1), (64, 64, 3, 1)] {
+        let output = (size - window) / stride + 1;
+        let axis = Axis { input: size, window, output, stride, dilation: 1, before: 0 };
+        let windows = Windows { batch: 4, axes: [Axis::NONE, axis, axis], channels };
+        // Values in no order.
+        let x: Vec<f32> = (0..4 * size * size * channels).map(|i| (i as f32 * 12.9898).sin()).collect();
+        let (mut y, mut dx) = (vec![0f32; 4 * output * output * channels], vec![0f32; x.len()]);
+        let [forward, gradient] = [true, false].map(|is_forward| {
+            least(|| {
+                // SAFETY: memory of the sizes of the windows.
+                unsafe {
+                    if is_forward {
+                        max_pool(DType::F32, &windows, x.as_ptr().cast(), y.as_mut_ptr().cast());
+                    } else {
+                        let (x, y) = (x.as_ptr().cast(), y.as_ptr().cast());
+                        at_max(DType::F32, AtMax::Give, &windows, x, y, dx.as_mut_ptr().cast());
+                    }
+                }
+            })
+        });
+        println!(
+            "pooling {size}x{size}, {channels} channels, window {window}, stride {stride}: {forward:.0} us, its gradient \
+             {gradient:.0} us",
+        );
     }
 }

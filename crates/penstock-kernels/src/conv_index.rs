@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 use crate::algebra::Algebra;
-use crate::conv::Axis;
+use crate::geometry::Axis;
 use crate::num::Real;
 use penstock_data::memory::{scratch_of, scratch_room};
 

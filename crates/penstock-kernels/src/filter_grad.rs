@@ -11,10 +11,10 @@ use penstock_data::memory::{scratch, scratch_of};
 
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
-use crate::conv::Geometry;
 use crate::conv_index::{ConvIndex, Line};
 use crate::cost;
 use crate::depthwise::depthwise_filter_grad;
+use crate::geometry::Geometry;
 use crate::matmul::{Mat, Update};
 use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel};

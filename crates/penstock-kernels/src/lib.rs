@@ -30,6 +30,7 @@ mod filter_grad;
 pub mod fold;
 pub mod formula;
 pub mod gather;
+mod geometry;
 mod hyperbolic;
 mod integer_tile;
 mod inverse;

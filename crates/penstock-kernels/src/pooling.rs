@@ -9,8 +9,8 @@ use std::ops::Range;
 use penstock_data::memory::scratch;
 use penstock_data::{DType, DTypeSet, with_dtype};
 
-use crate::arch::dispatch_v3;
-use crate::conv::Axis;
+use crate::arch::{by_lanes, dispatch_v3};
+use crate::geometry::Axis;
 use crate::num::Real;
 use crate::pool::{Shared, grain, parallel_for};
 
@@ -97,6 +97,13 @@ impl Windows {
         }
     }
 
+    /// The first pixel of the input in the window of the output at a place.
+    #[inline(always)]
+    fn first(&self, at: [usize; 3]) -> usize {
+        let [i, j, k] = [0, 1, 2].map(|d| self.span(d, at[d]).start);
+        (i * self.axes[1].input + j) * self.axes[2].input + k
+    }
+
     /// The number of pixels of the input in the window of the output at a place.
     #[inline(always)]
     fn count(&self, at: [usize; 3]) -> usize {
@@ -124,44 +131,48 @@ pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8
 /// # Safety
 /// As for [`max_pool`].
 unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, y: *mut T) {
-    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let (n, inputs) = (windows.channels, windows.inputs());
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
-    parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
+    parallel_for(windows.batch * windows.outputs(), grain(windows.ns()), |range| {
         dispatch_v3(
             #[inline(always)]
             || {
                 windows.each(range, |image, output, at| {
-                    // SAFETY: the image is inside of `x`; the output is inside of `y`, and this range's own.
-                    unsafe { greatest_of(windows, at, px.get().add(image * inputs * n), py.get().add(output * n)) }
+                    by_lanes!(n, |c, L| {
+                        // SAFETY: the channels are inside of the image and of the output, which is this range's own.
+                        unsafe {
+                            let best = greatest_of::<T, L>(windows, at, px.get().add(image * inputs * n + c));
+                            py.get().add(output * n + c).cast::<[T; L]>().write_unaligned(best);
+                        }
+                    });
                 });
             },
         );
     });
 }
 
-/// Writes the greatest element of each channel of a window: NaN where it has one.
+/// The greatest elements of `L` channels of a window: NaN where it has one.
 ///
 /// # Safety
-/// `image` is readable for `channels` elements a pixel of the inputs; `best` is writable for `channels` elements, and no part of it.
+/// `image` is readable for `L` channels of each pixel of the inputs.
 #[inline(always)]
-unsafe fn greatest_of<T: Copy + PartialOrd>(windows: &Windows, at: [usize; 3], image: *const T, best: *mut T) {
-    let mut is_first = true;
+unsafe fn greatest_of<T: Copy + PartialOrd, const L: usize>(
+    windows: &Windows,
+    at: [usize; 3],
+    image: *const T,
+) -> [T; L] {
+    // SAFETY: the pixels are inside of the image.
+    let load =
+        |pixel: usize| -> [T; L] { unsafe { image.add(pixel * windows.channels).cast::<[T; L]>().read_unaligned() } };
+    let mut best = load(windows.first(at));
     windows.visit(at, |pixel| {
-        // SAFETY: the pixel is inside of the image.
-        unsafe {
-            let from = image.add(pixel * windows.channels);
-            if is_first {
-                std::ptr::copy_nonoverlapping(from, best, windows.channels);
-            } else {
-                for c in 0..windows.channels {
-                    let (x, b) = (*from.add(c), *best.add(c));
-                    // A NaN takes any place, which vectorises, and no number takes its.
-                    *best.add(c) = if (x > b) | x.partial_cmp(&x).is_none() { x } else { b };
-                }
-            }
+        let x = load(pixel);
+        for i in 0..L {
+            // A NaN takes any place, which vectorises, and no number takes its.
+            best[i] = if (x[i] > best[i]) | x[i].partial_cmp(&x[i]).is_none() { x[i] } else { best[i] };
         }
-        is_first = false;
     });
+    best
 }
 
 /// What to do with the places of the greatest elements.
@@ -201,10 +212,7 @@ where
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (px, pv, po) = (Shared(x.cast_mut()), Shared(v.cast_mut()), Shared(out));
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        let mut best = scratch(T::narrow(T::Wide::default()), n);
         let mut sums = scratch(T::Wide::default(), if what == AtMax::Give { inputs * n } else { 0 });
-        // Which channels of a window have no greatest element yet: a word each, so that lanes are of one width.
-        let mut open = scratch(0u32, n);
         for image in range {
             dispatch_v3(
                 #[inline(always)]
@@ -214,31 +222,24 @@ where
                     unsafe {
                         let x = px.get().cast_const().add(image * inputs * n);
                         windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
-                            greatest_of(windows, at, x, best.as_mut_ptr());
-                            open.fill(u32::MAX);
-                            windows.visit(at, |pixel| {
-                                let from = std::slice::from_raw_parts(x.add(pixel * n), n);
-                                let channels = from.iter().zip(&best).zip(&mut open).map(|((x, best), open)| {
-                                    let both_nan = x.partial_cmp(x).is_none() & best.partial_cmp(best).is_none();
-                                    let is_here = ((x == best) | both_nan) & (*open != 0u32);
-                                    *open &= (is_here as u32).wrapping_sub(1);
-                                    is_here
-                                });
-                                match what {
-                                    AtMax::Take => {
-                                        let v = pv.get().cast_const().add((image * inputs + pixel) * n);
-                                        let to = po.get().add(output * n);
-                                        for (c, is_here) in channels.enumerate() {
-                                            *to.add(c) = if is_here { *v.add(c) } else { *to.add(c) };
+                            by_lanes!(n, |c, L| match what {
+                                AtMax::Take => {
+                                    let v = pv.get().cast_const().add(image * inputs * n + c);
+                                    let mut taken = [T::narrow(T::Wide::default()); L];
+                                    each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
+                                        let v: [T; L] = v.add(pixel * n).cast::<[T; L]>().read_unaligned();
+                                        taken = std::array::from_fn(|i| if is_here[i] { v[i] } else { taken[i] });
+                                    });
+                                    po.get().add(output * n + c).cast::<[T; L]>().write_unaligned(taken);
+                                }
+                                AtMax::Give => {
+                                    let v = pv.get().cast_const().add(output * n + c);
+                                    let v: [T::Wide; L] = v.cast::<[T; L]>().read_unaligned().map(T::widen);
+                                    each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
+                                        for (i, sum) in sums[pixel * n + c..][..L].iter_mut().enumerate() {
+                                            *sum += if is_here[i] { v[i] } else { T::Wide::default() };
                                         }
-                                    }
-                                    AtMax::Give => {
-                                        let v = std::slice::from_raw_parts(pv.get().cast_const().add(output * n), n);
-                                        let sums = &mut sums[pixel * n..][..n];
-                                        for ((is_here, sum), v) in channels.zip(sums).zip(v) {
-                                            *sum += if is_here { v.widen() } else { T::Wide::default() };
-                                        }
-                                    }
+                                    });
                                 }
                             });
                         });
@@ -249,6 +250,32 @@ where
                 },
             );
         }
+    });
+}
+
+/// Calls `f` with each pixel of a window, and which of `L` channels have their first greatest element there.
+///
+/// # Safety
+/// As for [`greatest_of`].
+#[inline(always)]
+unsafe fn each_first<T: Copy + PartialOrd, const L: usize>(
+    windows: &Windows,
+    at: [usize; 3],
+    image: *const T,
+    mut f: impl FnMut(usize, [bool; L]),
+) {
+    // SAFETY: the caller's contract.
+    let best = unsafe { greatest_of::<T, L>(windows, at, image) };
+    let mut is_open = [true; L];
+    windows.visit(at, |pixel| {
+        // SAFETY: the pixel is inside of the image.
+        let x: [T; L] = unsafe { image.add(pixel * windows.channels).cast::<[T; L]>().read_unaligned() };
+        let is_here: [bool; L] = std::array::from_fn(|i| {
+            let both_nan = x[i].partial_cmp(&x[i]).is_none() & best[i].partial_cmp(&best[i]).is_none();
+            ((x[i] == best[i]) | both_nan) & is_open[i]
+        });
+        is_open = std::array::from_fn(|i| is_open[i] & !is_here[i]);
+        f(pixel, is_here);
     });
 }
 
