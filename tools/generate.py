@@ -82,7 +82,17 @@ RESULTS = {
     **dict.fromkeys(("barrier", "concat_offset", "split", "unstack"), "_Tensors"),
     **dict.fromkeys(("call", "cond", "fused", "native", "host_call", "switch", "while"), "_Tensors | None"),
     **dict.fromkeys(
-        ("assert", "assign", "assign_add", "assign_sub", "print", "table_insert", "table_remove"), "None"
+        (
+            "assert",
+            "assign",
+            "assign_add",
+            "assign_sub",
+            "print",
+            "table_insert",
+            "table_remove",
+            "write_file",
+        ),
+        "None",
     ),
 }
 

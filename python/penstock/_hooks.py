@@ -147,6 +147,7 @@ def install() -> None:
             "placeholder_value": argument_kinds.placeholder_value,
             "position_of_thread": position_of_thread,
             "print_to": print_to,
+            "read_file": _later("_runtime.filesystems", "read_file"),
             "rebuilt_mapping": argument_kinds.rebuilt_mapping,
             "released": argument_kinds.released,
             "specified_value": argument_kinds.specified_value,
@@ -160,5 +161,6 @@ def install() -> None:
             "warn_of_retracing": _later("_function.explain", "warn_of_retracing"),
             "with_fields": argument_kinds.with_fields,
             "to_device": _later("array_api._arrays", "to_device"),
+            "write_file": _later("_runtime.filesystems", "write_file"),
         }
     )

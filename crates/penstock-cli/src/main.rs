@@ -33,7 +33,7 @@ usage: penstock COMMAND FILE [ARGUMENTS]
   help, version
 
   --threads N                     a run uses at most N threads
-  --files                         the program may write to files, by its prints
+  --files                         the program may read and write files, and print to them
 
 A program is a .penstock file, or whatever else `convert` reads. FUNCTION may be left out where there is one signature or function.
 

@@ -1,4 +1,4 @@
-//! Images, sound, lines of CSV and `tf.train.Example` messages as tensors, and back.
+//! Images, sound, lines of CSV, and `tf.train.Example` and `TensorProto` messages as tensors, and back.
 //!
 //! Contents come from anywhere, so nothing that they say is believed: a size in a header is checked against what the rest can
 //! hold before memory is taken for it, and damaged contents are errors. There is no `unsafe` code here.
@@ -18,6 +18,7 @@ mod jpeg_header;
 mod options;
 #[cfg(feature = "images")]
 mod png;
+pub mod tensor_proto;
 mod values;
 pub mod wav;
 #[cfg(feature = "images")]

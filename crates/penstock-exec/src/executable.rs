@@ -76,6 +76,7 @@ pub struct Executable {
     options: Options,
     /// How many of the inputs, the last ones, the function took from outside.
     captures: usize,
+    /// Whether it runs host code, or reads and writes files, which some hosts do by such code.
     calls_host: bool,
     /// For the input types as they are.
     general: OnceLock<Arc<Plan>>,
@@ -138,13 +139,13 @@ impl Executable {
             .ok_or_else(|| Error::precondition(format!("function '{}' has no graph yet", function.name())))?;
         room_for(graph)?;
         let inputs = Inputs::of(graph);
-        let calls_host = with_room(graph.depth(), || penstock_ir::effects_of_region(graph, graph.body()).host)?;
+        let effects = with_room(graph.depth(), || penstock_ir::effects_of_region(graph, graph.body()))?;
         let executable = Executable {
             name: function.name().into(),
             graph: Arc::new(graph.clone()),
             inputs,
             captures: function.captures(),
-            calls_host,
+            calls_host: effects.host || effects.files,
             general: OnceLock::new(),
             special: Mutex::new(BySizes::new(&options)),
             stuck: AtomicBool::new(false),

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::Duration;
 
-use penstock_data::{Error, Result, memory};
+use penstock_data::{Bytes, Error, Result, memory};
 use penstock_ir::{Env, Group};
 use penstock_kernels::pool;
 
@@ -115,6 +115,16 @@ impl<R: Send> Env for Waiting<R> {
     fn print(&self, stream: &str, text: &str) -> Result<()> {
         let (stream, text) = (stream.to_owned(), text.to_owned());
         self.ask(move |env| env.print(&stream, &text))
+    }
+
+    fn read_file(&self, path: &[u8]) -> Result<Bytes> {
+        let path = path.to_owned();
+        self.ask(move |env| env.read_file(&path))
+    }
+
+    fn write_file(&self, path: &[u8], contents: &[u8]) -> Result<()> {
+        let (path, contents) = (path.to_owned(), contents.to_owned());
+        self.ask(move |env| env.write_file(&path, &contents))
     }
 
     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {

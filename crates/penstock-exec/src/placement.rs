@@ -7,7 +7,7 @@
 use std::cell::RefCell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_data::{DType, Dims, INLINE_BYTES, Loc, Result, Shape, Tensor, num_elements, use_devices};
+use penstock_data::{Bytes, DType, Dims, INLINE_BYTES, Loc, Result, Shape, Tensor, num_elements, use_devices};
 use penstock_ir::{
     Attrs, Builder, Cpu, Cuda, DeviceKernels, ElementFn, Env, Fails, Group, OpDef, OpSet, Profiler, Type,
 };
@@ -153,6 +153,14 @@ impl Env for OnDevice<'_> {
             return Ok(None);
         };
         Ok(program.launch(inputs, &dims)?.into_iter().next())
+    }
+
+    fn read_file(&self, path: &[u8]) -> Result<Bytes> {
+        self.env.read_file(path)
+    }
+
+    fn write_file(&self, path: &[u8], contents: &[u8]) -> Result<()> {
+        self.env.write_file(path, contents)
     }
 
     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {

@@ -64,7 +64,7 @@ impl Loader {
         Loader { limits, ..self }
     }
 
-    /// Whether a program may write to files, by `print` with a stream `file://<path>`.
+    /// Whether a program may read and write files, by `read_file`, `write_file`, and `print` with a stream `file://<path>`.
     #[must_use]
     pub fn files(self, files: bool) -> Loader {
         Loader { files, ..self }

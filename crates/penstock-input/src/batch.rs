@@ -24,24 +24,6 @@ impl Batch {
         Batch { source, size, drop, held: Vec::new(), count: 0 }
     }
 
-    /// The first `count` elements of those that are held.
-    fn split(&mut self, mut count: usize) -> Result<Vec<Rows>> {
-        self.count -= count;
-        let (mut first, mut rest) = (Vec::new(), Vec::new());
-        for rows in mem::take(&mut self.held) {
-            let here = rows.count.min(count);
-            count -= here;
-            if here > 0 {
-                first.push(rows.part(0, here)?);
-            }
-            if here < rows.count {
-                rest.push(rows.part(here, rows.count)?);
-            }
-        }
-        self.held = rest;
-        Ok(first)
-    }
-
     fn forget(&mut self) -> Vec<Rows> {
         self.count = 0;
         mem::take(&mut self.held)
@@ -68,27 +50,50 @@ impl Stage for Batch {
                 }
             }
         }
-        let alike = self.held.iter().all(|p| p.stacked)
-            && self.held.iter().skip(1).all(|p| p.extents() == self.held[0].extents());
-        let whole = if alike { limit.min(self.count / self.size) } else { 1 };
-        let parts = self.split(whole * self.size)?;
-        let leaves = stack(&parts)?;
-        if whole == 1 {
-            return Ok(Some(Rows::one(leaves)));
-        }
-        let columns = leaves.into_iter().map(|c| {
-            let apart = |c: penstock_data::Tensor| {
-                let dims: Vec<usize> = [whole, self.size].into_iter().chain(c.dims()[1..].iter().copied()).collect();
-                c.reshaped(&dims)
-            };
-            c.map(apart).transpose()
-        });
-        Ok(Some(Rows::stacked(whole, columns.collect::<Result<_>>()?)))
+        let whole = if alike(&self.held) { limit.min(self.count / self.size) } else { 1 };
+        let (parts, rest) = split(mem::take(&mut self.held), whole * self.size)?;
+        self.held = rest;
+        self.count -= whole * self.size;
+        batches(stack(&parts)?, whole, self.size).map(Some)
     }
 }
 
+/// Whether all elements are columns of tensors of the same shapes.
+pub(crate) fn alike(parts: &[Rows]) -> bool {
+    parts.iter().all(|p| p.stacked) && parts.iter().skip(1).all(|p| p.extents() == parts[0].extents())
+}
+
+/// The first `count` elements, and the rest.
+pub(crate) fn split(parts: Vec<Rows>, mut count: usize) -> Result<(Vec<Rows>, Vec<Rows>)> {
+    let (mut first, mut rest) = (Vec::new(), Vec::new());
+    for rows in parts {
+        let here = rows.count.min(count);
+        count -= here;
+        if here > 0 {
+            first.push(rows.part(0, here)?);
+        }
+        if here < rows.count {
+            rest.push(rows.part(here, rows.count)?);
+        }
+    }
+    Ok((first, rest))
+}
+
+/// Elements, each of which is `size` rows of these columns: one as its leaves.
+pub(crate) fn batches(columns: Leaves, count: usize, size: usize) -> Result<Rows> {
+    if count == 1 {
+        return Ok(Rows::one(columns));
+    }
+    let apart = |c: penstock_data::Tensor| {
+        let dims: Vec<usize> = [count, size].into_iter().chain(c.dims()[1..].iter().copied()).collect();
+        c.reshaped(&dims)
+    };
+    let columns = columns.into_iter().map(|c| c.map(apart).transpose());
+    Ok(Rows::stacked(count, columns.collect::<Result<_>>()?))
+}
+
 /// The leaves of all these elements, stacked.
-fn stack(parts: &[Rows]) -> Result<Leaves> {
+pub(crate) fn stack(parts: &[Rows]) -> Result<Leaves> {
     for pair in parts.windows(2) {
         for (i, both) in pair[0].extents().into_iter().zip(pair[1].extents()).enumerate() {
             if let (Some(a), Some(b)) = both

@@ -7,20 +7,30 @@
 mod ahead;
 mod batch;
 mod files;
+mod groups;
 mod interleave;
 mod map;
+mod pool;
 mod rows;
+mod shuffle;
 mod sources;
 mod stages;
+mod twister;
+mod unique;
+mod windows;
 
 pub use ahead::{Ahead, Begin, Gate};
 pub use batch::Batch;
 pub use files::{Files, Format, Refuse};
+pub use groups::GroupBatches;
 pub use interleave::{AtOnce, FlatMap, Interleave, Open};
 pub use map::{Filter, Function, Map};
 pub use rows::{Leaves, Reader, Rows};
+pub use shuffle::Shuffle;
 pub use sources::{Numbers, Slices};
 pub use stages::{Skip, Take};
+pub use unique::Unique;
+pub use windows::{WindowBatches, Windows};
 
 use penstock_data::Result;
 

@@ -67,10 +67,17 @@ impl Rows {
         if let [only] = indices {
             return self.at(usize::try_from(*only).unwrap_or(usize::MAX)).map(Rows::one);
         }
+        Ok(Rows::stacked(indices.len(), self.gathered(indices)?))
+    }
+
+    /// The columns of elements by their numbers, which may come again. These must be columns.
+    ///
+    /// # Errors
+    /// `OutOfRange` where one of them is not there.
+    pub(crate) fn gathered(&self, indices: &[i64]) -> Result<Leaves> {
         let at = constant(Tensor::vector(indices))?;
         let take = |c: &Tensor| operation(&gather::GATHER, &[Var::eager(c.clone()), at.clone()], &[]);
-        let columns = self.columns.iter().map(|c| c.as_ref().map(take).transpose());
-        Ok(Rows::stacked(indices.len(), columns.collect::<Result<_>>()?))
+        self.columns.iter().map(|c| c.as_ref().map(take).transpose()).collect()
     }
 
     /// How many bytes an element has; of strings a guess.

@@ -10,7 +10,7 @@ use std::time::Duration;
 use penstock_data::{Class, DType, Error, Loc, Result, Tensor};
 use penstock_input::{
     Ahead, AtOnce, Batch, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Open, Pull, Rows,
-    Skip, Slices, Stage, Take,
+    Shuffle, Skip, Slices, Stage, Take, Unique, WindowBatches, Windows,
 };
 use penstock_ir::Env;
 use penstock_trace::Host;
@@ -353,4 +353,132 @@ fn a_thread_that_finds_nothing_ends_with_who_asks() {
     assert_eq!(ended.try_recv(), Err(TryRecvError::Empty));
     drop(ahead);
     assert_eq!(ended.recv_timeout(PATIENCE), Err(RecvTimeoutError::Disconnected));
+}
+
+/// The same elements one by one.
+struct OneByOne(Pull);
+
+impl Stage for OneByOne {
+    fn pull(&mut self, _: usize) -> Result<Option<Rows>> {
+        self.0.pull(1)?.map(|rows| rows.at(0).map(Rows::one)).transpose()
+    }
+}
+
+/// Numbers, and texts that say them.
+fn rows_of_two(count: usize) -> Pull {
+    drop(numbers(0, 0));
+    let texts = (0..count).map(|i| i.to_string().into_bytes().into()).collect();
+    let texts = Tensor::from_strings(&[count], texts).unwrap();
+    let numbers: Vec<i64> = (0..count as i64).collect();
+    Box::new(Slices::new(count, vec![Some(Tensor::vector(&numbers)), Some(texts)]))
+}
+
+#[test]
+fn shuffling_draws_as_python_does() {
+    let shuffled = Shuffle::new(numbers(0, 12), (1 << 62) + 3, Some(5), "5".into());
+    assert_eq!(values(Box::new(shuffled), 4), [3, 2, 5, 6, 7, 4, 9, 1, 8, 0, 11, 10]);
+    let alone = Shuffle::new(numbers(0, 0), 1, None, "-2".into());
+    assert_eq!(values(Box::new(alone), 4), [0; 0]);
+}
+
+#[test]
+fn the_order_does_not_depend_on_how_elements_come_and_are_kept() {
+    let order = |source: Pull, size: Option<usize>, piece: usize, limit: usize| {
+        let mut stage = Shuffle::new(source, 9, size, String::new()).in_pieces(piece);
+        let mut found = Vec::new();
+        while let Some(rows) = stage.pull(limit).unwrap() {
+            for i in 0..rows.count {
+                let leaves = rows.at(i).unwrap();
+                let number = leaves[0].as_ref().unwrap().item::<i64>().unwrap();
+                assert_eq!(&*leaves[1].as_ref().unwrap().strings()[0], number.to_string().as_bytes());
+                found.push(number);
+            }
+        }
+        found
+    };
+    for size in [Some(1), Some(7), Some(64), Some(1000), None] {
+        let due = order(rows_of_two(200), size, 1 << 20, 1);
+        assert_eq!(due.iter().collect::<BTreeSet<_>>().len(), 200);
+        assert_eq!(order(Box::new(OneByOne(rows_of_two(200))), size, 1 << 20, 50), due, "{size:?}");
+        for (piece, limit) in [(1 << 20, 33), (160, 33), (1, 1000)] {
+            assert_eq!(order(rows_of_two(200), size, piece, limit), due, "{size:?} {piece} {limit}");
+        }
+    }
+}
+
+#[test]
+fn elements_of_several_shapes_are_shuffled_one_by_one() {
+    let parts = Batch::new(numbers(0, 40), 3, false);
+    let shuffled = Shuffle::new(Box::new(parts), 1, Some(5), "5".into());
+    let found = outcomes(Box::new(shuffled), 8);
+    let all: BTreeSet<i64> = found.into_iter().flat_map(Result::unwrap).collect();
+    assert_eq!(all, (0..40).collect());
+}
+
+#[test]
+fn an_error_comes_where_its_element_would_be_drawn_from() {
+    let failing = Map::new(numbers(0, 9), each(|x| (x != 4).then_some(x), true));
+    let found = outcomes(Box::new(Shuffle::new(Box::new(failing), 3, Some(2), "2".into())), 1);
+    let place = found.iter().position(Result::is_err).unwrap();
+    assert_eq!(found.iter().filter(|x| x.is_err()).count(), 1);
+    // Until then at most the two in front of it are missing.
+    let before: BTreeSet<i64> = found[..place].iter().flat_map(|x| x.clone().unwrap()).collect();
+    assert!(before.iter().all(|&x| x < 4) && before.len() >= 2, "{found:?}");
+    let all: BTreeSet<i64> = found.into_iter().flatten().flatten().collect();
+    assert_eq!(all, (0..9).filter(|&x| x != 4).collect());
+}
+
+#[test]
+fn what_came_before_is_left_out() {
+    for limit in [1, 3, 100] {
+        let twice = Map::new(numbers(0, 60), each(|x| Some(x % 7), true));
+        assert_eq!(values(Box::new(Unique::new(Box::new(twice))), limit), [0, 1, 2, 3, 4, 5, 6]);
+    }
+    // Equal bytes of other extents are another element; floats are equal by their bits.
+    let column = |values: &[f64], dims: &[usize]| Some(Tensor::from_slice(dims, values).unwrap());
+    let rows = column(&[0.0, 1.0, -0.0, 1.0, f64::NAN, f64::NAN, f64::NAN, f64::NAN], &[4, 2]);
+    let mut unique = Unique::new(Box::new(Slices::new(4, vec![rows, None])));
+    assert_eq!(unique.pull(9).unwrap().unwrap().count, 3);
+    let texts = Tensor::from_strings(&[3, 2], ["a", "bc", "ab", "c", "a", "bc"].map(|s| s.as_bytes().into()).to_vec());
+    let mut unique = Unique::new(Box::new(Slices::new(3, vec![Some(texts.unwrap())])));
+    assert_eq!(unique.pull(9).unwrap().unwrap().count, 2);
+    let batches = Batch::new(Box::new(Map::new(numbers(0, 5), each(|_| Some(0), true))), 2, false);
+    assert_eq!(outcomes(Box::new(Unique::new(Box::new(batches))), 9), [Ok(vec![0, 0]), Ok(vec![0])]);
+}
+
+#[test]
+fn windows_are_batched_as_lists_are() {
+    for (size, shift, stride, batch) in [(3, 1, 1, 3), (4, 2, 1, 2), (3, 5, 2, 2), (2, 1, 3, 7), (5, 3, 2, 1)] {
+        for (drop_windows, drop) in [(false, false), (true, false), (false, true), (true, true)] {
+            let due: Vec<Vec<i64>> = (0..23)
+                .step_by(shift)
+                .map(|start| (start..23).step_by(stride).take(size).collect::<Vec<i64>>())
+                .filter(|window| window.len() == size || !drop_windows)
+                .flat_map(|window| window.chunks(batch).map(<[i64]>::to_vec).collect::<Vec<_>>())
+                .filter(|rows| rows.len() == batch || !drop)
+                .collect();
+            let windows = Windows { size, shift, stride, drop: drop_windows };
+            for limit in [1, 2, 100] {
+                for one_by_one in [false, true] {
+                    let source = numbers(0, 23);
+                    let source = if one_by_one { Box::new(OneByOne(source)) } else { source };
+                    let made = WindowBatches::new(source, windows, batch, drop, vec![0]);
+                    let found = outcomes(Box::new(made), limit).into_iter().map(Result::unwrap).collect::<Vec<_>>();
+                    assert_eq!(found, due, "{windows:?} {batch} {drop} {limit} {one_by_one}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn windows_go_on_behind_an_error_and_have_the_leaves_that_are_asked_for() {
+    let failing = Map::new(numbers(0, 8), each(|x| (x != 3).then_some(x), true));
+    let windows = Windows { size: 2, shift: 2, stride: 1, drop: false };
+    let found = outcomes(Box::new(WindowBatches::new(Box::new(failing), windows, 2, false, vec![0])), 1);
+    assert_eq!(found, [Ok(vec![0, 1]), Err("no 3".into()), Ok(vec![2, 4]), Ok(vec![5, 6]), Ok(vec![7])]);
+    let mut pairs = WindowBatches::new(rows_of_two(5), windows, 2, true, vec![1, 0]);
+    let rows = pairs.pull(9).unwrap().unwrap();
+    assert_eq!((rows.count, rows.columns[0].as_ref().unwrap().dims()), (2, &[2, 2][..]));
+    assert_eq!(rows.columns[1].as_ref().unwrap().as_slice::<i64>(), [0, 1, 2, 3]);
 }

@@ -20,6 +20,8 @@ pub struct EffectSet {
     pub writes: SmallVec<[Value; 4]>,
     /// Whether it writes to a stream.
     pub print: bool,
+    /// Whether it reads or writes files.
+    pub files: bool,
     /// Whether it draws from the stateful generator.
     pub random: bool,
     /// Whether it may fail on purpose.
@@ -45,7 +47,7 @@ impl EffectSet {
 
     /// Whether it does more than read, other processes aside.
     fn acts_here(&self) -> bool {
-        !self.writes.is_empty() || self.print || self.random || self.assert || self.host
+        !self.writes.is_empty() || self.print || self.files || self.random || self.assert || self.host
     }
 
     /// Whether the order of the two can be observed.
@@ -60,6 +62,7 @@ impl EffectSet {
             || hits(&self.writes, &other.reads)
             || hits(&self.reads, &other.writes)
             || (self.print && other.print)
+            || (self.files && other.files)
             || (self.random && other.random)
             || (self.collective && other.collective)
             || wide(self, other)
@@ -76,6 +79,7 @@ impl EffectSet {
             Effect::Read(i) => note(&mut self.reads, operands[i as usize]),
             Effect::Write(i) => note(&mut self.writes, operands[i as usize]),
             Effect::Print => self.print = true,
+            Effect::Files => self.files = true,
             Effect::Random => self.random = true,
             Effect::Assert => self.assert = true,
             Effect::Host => self.host = true,
@@ -93,6 +97,7 @@ impl EffectSet {
             }
         }
         self.print |= other.print;
+        self.files |= other.files;
         self.random |= other.random;
         self.assert |= other.assert;
         self.host |= other.host;
@@ -177,8 +182,8 @@ pub fn effects_of_region(graph: &Graph, region: Region) -> EffectSet {
 /// Whether a function does more than to compute its results from its inputs and variables, so that it may not be run twice.
 pub fn acts(function: &Function) -> bool {
     let effects = effects_of_function(function);
-    let EffectSet { print, random, host, collective, .. } = effects.set;
-    !effects.writes.is_empty() || print || random || host || collective
+    let EffectSet { print, files, random, host, collective, .. } = effects.set;
+    !effects.writes.is_empty() || print || files || random || host || collective
 }
 
 /// The effects of a function: variables by input position.

@@ -3,10 +3,11 @@
 use std::io::Write;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_data::{DType, Error, Result, Tensor};
+use penstock_data::{Bytes, DType, Error, Result, Tensor};
 
 use crate::collective::{Alone, Group};
 use crate::element_fn::ElementFn;
+use crate::local_files;
 use crate::profile::{Pace, Profiler};
 use crate::whole::DeviceKernels;
 
@@ -32,6 +33,22 @@ pub trait Env: Sync {
             },
         };
         written.map_err(|e| Error::precondition(format!("cannot write to {stream}: {e}")))
+    }
+
+    /// What a file holds. By default one of this machine, and paths with a scheme are refused.
+    ///
+    /// # Errors
+    /// `NotFound` where there is none; whatever the host reports.
+    fn read_file(&self, path: &[u8]) -> Result<Bytes> {
+        local_files::read(path)
+    }
+
+    /// Makes a file that holds these bytes, in directories that are made where they are absent. By default on this machine.
+    ///
+    /// # Errors
+    /// Whatever the host reports.
+    fn write_file(&self, path: &[u8], contents: &[u8]) -> Result<()> {
+        local_files::write(path, contents)
     }
 
     /// Takes a stretch of `blocks` Philox blocks of the stateful generator: its key and first counter. By default from a
@@ -128,6 +145,14 @@ pub struct NoEnv;
 impl Env for NoEnv {
     fn print(&self, _: &str, _: &str) -> Result<()> {
         Err(Error::internal("a pure instruction prints"))
+    }
+
+    fn read_file(&self, _: &[u8]) -> Result<Bytes> {
+        Err(Error::internal("a pure instruction reads a file"))
+    }
+
+    fn write_file(&self, _: &[u8], _: &[u8]) -> Result<()> {
+        Err(Error::internal("a pure instruction writes a file"))
     }
 
     fn draw(&self, _: u64) -> Result<(u64, u128)> {

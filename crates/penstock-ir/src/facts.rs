@@ -9,6 +9,8 @@ pub enum Effect {
     Write(u8),
     /// Writes to a stream that people read.
     Print,
+    /// Reads or writes files.
+    Files,
     /// Draws from the stateful random generator.
     Random,
     /// Fails on purpose: nothing that follows in program order may be observed before it.

@@ -20,6 +20,7 @@ mod graph;
 mod known;
 mod lex;
 mod literal;
+pub mod local_files;
 mod op;
 mod parse;
 mod portable;

@@ -5,6 +5,7 @@ mod batch_rules;
 pub mod binary;
 pub mod binomial;
 pub mod boxes;
+pub mod bytes;
 pub mod cast;
 pub mod collective;
 pub mod compare;
@@ -16,6 +17,7 @@ pub mod diagonals;
 pub mod eigen;
 mod elements;
 mod farmhash;
+pub mod files;
 pub mod format;
 pub mod fourier;
 pub mod fused;
@@ -62,7 +64,7 @@ mod windows;
 pub mod words;
 
 use penstock_data::{Error, Result};
-use penstock_ir::{Attrs, OpDef, OpSet, RuleOps};
+use penstock_ir::{Attrs, Effect, OpDef, OpSet, RuleOps};
 
 /// The operators that make, cut, join and move arrays.
 static ARRAY: &[&OpDef] = &[
@@ -137,6 +139,8 @@ pub static FAMILIES: &[(&str, &[&OpDef])] = &[
     ("strings", strings::OPS),
     ("text", text::OPS),
     ("words", words::OPS),
+    ("bytes", bytes::OPS),
+    ("files", files::OPS),
     ("images", images::OPS),
     ("boxes", boxes::OPS),
     ("records", records::OPS),
@@ -204,7 +208,7 @@ pub fn all() -> impl Iterator<Item = &'static OpDef> {
     FAMILIES.iter().flat_map(|(_, ops)| ops.iter().copied())
 }
 
-/// The operators of this crate, to look names up in. A text may not hold one that writes to a file, see [`OpsAndFiles`].
+/// The operators of this crate, to look names up in. A text may not hold one that reads or writes files, see [`OpsAndFiles`].
 pub struct Ops;
 
 impl OpSet for Ops {
@@ -217,15 +221,20 @@ impl OpSet for Ops {
     }
 
     fn admit(&self, op: &'static OpDef, attrs: &Attrs) -> Result<()> {
-        match host::file_of(op, attrs) {
-            Some(_) => Err(Error::precondition("writes to a file, which a text may only where its reader allows it")
-                .argument("stream")),
-            None => Ok(()),
+        if host::file_of(op, attrs).is_some() {
+            return Err(Error::precondition("writes to a file, which a text may only where its reader allows it")
+                .argument("stream"));
         }
+        if op.effects.contains(&Effect::Files) {
+            return Err(Error::precondition(
+                "reads or writes a file, which a text may only where its reader allows it",
+            ));
+        }
+        Ok(())
     }
 }
 
-/// As [`Ops`], for texts that may write to files.
+/// As [`Ops`], for texts that may read and write files.
 pub struct OpsAndFiles;
 
 impl OpSet for OpsAndFiles {

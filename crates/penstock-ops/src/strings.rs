@@ -61,7 +61,7 @@ pub(crate) fn collected(items: impl ExactSizeIterator<Item = Result<Bytes>>) -> 
 }
 
 /// Makes the result the strings that `f` makes of those of operand 0.
-fn map_strings(call: &mut Call<'_>, mut f: impl FnMut(&Bytes) -> Result<Bytes>) -> Result<()> {
+pub(crate) fn map_strings(call: &mut Call<'_>, mut f: impl FnMut(&Bytes) -> Result<Bytes>) -> Result<()> {
     let x = call.inputs[0];
     let made = collected(x.strings().iter().map(&mut f))?;
     call.set(0, Tensor::from_strings(x.dims(), made)?);

@@ -706,11 +706,12 @@ impl PyConcrete {
         (self.entry.hits(), trace.cost.as_secs_f64(), size)
     }
 
-    /// Whether it computes its results and does nothing else, apart from failing.
-    fn _computes_only(&self) -> bool {
+    /// Whether it computes its results and does nothing else, apart from failing and, with `files`, reading and writing files.
+    #[pyo3(signature = (files=false))]
+    fn _computes_only(&self, files: bool) -> bool {
         let Some(graph) = self.trace().concrete.function.graph() else { return false };
         let effects = penstock_ir::effects_of_region(graph, graph.body());
-        penstock_ir::EffectSet { assert: false, ..effects }.is_pure()
+        penstock_ir::EffectSet { assert: false, files: effects.files && !files, ..effects }.is_pure()
     }
 
     /// The results, as a flat list, for all inputs: arguments, then captures. Runs at once, whatever is open. Of the first

@@ -4,11 +4,12 @@
 use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use penstock_data::{Frame, Loc, Result};
-use penstock_ir::{Env, Group, Pace, Profiler};
+use penstock_data::{Bytes, Frame, Loc, Result};
+use penstock_ir::{Env, Group, Pace, Profiler, local_files};
 use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
+use pyo3::types::PyBytes;
 use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
@@ -97,6 +98,33 @@ impl Env for Interpreter {
     fn print(&self, stream: &str, text: &str) -> Result<()> {
         let _stay = exit::enter();
         Python::attach(|py| layer::call(py, "print_to", (stream, text)).map(drop).map_err(|e| from_py(py, e)))
+    }
+
+    fn read_file(&self, path: &[u8]) -> Result<Bytes> {
+        let mut found = None;
+        self.run_long(&mut || found = Some(local_files::read(path)));
+        if let Some(Ok(content)) = found {
+            return Ok(content);
+        }
+        // It is none of this machine's, or cannot be read: Python reads it, or says why not.
+        let _stay = exit::enter();
+        Python::attach(|py| {
+            let read = layer::call(py, "read_file", (PyBytes::new(py, path),));
+            read.and_then(|content| Ok(content.extract::<&[u8]>()?.into())).map_err(|e| from_py(py, e))
+        })
+    }
+
+    fn write_file(&self, path: &[u8], contents: &[u8]) -> Result<()> {
+        let mut done = None;
+        self.run_long(&mut || done = Some(local_files::write(path, contents)));
+        if let Some(Ok(())) = done {
+            return Ok(());
+        }
+        let _stay = exit::enter();
+        Python::attach(|py| {
+            let given = (PyBytes::new(py, path), PyBytes::new(py, contents));
+            layer::call(py, "write_file", given).map(drop).map_err(|e| from_py(py, e))
+        })
     }
 
     fn draw(&self, blocks: u64) -> Result<(u64, u128)> {

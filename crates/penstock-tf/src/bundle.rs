@@ -17,38 +17,8 @@ use penstock_wire::{put_fixed32, put_message, put_number, put_varint, take, take
 use crate::fields;
 use crate::{damaged, masked, table};
 
-/// TensorFlow's numbers of dtypes.
-const DTYPES: [(u64, DType); 18] = [
-    (1, DType::F32),
-    (2, DType::F64),
-    (3, DType::I32),
-    (4, DType::U8),
-    (5, DType::I16),
-    (6, DType::I8),
-    (7, DType::Str),
-    (8, DType::C64),
-    (9, DType::I64),
-    (10, DType::Bool),
-    (14, DType::Bf16),
-    (17, DType::U16),
-    (18, DType::C128),
-    (19, DType::F16),
-    (20, DType::Resource),
-    (21, DType::Variant),
-    (22, DType::U32),
-    (23, DType::U64),
-];
-
-/// The dtype of TensorFlow's number; `None` for one that no tensor in a file has here.
-pub(crate) fn dtype_of(number: u64) -> Option<DType> {
-    let found = DTYPES.iter().find(|(n, _)| *n == number).map(|(_, dtype)| *dtype);
-    found.filter(|dtype| !matches!(dtype, DType::Resource | DType::Variant))
-}
-
-/// TensorFlow's number of a dtype.
-pub fn dtype_number(dtype: DType) -> Option<u64> {
-    DTYPES.iter().find(|(_, known)| *known == dtype).map(|(number, _)| *number)
-}
+pub use penstock_codec::tensor_proto::dtype_number;
+pub(crate) use penstock_codec::tensor_proto::dtype_of;
 
 /// What the index says of a tensor.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -379,7 +379,7 @@ impl<'a> ParseOptions<'a> {
         ParseOptions { hosts, ..self }
     }
 
-    /// Whether the text may write to files, by `print` with a stream `file://<path>`.
+    /// Whether the text may read and write files, by `read_file`, `write_file`, and `print` with a stream `file://<path>`.
     #[must_use]
     pub fn files(self, files: bool) -> ParseOptions<'a> {
         ParseOptions { files, ..self }
@@ -389,7 +389,7 @@ impl<'a> ParseOptions<'a> {
     ///
     /// # Errors
     /// `InvalidArgument` whose message starts with `line:column:` and says what was expected there, or names host code
-    /// that is not given; `FailedPrecondition` where the text writes to a file that it may not; the class that a wrong
+    /// that is not given; `FailedPrecondition` where the text reads or writes files, and may not; the class that a wrong
     /// instruction has, with its place.
     pub fn parse(&self, text: &str) -> Result<ConcreteFunction> {
         let find = |name: &str| self.hosts.iter().find(|h| h.0.name() == name).cloned();

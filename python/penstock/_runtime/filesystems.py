@@ -21,8 +21,9 @@ from pathlib import Path
 from typing import IO, Any, NamedTuple
 
 from penstock import errors
+from penstock._runtime.os_errors import engine_errors
 
-__all__ = ["FileSystem", "Stat", "at", "scheme_of"]
+__all__ = ["FileSystem", "Stat", "at", "read_file", "scheme_of", "write_file"]
 
 _SEPARATOR = "://"
 
@@ -363,3 +364,30 @@ def at(path: str) -> tuple[FileSystem, str]:
             ) from None
         known = _OTHERS.setdefault(scheme, _Remote(scheme))
     return known, path
+
+
+def read_file(path: bytes) -> bytes:
+    """What a file holds, wherever it lies.
+
+    Raises:
+        OpError: where it cannot be read.
+    """
+    files, inner = at(os.fsdecode(path))
+    with engine_errors(), files.open(inner, "rb") as file:
+        content: bytes = file.read()
+        return content
+
+
+def write_file(path: bytes, contents: bytes) -> None:
+    """Makes a file that holds these bytes, in directories that are made where they are absent.
+
+    Raises:
+        OpError: where it cannot be written.
+    """
+    files, inner = at(os.fsdecode(path))
+    with engine_errors():
+        folder = os.path.dirname(inner)  # noqa: PTH120
+        if folder and not inner.endswith(_SEPARATOR):
+            files.make_directory(folder, parents=True)
+        with files.open(inner, "wb") as file:
+            file.write(contents)

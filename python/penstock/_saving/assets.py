@@ -105,7 +105,8 @@ class LoadOptions:
         experimental_skip_checkpoint: whether variables are left without their values.
         experimental_variable_policy: accepted and ignored.
         experimental_load_function_aliases: accepted and ignored.
-        allow_files: whether the program may write to files, by `tf.print` with a stream `file://<path>`.
+        allow_files: whether the program may read and write files, by `tf.io.read_file` and `write_file`, and
+            by `tf.print` with a stream `file://<path>`.
 
     >>> import penstock as tf
     >>> tf.saved_model.LoadOptions().allow_files

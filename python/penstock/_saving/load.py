@@ -110,7 +110,7 @@ def load(
     Raises:
         NotFoundError: where there is no saved program.
         InvalidArgumentError: for a file that is damaged.
-        FailedPreconditionError: for a program of a later version, or that writes to files without being
+        FailedPreconditionError: for a program of a later version, or that reads or writes files without being
             allowed to.
 
     >>> import os, tempfile

@@ -8,7 +8,7 @@ from typing import Any
 from penstock import _core, nest
 from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec
-from penstock.data import _saved, _stages
+from penstock.data import _saved, _stages, _windows
 from penstock.data._arguments import integer
 from penstock.data._functions import Traced, traced, traced_with_state, unpacked
 from penstock.data._node import INFINITE, UNKNOWN, Kind, Node, Stage
@@ -103,7 +103,7 @@ UNIQUE = Kind("Unique", _stages.unique, _filtered)
 SCAN = Kind("Scan", _stages.scanned, _as_many)
 IGNORE_ERRORS = Kind("IgnoreErrors", _stages.without_errors, _filtered)
 COUNTED = Kind("AssertCardinality", _stages.counted, lambda n, expected: expected)
-FLAT_MAP = Kind("FlatMap", _stages.flat_mapped, _filtered)
+FLAT_MAP = Kind("FlatMap", _windows.flat_mapped, _filtered)
 INTERLEAVE = Kind("Interleave", _stages.interleaved, _filtered)
 
 RESAMPLE = Kind("RejectionResample", _stages.resampled, _filtered)
@@ -262,7 +262,7 @@ def scan(source: Node, initial_state: Any, scan_func: Any) -> Stage:
 def flat_map(source: Node, map_func: Any) -> Stage:
     """The elements of the data sets that a function gives, one set after the other."""
     function, spec = _maker(source, map_func)
-    return Stage(FLAT_MAP, [source], [function], spec)
+    return Stage(FLAT_MAP, [source], [function, _windows.batches_of(function)], spec)
 
 
 def interleave(

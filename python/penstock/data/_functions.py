@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from penstock import _core, nest
 from penstock._function.function import Function, function
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable, see_identity
+from penstock.data._handles import ByHandle
 from penstock.data._rows import CHUNK_BYTES, Pull, Rows
 from penstock.data._structure import Structure, check_form, converted, spec_of
 from penstock.errors import InvalidArgumentError, OutOfRangeError
@@ -19,6 +20,18 @@ __all__ = ["EachRow", "Traced", "traced", "traced_with_state", "unpacked"]
 _FEW = 4
 
 
+class Makes(NamedTuple):
+    """What a function does that makes a data set and does nothing else.
+
+    Attributes:
+        dataset: the data set, as it is in the trace.
+        arguments: the numbers of the tensors there that are the arguments.
+    """
+
+    dataset: Any
+    arguments: list[int]
+
+
 class Traced:
     """A function of the leaves of some nests, which gives the leaves of another.
 
@@ -27,19 +40,24 @@ class Traced:
         takes: the structure of its arguments together.
         gives: the structure of its result.
         captures: what it takes from outside: tensors and variables.
+
+    Attributes:
+        makes: the data set that it makes, where it does nothing else.
     """
 
-    __slots__ = ("_concrete", "captures", "gives", "pure", "takes")
+    __slots__ = ("_concrete", "alone", "captures", "gives", "makes", "pure", "takes")
 
     def __init__(self, concrete: Any, takes: Structure, gives: Structure, captures: list[Any]) -> None:
         self._concrete = concrete
         self.takes = takes
         self.gives = gives
         self.captures = captures
+        self.makes: Makes | None = None
+        plain = takes.plain and gives.plain and bool(takes.tensor_specs)
+        # Whether it needs no interpreter: it computes, and may read and write files.
+        self.alone: bool = plain and concrete._computes_only(files=True)
         # Whether nobody sees when it runs, and for what, and it can run for many elements at once.
-        self.pure: bool = (
-            takes.plain and gives.plain and bool(takes.tensor_specs) and concrete._computes_only()
-        )
+        self.pure: bool = plain and concrete._computes_only()
 
     def on(self, captures: list[Any]) -> Traced:
         """The function with other tensors in place of its captures."""
@@ -58,10 +76,17 @@ class Traced:
     def over(self, stage: _core._Stage, filters: bool = False) -> Pull:
         """What it gives for the elements of a stage of the engine, or those for which it gives True.
 
-        It must be `pure`.
+        It must be `alone`.
         """
         gives = [isinstance(spec, TensorSpec) for spec in self.gives.leaves]
         return stage.mapped(self._concrete, self.captures, gives, self.pure, filters)
+
+    def grouping(self, stage: _core._Stage, window: int, size: int, drop: bool) -> Pull:
+        """Batches of groups of so many elements of a stage of the engine for which it gives one number.
+
+        It must be `alone`.
+        """
+        return stage.group_batches(self._concrete, self.captures, [True], self.pure, window, size, drop)
 
     def of_rows(self, columns: Sequence[Any]) -> list[Any]:
         """The columns of the results for columns of its arguments, for a function that is `pure`."""
@@ -86,11 +111,13 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         raise TypeError(f"argument '{argument}' must be callable, got {func!r}")
     takes = Structure(tuple(specs))
     given: list[Any] = []
+    makes: list[Makes] = []
     target = func if isinstance(func, Function) else _converted(func)
 
     def run(*tensors: Any) -> list[Any]:
         args = takes.pack(takes.from_tensors(tensors))
         value = target(*args)
+        makes[:] = [Makes(value, [tensor._id for tensor in tensors])]
         # A list at the top is what operations give that have several results.
         value = tuple(value) if isinstance(value, list) else value
         what = f"the result of argument '{argument}'"
@@ -110,7 +137,11 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         # Host code gets the variable itself, so a trace around it serves no other.
         if isinstance(variable, Variable) and _core._is_tracing():
             see_identity(variable)
-    return Traced(concrete, takes, Structure(given[0]), captures)
+    made = Traced(concrete, takes, Structure(given[0]), captures)
+    # The one instruction of its graph gives the data set.
+    if isinstance(makes[0].dataset, ByHandle) and not captures and concrete._statistics()[2] == 1:
+        made.makes = makes[0]
+    return made
 
 
 def traced_with_state(

@@ -33,11 +33,14 @@ _SECONDS = 10.0
 
 def shuffled(source: Any, buffer_size: Any, seed: Any, seeds: Any) -> Pull:
     """The elements in an order that is drawn from a buffer of the next ones."""
-    draw = random.Random(seeds.next(seed)).random
+    first = seeds.next(seed)
     size = buffer(buffer_size)
     if size == math.inf and source._size() == _INFINITE:
         raise InvalidArgumentError("shuffle: argument 'buffer_size' says all elements, which have no end")
     pull = source._open()
+    if isinstance(pull, _core._Stage):
+        return pull.shuffled(first, None if size == math.inf else int(size), str(int(buffer_size)))
+    draw = random.Random(first).random
     pool = _Pool()
     # The slots in the buffer, and of elements that are read already and come into it next.
     order = array("q")

@@ -59,7 +59,7 @@ def mapped(source: Source, function: Traced, calls: Any = None, in_order: bool =
     pull = source._open()
     if calls is not None and not function.pure and (count := count_of(calls)) > 1:
         return _mapped_by(pull, function, count, in_order)
-    if isinstance(pull, _core._Stage) and function.pure:
+    if isinstance(pull, _core._Stage) and function.alone:
         return function.over(pull)
     each = EachRow(function)
 
@@ -97,7 +97,7 @@ def _mapped_by(pull: Pull, function: Traced, count: int, in_order: bool) -> Pull
 def filtered(source: Source, predicate: Traced) -> Pull:
     """The elements for which a predicate holds."""
     pull = source._open()
-    if isinstance(pull, _core._Stage) and predicate.pure and predicate.gives.leaves[0].shape.rank == 0:
+    if isinstance(pull, _core._Stage) and predicate.alone and predicate.gives.leaves[0].shape.rank == 0:
         return predicate.over(pull, filters=True)
     each = EachRow(predicate)
 
@@ -409,10 +409,13 @@ def prefetched(source: Source, buffer_size: Any) -> Pull:
 
 def unique(source: Source) -> Pull:
     """The elements that did not come before."""
-    pull: Pull = source._open()
+    pull = source._open()
+    if isinstance(pull, _core._Stage):
+        return pull.unique()
     seen: set[Any] = set()
 
     def run(limit: int) -> Rows | None:
+        rows: Rows | None
         while (rows := pull(limit)) is not None:
             fresh = []
             for i, key in enumerate(_keys(rows)):

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
 import math as _math
-import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock import _core
-from penstock._runtime.host_calls import numpy_function, py_function
-from penstock._runtime.protos import TensorProto, array_of, tensor_proto
+from penstock import _core, raw_ops
+from penstock._runtime.host_calls import numpy_function
 from penstock._runtime.scope import scoped
 from penstock._types.specs import TensorSpec
-from penstock.errors import DataLossError, InvalidArgumentError
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -38,11 +34,7 @@ def serialize_tensor(tensor: TensorLike, name: str | None = None) -> _core.Tenso
     >>> tf.io.parse_tensor(content, tf.int32).numpy()
     array([1, 2], dtype=int32)
     """
-
-    def written(value: _core.Tensor) -> bytes:
-        return tensor_proto(value).SerializeToString()
-
-    found: _core.Tensor = py_function(written, [_core._to_tensor(tensor)], TensorSpec([], _core.string))
+    found: _core.Tensor = raw_ops.serialize_tensor(_core._to_tensor(tensor))
     return found
 
 
@@ -70,18 +62,7 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
     content = _core._to_tensor(serialized, dtype=_core.string)
     if content.shape.rank not in (0, None):
         raise ValueError(f"argument 'serialized' must be a scalar, got shape {content.shape}")
-
-    def read(value: _core.Tensor) -> _core.Tensor:
-        try:
-            proto = TensorProto.FromString(value.numpy())
-            array, kept = array_of(proto)
-        except (DataLossError, ValueError) as error:
-            raise InvalidArgumentError(f"argument 'serialized' is no tensor: {error}") from None
-        if kept != dtype.name:
-            raise InvalidArgumentError(f"argument 'serialized' has dtype {kept}, 'out_type' is {dtype.name}")
-        return _core._to_tensor(array, dtype=dtype)
-
-    found: _core.Tensor = py_function(read, [content], TensorSpec(None, dtype))
+    found: _core.Tensor = raw_ops.parse_tensor(content, out_type=dtype)
     return found
 
 
@@ -122,39 +103,25 @@ def decode_raw(
             f"argument 'fixed_length' must be a positive multiple of {dtype.size}, got {length}"
         )
     strings = _core._to_tensor(input_bytes, dtype=_core.string)
-
-    def read(value: Any) -> Any:
-        import numpy as np  # start-up does without it
-
-        texts = [value] if isinstance(value, bytes) else np.asarray(value, object).ravel().tolist()
-        if length is not None:
-            texts = [text[:length].ljust(length, b"\0") for text in texts]
-        sizes = {len(text) for text in texts} or {0}
-        if len(sizes) > 1:
-            raise InvalidArgumentError(
-                f"argument 'input_bytes' has strings of {len(sizes)} lengths, not of one"
-            )
-        size = sizes.pop()
-        if size % dtype.size:
-            raise InvalidArgumentError(
-                f"argument 'input_bytes' has strings of {size} bytes, which is no multiple of {dtype.size}"
-            )
-        numbers = np.frombuffer(b"".join(texts), dtype.as_numpy_dtype)
-        if little_endian != (sys.byteorder == "little"):
-            numbers = numbers.byteswap()
-        return numbers.reshape([*np.shape(value), size // dtype.size])
-
-    rank = strings.shape.rank
-    shape = None if rank is None else [*strings.shape, None if length is None else length // dtype.size]
-    found: _core.Tensor = numpy_function(read, [strings], TensorSpec(shape, dtype), stateful=False)
+    found: _core.Tensor = raw_ops.decode_raw(
+        strings,
+        out_type=dtype,
+        little_endian=bool(little_endian),
+        fixed_length=-1 if length is None else length,
+    )
     return found
+
+
+def _strings(value: Any, argument: str) -> _core.Tensor:
+    given = _core._to_tensor(value)
+    if given.dtype != _core.string:
+        raise TypeError(f"argument '{argument}' must be of dtype string, got {given.dtype.name}")
+    return given
 
 
 def each_string(function: Callable[[bytes], bytes], strings: Any, argument: str) -> _core.Tensor:
     """The results of a function on every string."""
-    given = _core._to_tensor(strings)
-    if given.dtype != _core.string:
-        raise TypeError(f"argument '{argument}' must be of dtype string, got {given.dtype.name}")
+    given = _strings(strings, argument)
 
     def mapped(value: Any) -> Any:
         import numpy as np  # start-up does without it
@@ -190,12 +157,8 @@ def encode_base64(input: TensorLike, pad: bool = False, name: str | None = None)
     >>> tf.io.encode_base64("a").numpy()
     b'YQ'
     """
-
-    def encoded(text: bytes) -> bytes:
-        content = base64.urlsafe_b64encode(text)
-        return content if pad else content.rstrip(b"=")
-
-    return each_string(encoded, input, "input")
+    found: _core.Tensor = raw_ops.encode_base64(_strings(input, "input"), pad=bool(pad))
+    return found
 
 
 @scoped
@@ -217,18 +180,5 @@ def decode_base64(input: TensorLike, name: str | None = None) -> _core.Tensor:
     >>> tf.io.decode_base64("YQ").numpy()
     b'a'
     """
-
-    def decoded(text: bytes) -> bytes:
-        bare = text.rstrip(b"=")
-        filled = bare + b"=" * (-len(bare) % 4)
-        try:
-            if text not in (bare, filled) or b"+" in text or b"/" in text:
-                raise binascii.Error("it has a character that does not belong there")
-            return base64.b64decode(filled.translate(_FROM_URLS), validate=True)
-        except binascii.Error as error:
-            raise InvalidArgumentError(f"argument 'input' has a string that is no base64: {error}") from None
-
-    return each_string(decoded, input, "input")
-
-
-_FROM_URLS = bytes.maketrans(b"-_", b"+/")
+    found: _core.Tensor = raw_ops.decode_base64(_strings(input, "input"))
+    return found

@@ -6,8 +6,8 @@ import os
 import zlib
 from typing import TYPE_CHECKING, Any
 
-from penstock import _core
-from penstock._runtime.filesystems import FileSystem, at
+from penstock import _core, raw_ops
+from penstock._runtime.filesystems import at
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.os_errors import engine_errors
 from penstock._runtime.records import COMPRESSIONS, Sink, framed
@@ -38,10 +38,6 @@ def _string(value: Any, argument: str, scalar: bool = True) -> _core.Tensor:
     return found
 
 
-def _at(name: _core.Tensor) -> tuple[FileSystem, str]:
-    return at(os.fsdecode(name.numpy()))
-
-
 @scoped
 def read_file(filename: TensorLike, name: str | None = None) -> _core.Tensor:
     """Read a file as one string; in a traced function each time that it runs.
@@ -64,14 +60,7 @@ def read_file(filename: TensorLike, name: str | None = None) -> _core.Tensor:
     >>> tf.io.read_file(path).numpy()
     b'one'
     """
-
-    def read(path: _core.Tensor) -> bytes:
-        files, inner = _at(path)
-        with engine_errors(), files.open(inner, "rb") as file:
-            content: bytes = file.read()
-            return content
-
-    found: _core.Tensor = py_function(read, [_string(filename, "filename")], TensorSpec([], _core.string))
+    found: _core.Tensor = raw_ops.read_file(_string(filename, "filename"))
     return found
 
 
@@ -95,17 +84,7 @@ def write_file(filename: TensorLike, contents: TensorLike, name: str | None = No
     >>> tf.io.read_file(path).numpy()
     b'one'
     """
-
-    def write(path: _core.Tensor, content: _core.Tensor) -> None:
-        files, inner = _at(path)
-        with engine_errors():
-            folder = os.path.dirname(inner)  # noqa: PTH120
-            if folder and not inner.endswith("://"):
-                files.make_directory(folder, parents=True)
-            with files.open(inner, "wb") as file:
-                file.write(content.numpy())
-
-    py_function(write, [_string(filename, "filename"), _string(contents, "contents")], [])
+    raw_ops.write_file(_string(filename, "filename"), _string(contents, "contents"))
 
 
 @scoped

@@ -60,6 +60,36 @@ STEPS = {
     "take": lambda d, a, b: d.take(a * b),
     "skip": lambda d, a, b: d.skip(a * b // 2),
     "ahead": lambda d, a, b: d.prefetch(a),
+    "shuffle": lambda d, a, b: d.shuffle(a * b, seed=b, reshuffle_each_iteration=a % 2 == 0),
+    "all": lambda d, a, b: d.shuffle(tf.data.UNKNOWN_CARDINALITY, seed=b),
+    "unique": lambda d, a, b: d.map(lambda x: x % (a * b)).unique(),
+    "texts": lambda d, a, b: d.map(with_text).shuffle(b, seed=a).map(length),
+    "several shapes": lambda d, a, b: d.batch(a).shuffle(b, seed=a).unique().map(tf.reduce_max),
+    "groups": lambda d, a, b: d.group_by_window(lambda x: 60 // (x % a - 2), lambda k, w: w.batch(3), b).map(
+        tf.reduce_sum
+    ),
+    "dropped": lambda d, a, b: (
+        d.batch(a)
+        .group_by_window(lambda x: tf.reduce_max(x) % 3, lambda k, w: w.batch(b, drop_remainder=True), 4)
+        .map(tf.reduce_max)
+    ),
+    "windows": lambda d, a, b: d.window(a, b, 1 + b % 3, a % 2 == 0).flat_map(
+        lambda w: w.batch(1 + (a * b) % 7, b % 2 == 0).map(tf.reduce_sum)
+    ),
+    "batches of windows": lambda d, a, b: (
+        d.window(a, b, 1 + b % 3, a % 2 == 0)
+        .flat_map(lambda w: w.batch(1 + (a * b) % 7, b % 2 == 0))
+        .map(tf.reduce_sum)
+    ),
+    "windows of pairs": lambda d, a, b: (
+        d.map(lambda x: (x, 2 * x, x + 1))
+        .window(a, b, 1, b % 2 == 0)
+        .flat_map(lambda x, y, z: Dataset.zip({"z": z.batch(a), "x": x.batch(a)}))
+        .map(lambda both: tf.reduce_sum(both["z"] * both["x"]))
+    ),
+    "windows of shapes": lambda d, a, b: (
+        d.batch(a).window(b).flat_map(lambda w: w.batch(1 + a % 3)).map(tf.reduce_sum)
+    ),
     "flat": lambda d, a, b: d.take(20).flat_map(lambda x: opened(x, a)),
     "interleave": lambda d, a, b: d.take(20).interleave(lambda x: opened(x, a), b, 1 + a % 3),
     "at once": lambda d, a, b: d.take(20).interleave(
@@ -69,6 +99,14 @@ STEPS = {
         lambda x: opened(x, a).map(lambda y: 97 // (y % (b + 3))).prefetch(2), 2, num_parallel_calls=2
     ),
 }
+
+
+def with_text(x):
+    return x, tf.strings.as_string(x % 30)
+
+
+def length(x, text):
+    return x + to_int64(tf.strings.length(text))
 
 
 def to_int64(x):
@@ -101,8 +139,47 @@ def test_a_chain_from_a_source_on_runs_without_the_interpreter(tmp_path):
     made = made.map(tf.strings.length).batch(2).prefetch(1)
     assert is_of_the_engine(made)
     assert outcomes(made) == [[1, 2]]
-    assert not is_of_the_engine(Dataset.range(3).shuffle(2).map(to_int64))
+    assert not is_of_the_engine(Dataset.range(3).enumerate().map(lambda i, x: x))
     assert not is_of_the_engine(Dataset.range(3).map(lambda x: tf.random.uniform([])))
+
+
+def test_a_stage_that_reads_files_runs_without_the_interpreter_one_by_one(tmp_path):
+    paths = [tmp_path / name for name in ("a", "b", "c")]
+    for path in paths:
+        path.write_bytes(np.arange(4, dtype=">i2").tobytes())
+
+    def numbers(path):
+        return tf.io.decode_raw(tf.io.read_file(path), tf.int16, little_endian=False)
+
+    made = Dataset.from_tensor_slices([str(path) for path in paths]).map(numbers)
+    assert is_of_the_engine(made)
+    iterator = iter(made)
+    assert next(iterator).numpy().tolist() == [0, 1, 2, 3]
+    # What a file holds is read when its element is asked for.
+    paths[1].write_bytes(b"\x00\x07")
+    paths[2].unlink()
+    assert next(iterator).numpy().tolist() == [7]
+    with pytest.raises(tf.errors.NotFoundError, match=str(paths[2])):
+        next(iterator)
+
+
+def test_windows_that_a_function_only_batches_need_no_interpreter():
+    def says(window):
+        tf.print("a window")
+        return window.batch(2)
+
+    windows = Dataset.range(7).window(3, 1, drop_remainder=True)
+    made = windows.flat_map(lambda w: w.batch(3))
+    assert is_of_the_engine(made)
+    assert outcomes(made) == [[i, i + 1, i + 2] for i in range(5)]
+    assert made._open()(2).columns[0].shape == [2, 3]
+    for other in (says, lambda w: w.map(lambda x: x + 1).batch(2), lambda w: w.skip(1).batch(2)):
+        stage = windows.flat_map(other)
+        assert stage._args[1] is None
+    size = tf.constant(2, tf.int64)
+    assert outcomes(windows.flat_map(lambda w: w.batch(size))) == outcomes(
+        windows.flat_map(lambda w: w.batch(2))
+    )
 
 
 def test_a_state_that_a_function_reads_is_that_of_the_moment():

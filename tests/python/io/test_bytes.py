@@ -1,9 +1,16 @@
 """Tensors as bytes and bytes as tensors."""
 
+import base64
+
 import numpy as np
 import pytest
 
 import penstock as tf
+
+NUMBERS = [
+    tf.uint8, tf.int8, tf.uint16, tf.int16, tf.uint32, tf.int32, tf.uint64, tf.int64,
+    tf.float16, tf.bfloat16, tf.float32, tf.float64, tf.complex64, tf.complex128,
+]  # fmt: skip
 
 # What TensorFlow 2.21 writes.
 SERIALIZED = [
@@ -40,6 +47,32 @@ def test_bytes_that_are_no_tensor_are_invalid(content, words):
         tf.io.parse_tensor(content, tf.int32)
 
 
+@pytest.mark.parametrize("dtype", [*NUMBERS, tf.bool, tf.string])
+@pytest.mark.parametrize("shape", [[], [0], [2, 3]])
+def test_tensors_of_every_dtype_come_back(dtype, shape):
+    x = tf.reshape(tf.range(int(np.prod(shape))), shape)
+    x = tf.strings.as_string(x) if dtype == tf.string else tf.cast(x, dtype)
+    again = tf.io.parse_tensor(tf.io.serialize_tensor(x), dtype)
+    assert (again.dtype, again.shape) == (dtype, x.shape)
+    np.testing.assert_array_equal(again.numpy(), x.numpy())
+
+
+def test_damaged_messages_are_invalid_or_another_tensor():
+    content = tf.io.serialize_tensor(tf.reshape(tf.range(6), [2, 3])).numpy()
+    rng = np.random.default_rng(1)
+    refused = []
+    for _ in range(500):
+        damaged = bytearray(content)
+        for place in rng.integers(0, len(content), rng.integers(1, 4)):
+            damaged[place] = rng.integers(256)
+        try:
+            tf.io.parse_tensor(bytes(damaged[: rng.integers(len(content) + 1)]), tf.int32)
+        except tf.errors.InvalidArgumentError as error:
+            refused.append(str(error))
+    assert 0 < len(refused) < 500
+    assert all("'serialized'" in message for message in refused)
+
+
 def test_functions_serialize_and_parse():
     @tf.function
     def there_and_back(x):
@@ -65,6 +98,50 @@ def test_strings_are_read_as_numbers(arguments, expected):
     )
 
 
+@pytest.mark.parametrize("dtype", NUMBERS)
+@pytest.mark.parametrize("little_endian", [True, False])
+def test_bytes_of_every_dtype_are_those_of_numpy(dtype, little_endian):
+    own = np.dtype(dtype.as_numpy_dtype)
+    # No pattern of these bytes is a NaN.
+    content = np.random.default_rng(dtype.size).integers(1, 60, (3, 4 * own.itemsize)).astype(np.uint8)
+    numbers = np.frombuffer(content.tobytes(), own).reshape(3, 4)
+    if not little_endian:
+        numbers = numbers.byteswap()
+    found = tf.io.decode_raw([row.tobytes() for row in content], dtype, little_endian)
+    assert found.dtype == dtype
+    np.testing.assert_array_equal(found.numpy(), numbers)
+
+
+def test_every_byte_but_0_is_true():
+    assert tf.io.decode_raw(b"\x00\x01\x02\xff", tf.bool).numpy().tolist() == [False, True, True, True]
+
+
+def test_strings_that_are_read_as_numbers_may_be_absent_or_empty():
+    none = tf.zeros([0, 2], tf.string)
+    assert tf.io.decode_raw(none, tf.int32).shape == [0, 2, 0]
+    assert tf.io.decode_raw(none, tf.int32, fixed_length=8).shape == [0, 2, 2]
+    assert tf.io.decode_raw([["", ""]], tf.float64).shape == [1, 2, 0]
+    assert tf.io.decode_raw(["", "abcdef"], tf.uint8, fixed_length=3).numpy().tolist() == [
+        [0, 0, 0],
+        [97, 98, 99],
+    ]
+
+
+def test_the_length_of_numbers_is_known_where_it_is_given():
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
+    def lengths(x):
+        read = tf.io.decode_raw(x, tf.int16), tf.io.decode_raw(x, tf.int16, fixed_length=6)
+        assert [one.shape.as_list() for one in read] == [[None, None], [None, 3]]
+        return read
+
+    assert [one.numpy().tolist() for one in lengths(["a\0b\0"])] == [[[97, 98]], [[97, 98, 0]]]
+
+
+def test_examples_are_read_as_numbers_together():
+    found = tf.vectorized_map(lambda x: tf.io.decode_raw(x, tf.uint8), tf.constant(["ab", "cd"]))
+    assert found.numpy().tolist() == [[97, 98], [99, 100]]
+
+
 @pytest.mark.parametrize(
     "arguments", [(["abc"], tf.int16), (["ab", "abcd"], tf.int16), (["ab"], tf.int16, True, 3)]
 )
@@ -81,7 +158,19 @@ def test_base64_is_that_of_urls():
     ]
 
 
-@pytest.mark.parametrize("text", ["Y", "Y!==", "YQ=", "Y Q", "+/"])
+def test_base64_of_any_bytes_is_that_of_python():
+    rng = np.random.default_rng(0)
+    texts = [rng.bytes(n) for n in [*range(20), 1000]]
+    for pad in (False, True):
+        found = tf.io.encode_base64(texts, pad)
+        due = [base64.urlsafe_b64encode(text) for text in texts]
+        assert found.numpy().tolist() == (due if pad else [text.rstrip(b"=") for text in due])
+        assert tf.io.decode_base64(found).numpy().tolist() == texts
+
+
+@pytest.mark.parametrize(
+    "text", ["Y=Q", "====", "YWI==", "YWJj=", "YWJjZ", "\n", "Y", "Y!==", "YQ=", "Y Q", "+/"]
+)
 def test_what_is_no_base64_is_invalid(text):
     with pytest.raises(tf.errors.InvalidArgumentError, match="'input'"):
         tf.io.decode_base64(text)

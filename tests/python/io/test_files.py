@@ -19,6 +19,51 @@ def test_files_are_read_and_written_in_functions_in_order(tmp_path):
     assert tf.io.read_file(path).numpy() == b"\x00\xff" * 2
 
 
+@pytest.mark.parametrize("place", ["", "file://", "ram://"])
+def test_paths_may_have_a_scheme(tmp_path, place):
+    path = f"{place}{tmp_path}/new/a"
+
+    @tf.function
+    def there_and_back(path, content):
+        tf.io.write_file(path, content)
+        return tf.io.read_file(path)
+
+    for content in (b"\x00\xff", b"", b"x" * 100_000):
+        assert there_and_back(path, content).numpy() == content
+        assert tf.io.read_file(path).numpy() == content
+    rows = tf.data.Dataset.from_tensors(path).map(tf.io.read_file)
+    assert [row.numpy() for row in rows.concatenate(rows.map(tf.strings.upper))] == [content, content.upper()]
+    there = tf.function(tf.io.read_file)
+    with pytest.raises(tf.errors.NotFoundError, match="absent"):
+        there(f"{path} absent")
+
+
+def test_a_scheme_that_nobody_knows_is_named():
+    with pytest.raises(tf.errors.UnimplementedError, match="'nobody'"):
+        tf.io.read_file("nobody://a")
+
+
+def test_a_file_is_read_at_its_place_and_never_in_advance(tmp_path):
+    path = str(tmp_path / "a")
+
+    @tf.function
+    def counted(times):
+        for i in tf.range(times):
+            tf.io.write_file(path, tf.strings.as_string(i))
+        found = tf.io.read_file(path)
+        return found, tf.io.read_file(path)
+
+    assert [x.numpy() for x in counted(5)] == [b"4", b"4"]
+
+    @tf.function
+    def unused():
+        tf.io.read_file(str(tmp_path / "absent"))
+        return tf.constant(1)
+
+    with pytest.raises(tf.errors.NotFoundError):
+        unused()
+
+
 def test_a_data_set_reads_the_files_that_match(tmp_path):
     for name in ("b.txt", "a.txt", "c.bin"):
         (tmp_path / name).write_text(name)
@@ -28,8 +73,13 @@ def test_a_data_set_reads_the_files_that_match(tmp_path):
 
 
 def test_errors_of_files_are_those_of_the_engine(tmp_path):
-    with pytest.raises(tf.errors.NotFoundError):
+    with pytest.raises(tf.errors.NotFoundError, match=r"\[Errno 2\] No such file or directory: '.*absent'"):
         tf.io.read_file(str(tmp_path / "absent"))
+    with pytest.raises(tf.errors.FailedPreconditionError, match="directory"):
+        tf.io.write_file(str(tmp_path), "content")
+    (tmp_path / "file").touch()
+    with pytest.raises(tf.errors.AlreadyExistsError, match="file"):
+        tf.io.write_file(str(tmp_path / "file" / "in it"), "content")
     with pytest.raises(tf.errors.OpError):
         tf.io.read_file(str(tmp_path))
     with pytest.raises(TypeError, match="filename"):

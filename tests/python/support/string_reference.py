@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import codecs
 import itertools
 import re
@@ -257,7 +258,23 @@ def string_reduce_join(
     return x if keepdims else np.asarray(np.squeeze(x, gone))
 
 
+def decode_raw(x: Array, out_type: Any, little_endian: bool = True, fixed_length: int = -1) -> Array:
+    dtype = np.dtype(out_type.as_numpy_dtype)
+    texts = [
+        bytes(s) if fixed_length < 0 else bytes(s)[:fixed_length].ljust(fixed_length, b"\0") for s in x.flat
+    ]
+    numbers = np.frombuffer(b"".join(texts), "uint8" if dtype.kind == "b" else dtype)
+    numbers = numbers if little_endian else numbers.byteswap()
+    length = len(texts[0]) if texts else max(fixed_length, 0)
+    return numbers.reshape([*x.shape, length // dtype.itemsize]).astype(dtype)
+
+
 STRING: dict[str, Model] = {
+    "decode_raw": decode_raw,
+    "encode_base64": lambda x, pad=False: each(
+        lambda s: base64.urlsafe_b64encode(s) if pad else base64.urlsafe_b64encode(s).rstrip(b"="), x
+    ),
+    "decode_base64": lambda x: each(lambda s: base64.urlsafe_b64decode(s + b"=" * (-len(s) % 4)), x),
     "string_add": lambda x, y: each(lambda a, b: a + b, x, y),
     "string_equal": lambda x, y: each(lambda a, b: a == b, x, y, dtype="bool"),
     "string_not_equal": lambda x, y: each(lambda a, b: a != b, x, y, dtype="bool"),

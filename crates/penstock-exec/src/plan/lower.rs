@@ -349,7 +349,8 @@ impl Lowerer<'_> {
                 let types: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let elements = |v: &Value| self.graph.ty(*v).shape().num_elements();
                 let elements = data.operands.iter().chain(&data.results).map(elements).try_fold(0, |n, m| Some(n + m?));
-                let elsewhere = |e: &Effect| matches!(e, Effect::Host | Effect::Collective | Effect::Await);
+                let elsewhere =
+                    |e: &Effect| matches!(e, Effect::Host | Effect::Files | Effect::Collective | Effect::Await);
                 let asks_host = data.op.effects.iter().any(elsewhere) || data.attrs.hosts().next().is_some();
                 let weight = match elements {
                     // Host code runs on the thread that walks the plan; a wait for other processes asks its host by itself.

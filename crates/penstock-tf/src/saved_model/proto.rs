@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use penstock_data::{C64, C128, DType, Dim, Error, Result, Shape, Tensor, bf16, f16};
+use penstock_codec::tensor_proto::{elements, of_content, repeated};
+use penstock_data::{DType, Dim, Error, Result, Shape, Tensor};
 use penstock_wire::{Field, take_varint};
 
 use crate::bundle::dtype_of;
@@ -494,20 +495,11 @@ fn constant(bytes: &[u8]) -> Result<Constant> {
     let dims = dims.extents().ok_or_else(|| damaged(SECTION, "a constant has no shape"))?;
     let count = penstock_data::num_elements(&dims).ok_or_else(|| damaged(SECTION, "a constant is too large"))?;
     if !content.is_empty() {
-        if dtype == DType::Str || count.checked_mul(dtype.size()) != Some(content.len()) {
-            return Err(damaged(SECTION, "a constant has another size than its shape"));
-        }
-        let mut tensor = Tensor::empty(dtype, &dims)?;
-        if dtype == DType::Bool {
-            for (to, from) in tensor.bytes_mut().iter_mut().zip(content) {
-                *to = u8::from(*from != 0);
-            }
-        } else {
-            tensor.bytes_mut().copy_from_slice(content);
-        }
-        return Ok(Constant::Array(tensor));
+        return of_content(dtype, &dims, content)
+            .unwrap_or_else(|| Err(damaged(SECTION, "a constant has another size than its shape")))
+            .map(Constant::Array);
     }
-    let found = elements(bytes, dtype)?;
+    let found = elements(bytes, dtype, &|why| damaged(SECTION, why))?;
     let given = found.len();
     if given > count {
         return Err(damaged(SECTION, "a constant has more elements than its shape"));
@@ -515,8 +507,8 @@ fn constant(bytes: &[u8]) -> Result<Constant> {
     if given == count {
         return Ok(Constant::Array(found.reshaped(&dims)?));
     }
-    let element = if given == 0 { zero(dtype)? } else { found.rows(given - 1, 1)?.reshaped(&[])? };
     if given <= 1 {
+        let element = repeated(&found, &[], 1)?;
         let dims = dims.iter().map(|&d| d as i64).collect();
         return Ok(Constant::Splat(element, dims));
     }
@@ -524,118 +516,7 @@ fn constant(bytes: &[u8]) -> Result<Constant> {
     if count > given.saturating_mul(64).saturating_add(4096) {
         return Err(Error::exhausted(format!("{SECTION}: a constant of {count} elements, of which it holds {given}")));
     }
-    repeated(&found, &dims, count)
-}
-
-fn zero(dtype: DType) -> Result<Tensor> {
-    match dtype {
-        DType::Str => Tensor::from_strings(&[], vec![penstock_data::Bytes::default()]),
-        _ => Tensor::zeros(dtype, &[]),
-    }
-}
-
-fn repeated(found: &Tensor, dims: &[usize], count: usize) -> Result<Constant> {
-    if found.dtype() == DType::Str {
-        let mut all = found.strings().to_vec();
-        let last = all[all.len() - 1].clone();
-        all.resize(count, last);
-        return Ok(Constant::Array(Tensor::from_strings(dims, all)?));
-    }
-    let size = found.dtype().size();
-    let mut tensor = Tensor::empty(found.dtype(), dims)?;
-    let (front, rest) = tensor.bytes_mut().split_at_mut(found.byte_len());
-    front.copy_from_slice(found.bytes());
-    let last = &found.bytes()[found.byte_len() - size..];
-    for chunk in rest.chunks_exact_mut(size) {
-        chunk.copy_from_slice(last);
-    }
-    Ok(Constant::Array(tensor))
-}
-
-/// The elements that a `TensorProto` lists, as a vector.
-fn elements(bytes: &[u8], dtype: DType) -> Result<Tensor> {
-    /// The numbers of a field of integers.
-    fn integers<T>(bytes: &[u8], number: u64, of: impl Fn(u64) -> T) -> Result<Vec<T>> {
-        let mut out = Vec::new();
-        each(bytes, |n, field| {
-            if n == number {
-                numbers(field, |v| {
-                    out.push(of(v));
-                    Ok(())
-                })?;
-            }
-            Ok(())
-        })?;
-        Ok(out)
-    }
-    /// The numbers of a field of four bytes each.
-    fn floats(bytes: &[u8], number: u64) -> Result<Vec<f32>> {
-        let mut out = Vec::new();
-        each(bytes, |n, field| {
-            match field {
-                Field::Fixed32(bits) if n == number => out.push(f32::from_bits(bits)),
-                Field::Bytes(packed) if n == number => {
-                    out.extend(packed.as_chunks::<4>().0.iter().map(|b| f32::from_le_bytes(*b)));
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(out)
-    }
-    fn doubles(bytes: &[u8], number: u64) -> Result<Vec<f64>> {
-        let mut out = Vec::new();
-        each(bytes, |n, field| {
-            match field {
-                Field::Fixed64(bits) if n == number => out.push(f64::from_bits(bits)),
-                Field::Bytes(packed) if n == number => {
-                    out.extend(packed.as_chunks::<8>().0.iter().map(|b| f64::from_le_bytes(*b)));
-                }
-                _ => {}
-            }
-            Ok(())
-        })?;
-        Ok(out)
-    }
-    Ok(match dtype {
-        DType::F32 => Tensor::vector(&floats(bytes, 5)?),
-        DType::F64 => Tensor::vector(&doubles(bytes, 6)?),
-        DType::I32 => Tensor::vector(&integers(bytes, 7, |v| v as i32)?),
-        DType::I16 => Tensor::vector(&integers(bytes, 7, |v| v as i16)?),
-        DType::I8 => Tensor::vector(&integers(bytes, 7, |v| v as i8)?),
-        DType::U8 => Tensor::vector(&integers(bytes, 7, |v| v as u8)?),
-        DType::U16 => Tensor::vector(&integers(bytes, 7, |v| v as u16)?),
-        DType::I64 => Tensor::vector(&integers(bytes, 10, |v| v as i64)?),
-        DType::U32 => Tensor::vector(&integers(bytes, 16, |v| v as u32)?),
-        DType::U64 => Tensor::vector(&integers(bytes, 17, |v| v)?),
-        DType::F16 => Tensor::vector(&integers(bytes, 13, |v| f16::from_bits(v as u16))?),
-        DType::Bf16 => Tensor::vector(&integers(bytes, 13, |v| bf16::from_bits(v as u16))?),
-        DType::Bool => {
-            let flags = integers(bytes, 11, |v| u8::from(v != 0))?;
-            let mut tensor = Tensor::empty(DType::Bool, &[flags.len()])?;
-            tensor.bytes_mut().copy_from_slice(&flags);
-            tensor
-        }
-        DType::C64 => {
-            let pairs = floats(bytes, 9)?;
-            Tensor::vector(&pairs.as_chunks::<2>().0.iter().map(|[re, im]| C64::new(*re, *im)).collect::<Vec<_>>())
-        }
-        DType::C128 => {
-            let pairs = doubles(bytes, 12)?;
-            Tensor::vector(&pairs.as_chunks::<2>().0.iter().map(|[re, im]| C128::new(*re, *im)).collect::<Vec<_>>())
-        }
-        DType::Str => {
-            let mut out = Vec::new();
-            each(bytes, |n, field| {
-                if n == 8 {
-                    out.push(penstock_data::Bytes::from(field.bytes()));
-                }
-                Ok(())
-            })?;
-            Tensor::from_strings(&[out.len()], out)?
-        }
-        DType::Variant | DType::Resource => return Err(damaged(SECTION, "a constant is a list of tensors")),
-    })
+    repeated(&found, &dims, count).map(Constant::Array)
 }
 
 /// The dtype of TensorFlow's number.

@@ -1,5 +1,6 @@
 //! The messages of a SavedModel, as bytes.
 
+use penstock_codec::tensor_proto;
 use penstock_data::{DType, Shape, Tensor};
 use penstock_wire::{put_bytes, put_message, put_number, put_text, put_varint};
 
@@ -90,17 +91,7 @@ pub(super) fn put_shape(out: &mut Vec<u8>, field: u64, shape: &Shape) {
 }
 
 pub(super) fn put_tensor(out: &mut Vec<u8>, field: u64, tensor: &Tensor) {
-    put_message(out, field, |out| {
-        put_number(out, 1, dtype_number(tensor.dtype()));
-        put_shape(out, 2, &Shape::known(tensor.dims()));
-        if tensor.dtype() == DType::Str {
-            for text in tensor.strings() {
-                put_bytes(out, 8, text);
-            }
-        } else if !tensor.is_empty() {
-            put_bytes(out, 4, tensor.bytes());
-        }
-    });
+    put_message(out, field, |out| tensor_proto::put_tensor(out, tensor));
 }
 
 /// The bytes of numbers one behind the other, as a field of many numbers has them.

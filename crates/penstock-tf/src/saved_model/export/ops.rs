@@ -58,6 +58,7 @@ fn handler(name: &str) -> Option<Handler> {
             let (x, shape) = (cx.x(0)?, cx.data.attrs.shape(0).clone());
             one(cx.node("PlaceholderWithDefault", &[x], vec![("shape", Value::Shape(shape))])?)
         },
+        "decode_raw" => decode_raw,
         "table_find" => |cx| same(cx, "LookupTableFindV2", &[]),
         "table_size" => |cx| same(cx, "LookupTableSizeV2", &[]),
         "table_export" => table_export,
@@ -619,6 +620,17 @@ fn gather_grad(cx: &mut Cx<'_, '_, '_>) -> Items {
 }
 
 // --- strings ---
+
+fn decode_raw(cx: &mut Cx<'_, '_, '_>) -> Items {
+    let (dtype, little, length) = (cx.data.attrs.dtype(0), cx.data.attrs.flag(1), cx.data.attrs.int(2));
+    let mut inputs = vec![cx.x(0)?];
+    let attrs = vec![("out_type", dtype.into()), ("little_endian", little.into())];
+    if length < 0 {
+        return one(cx.node("DecodeRaw", &inputs, attrs)?);
+    }
+    inputs.push(cx.int(length)?);
+    one(cx.node("DecodePaddedRaw", &inputs, attrs)?)
+}
 
 /// The pieces, and where rows of them begin: that is how many rows are before each place.
 fn string_split(cx: &mut Cx<'_, '_, '_>) -> Items {

@@ -56,6 +56,21 @@ pub(super) static OPS: &[Entry] = &[
         "string_to_hash_bucket_strong",
         &[("num_buckets", Int("num_buckets", 1)), ("key", Ints("key"))],
     ),
+    op("EncodeBase64", "encode_base64", &[("pad", Flag("pad", false))]),
+    op("DecodeBase64", "decode_base64", &[]),
+    op("SerializeTensor", "serialize_tensor", &[]),
+    op("ParseTensor", "parse_tensor", &[("out_type", DType("out_type", D::F32))]),
+    op(
+        "DecodeRaw",
+        "decode_raw",
+        &[("out_type", DType("out_type", D::F32)), ("little_endian", Flag("little_endian", true))],
+    ),
+    made("DecodePaddedRaw", |cx, _| {
+        let (x, length) = (cx.tensor(0)?, cx.const_int(1)?);
+        let (dtype, little) = (cx.dtype("out_type", D::F32)?, cx.flag("little_endian", true)?);
+        let attrs = [("out_type", dtype.into()), ("little_endian", little.into()), ("fixed_length", length.into())];
+        one(cx.op("decode_raw", &[x], &attrs)?)
+    }),
     made("StringFormat", |cx, _| {
         let data = cx.tensors()?;
         let (mark, template) = (cx.text("placeholder", "%s")?.to_owned(), cx.text("template", "%s")?.to_owned());
