@@ -3233,6 +3233,98 @@ def edit_distance(
         truth_splits: int64.
     """
 
+# --- bytes ---
+
+def decode_raw(
+    input_bytes: _TensorLike,
+    *,
+    out_type: _DTypeLike,
+    little_endian: bool = True,
+    fixed_length: int = -1,
+    name: str | None = None,
+) -> Tensor:
+    """The bytes of each of `input_bytes` as numbers of dtype `out_type`, in a new last dimension.
+
+    The lowest byte of a number comes first, or last where `little_endian` is false. Of each string
+    `fixed_length` bytes are read, and zeros follow a shorter one; -1 is for all of strings of one length. A
+    `bool` is whether a byte is not 0.
+
+    Errors: `InvalidArgument` for strings of several lengths, and for a length that is no multiple of the
+    dtype's size.
+
+    Dtypes:
+        input_bytes: string.
+    """
+
+def encode_base64(input: _TensorLike, *, pad: bool = False, name: str | None = None) -> Tensor:
+    """Each string in base64 with the digits that URLs may have: `-` and `_` are the last two.
+
+    Where `pad`, `=` fills the last group of four digits.
+
+    Dtypes:
+        input: string.
+    """
+
+def decode_base64(input: _TensorLike, *, name: str | None = None) -> Tensor:
+    """What each string of base64 stands for, with the digits that URLs may have: `-` and `_` are the last
+    two.
+
+    `=` may fill the last group of four digits, or be left out.
+
+    Errors: `InvalidArgument` for a string that is no base64.
+
+    Dtypes:
+        input: string.
+    """
+
+def serialize_tensor(tensor: _TensorLike, *, name: str | None = None) -> Tensor:
+    """`tensor` as the bytes of a `TensorProto` message, a string scalar.
+
+    Dtypes:
+        tensor: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
+            float64, complex64, complex128, string.
+    """
+
+def parse_tensor(serialized: _TensorLike, *, out_type: _DTypeLike, name: str | None = None) -> Tensor:
+    """The tensor of dtype `out_type` that `serialized` is, a string scalar: the bytes of a `TensorProto`
+    message.
+
+    Where a message has fewer values than elements, the last value stands for those that follow.
+
+    Errors: `InvalidArgument` for bytes that are no such message, or one of another dtype.
+
+    Dtypes:
+        serialized: string.
+    """
+
+# --- files ---
+
+def read_file(filename: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The content of the file `filename`, a string scalar.
+
+    It keeps its place among all that reads and writes files. Paths with a scheme, such as `ram://`, are read
+    by a host that knows it.
+
+    Errors: `NotFound` where there is none; `FailedPrecondition` where it cannot be read.
+
+    Dtypes:
+        filename: string.
+    """
+
+def write_file(filename: _TensorLike, contents: _TensorLike, *, name: str | None = None) -> None:
+    """Makes the file `filename` hold `contents`, both string scalars, in directories that are made where they
+    are absent.
+
+    It keeps its place among all that reads and writes files. Paths with a scheme, such as `ram://`, are
+    written by a host that knows it.
+
+    Errors: `FailedPrecondition` where it cannot be written.
+
+    Dtypes:
+        filename: string.
+        contents: string.
+    """
+
 # --- images ---
 
 def decode_png(

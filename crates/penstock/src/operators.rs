@@ -3725,6 +3725,114 @@ pub trait Operators {
         exactly(&results).map(|[result]| result)
     }
 
+    /// The bytes of each of `input_bytes` as numbers of dtype `out_type`, in a new last dimension.
+    ///
+    /// The lowest byte of a number comes first, or last where `little_endian` is false. Of each string `fixed_length`
+    /// bytes are read, and zeros follow a shorter one; -1 is for all of strings of one length. A `bool` is whether a byte
+    /// is not 0.
+    ///
+    /// Errors: `InvalidArgument` for strings of several lengths, and for a length that is no multiple of the dtype's
+    /// size.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_raw(&mut self, input_bytes: Value, out_type: DType) -> Result<Value> {
+        self.decode_raw_with(input_bytes, out_type, attributes::DecodeRaw::new())
+    }
+
+    /// As [`Operators::decode_raw`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_raw_with(&mut self, input_bytes: Value, out_type: DType, attrs: attributes::DecodeRaw) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::bytes::DECODE_RAW, &[input_bytes], Attrs(SmallVec::from_vec(vec![Attr::from(out_type), attrs.little_endian, attrs.fixed_length])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// Each string in base64 with the digits that URLs may have: `-` and `_` are the last two.
+    ///
+    /// Where `pad`, `=` fills the last group of four digits.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_base64(&mut self, input: Value) -> Result<Value> {
+        self.encode_base64_with(input, attributes::EncodeBase64::new())
+    }
+
+    /// As [`Operators::encode_base64`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn encode_base64_with(&mut self, input: Value, attrs: attributes::EncodeBase64) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::bytes::ENCODE_BASE64, &[input], Attrs(SmallVec::from_vec(vec![attrs.pad])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// What each string of base64 stands for, with the digits that URLs may have: `-` and `_` are the last two.
+    ///
+    /// `=` may fill the last group of four digits, or be left out.
+    ///
+    /// Errors: `InvalidArgument` for a string that is no base64.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_base64(&mut self, input: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::bytes::DECODE_BASE64, &[input], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// `tensor` as the bytes of a `TensorProto` message, a string scalar.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn serialize_tensor(&mut self, tensor: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::bytes::SERIALIZE_TENSOR, &[tensor], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The tensor of dtype `out_type` that `serialized` is, a string scalar: the bytes of a `TensorProto` message.
+    ///
+    /// Where a message has fewer values than elements, the last value stands for those that follow.
+    ///
+    /// Errors: `InvalidArgument` for bytes that are no such message, or one of another dtype.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn parse_tensor(&mut self, serialized: Value, out_type: DType) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::bytes::PARSE_TENSOR, &[serialized], Attrs(SmallVec::from_vec(vec![Attr::from(out_type)])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The content of the file `filename`, a string scalar.
+    ///
+    /// It keeps its place among all that reads and writes files. Paths with a scheme, such as `ram://`, are read by a
+    /// host that knows it.
+    ///
+    /// Errors: `NotFound` where there is none; `FailedPrecondition` where it cannot be read.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn read_file(&mut self, filename: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::files::READ_FILE, &[filename], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// Makes the file `filename` hold `contents`, both string scalars, in directories that are made where they are
+    /// absent.
+    ///
+    /// It keeps its place among all that reads and writes files. Paths with a scheme, such as `ram://`, are written by a
+    /// host that knows it.
+    ///
+    /// Errors: `FailedPrecondition` where it cannot be written.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn write_file(&mut self, filename: Value, contents: Value) -> Result<()> {
+        let results = self.add_instruction(&penstock_ops::files::WRITE_FILE, &[filename, contents], Attrs::default())?;
+        drop(results);
+        Ok(())
+    }
+
     /// The image in `contents`, a PNG, a JPEG or a GIF of one frame, of shape `[height, width, channels]`.
     ///
     /// `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours and opacity; `dtype` is
@@ -7278,6 +7386,63 @@ pub mod attributes {
     impl Default for EditDistance {
         fn default() -> EditDistance {
             EditDistance::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_raw_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeRaw {
+        pub(super) little_endian: Attr,
+        pub(super) fixed_length: Attr,
+    }
+
+    impl DecodeRaw {
+        /// The defaults.
+        pub fn new() -> DecodeRaw {
+            DecodeRaw { little_endian: Attr::from(true), fixed_length: Attr::from(-1i64) }
+        }
+
+        /// Gives `little_endian`, by default `true`.
+        #[must_use]
+        pub fn little_endian(self, little_endian: bool) -> DecodeRaw {
+            DecodeRaw { little_endian: Attr::from(little_endian), ..self }
+        }
+
+        /// Gives `fixed_length`, by default `-1`.
+        #[must_use]
+        pub fn fixed_length(self, fixed_length: i64) -> DecodeRaw {
+            DecodeRaw { fixed_length: Attr::from(fixed_length), ..self }
+        }
+    }
+
+    impl Default for DecodeRaw {
+        fn default() -> DecodeRaw {
+            DecodeRaw::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::encode_base64_with`].
+    #[derive(Clone, Debug)]
+    pub struct EncodeBase64 {
+        pub(super) pad: Attr,
+    }
+
+    impl EncodeBase64 {
+        /// The defaults.
+        pub fn new() -> EncodeBase64 {
+            EncodeBase64 { pad: Attr::from(false) }
+        }
+
+        /// Gives `pad`, by default `false`.
+        #[must_use]
+        pub fn pad(self, pad: bool) -> EncodeBase64 {
+            EncodeBase64 { pad: Attr::from(pad) }
+        }
+    }
+
+    impl Default for EncodeBase64 {
+        fn default() -> EncodeBase64 {
+            EncodeBase64::new()
         }
     }
 

@@ -412,11 +412,11 @@ def unique(source: Source) -> Pull:
     pull = source._open()
     if isinstance(pull, _core._Stage):
         return pull.unique()
+    read: Pull = pull
     seen: set[Any] = set()
 
     def run(limit: int) -> Rows | None:
-        rows: Rows | None
-        while (rows := pull(limit)) is not None:
+        while (rows := read(limit)) is not None:
             fresh = []
             for i, key in enumerate(_keys(rows)):
                 if key not in seen:
