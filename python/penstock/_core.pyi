@@ -783,16 +783,6 @@ class _Stage:
         drop_remainder: builtins.bool,
         leaves: list[int],
     ) -> _Stage: ...
-    def group_batches(
-        self,
-        concrete: Any,
-        captures: Sequence[Tensor | _Variable],
-        gives: list[builtins.bool],
-        pure: builtins.bool,
-        window: int,
-        size: int,
-        drop_remainder: builtins.bool,
-    ) -> _Stage: ...
     def ahead(self, size: int) -> _Stage: ...
     def interleaved(
         self, open: Callable[[list[Any]], Any], cycle: int, block: int, calls: int | None

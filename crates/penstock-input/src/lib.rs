@@ -7,7 +7,6 @@
 mod ahead;
 mod batch;
 mod files;
-mod groups;
 mod interleave;
 mod map;
 mod pool;
@@ -22,7 +21,6 @@ mod windows;
 pub use ahead::{Ahead, Begin, Gate};
 pub use batch::Batch;
 pub use files::{Files, Format, Refuse};
-pub use groups::GroupBatches;
 pub use interleave::{AtOnce, FlatMap, Interleave, Open};
 pub use map::{Filter, Function, Map};
 pub use rows::{Leaves, Reader, Rows};

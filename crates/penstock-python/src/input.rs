@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use penstock_data::{Class, DType, Error, Result, Tensor};
 use penstock_input::{
-    Ahead, AtOnce, Batch, Begin, Files, Filter, FlatMap, Format, Function, GroupBatches, Interleave, Leaves, Map, Numbers, Open,
+    Ahead, AtOnce, Batch, Begin, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Open,
     Pull, Rows, Shuffle, Skip, Slices, Stage, Take, Unique, WindowBatches, Windows,
 };
 use penstock_trace::{self as trace, Var};
@@ -133,24 +133,6 @@ impl Function for Traced {
     }
 }
 
-/// A function that was traced, and what is held for it.
-fn traced(
-    concrete: Bound<'_, PyConcrete>,
-    captures: &[Bound<'_, PyAny>],
-    gives: Vec<bool>,
-    pure: bool,
-) -> PyResult<(Arc<Traced>, Arc<Object>)> {
-    let given = |v: &Bound<'_, PyAny>| match v.cast::<PyVariable>() {
-        Ok(variable) => Ok(variable.get().var()),
-        Err(_) => to_var(v, None, None),
-    };
-    let captures = captures.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
-    let function = concrete.get().trace().concrete.function.clone();
-    let concrete = Object::new(concrete.into_any().unbind());
-    let held = concrete.clone();
-    Ok((Arc::new(Traced { concrete, function, captures, gives, pure }), held))
-}
-
 /// The end of something that a function reads is not that of the data set which calls the function.
 fn of_something_else(error: &Error) -> Error {
     let raised = with_python(|py| -> PyResult<()> {
@@ -266,28 +248,20 @@ impl PyStage {
         pure: bool,
         filters: bool,
     ) -> PyResult<PyStage> {
-        let (traced, held) = traced(concrete, &captures, gives, pure)?;
+        let given = |v: &Bound<'_, PyAny>| match v.cast::<PyVariable>() {
+            Ok(variable) => Ok(variable.get().var()),
+            Err(_) => to_var(v, None, None),
+        };
+        let captures = captures.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
+        let function = concrete.get().trace().concrete.function.clone();
+        let concrete = Object::new(concrete.into_any().unbind());
+        let held = Some(concrete.clone());
+        let traced = Arc::new(Traced { concrete, function, captures, gives, pure });
         if filters {
-            self.on(Some(held), |stage| Filter::new(stage, traced))
+            self.on(held, |stage| Filter::new(stage, traced))
         } else {
-            self.on(Some(held), |stage| Map::new(stage, traced))
+            self.on(held, |stage| Map::new(stage, traced))
         }
-    }
-
-    /// Batches of `size` elements of each group of `window` elements for which a function gives one number.
-    #[expect(clippy::too_many_arguments, reason = "a function, and three numbers")]
-    fn group_batches(
-        &self,
-        concrete: Bound<'_, PyConcrete>,
-        captures: Vec<Bound<'_, PyAny>>,
-        gives: Vec<bool>,
-        pure: bool,
-        window: usize,
-        size: usize,
-        drop_remainder: bool,
-    ) -> PyResult<PyStage> {
-        let (traced, held) = traced(concrete, &captures, gives, pure)?;
-        self.on(Some(held), |stage| GroupBatches::new(stage, traced, window, size, drop_remainder))
     }
 
     /// What Python code gives: a function as this is.

@@ -81,13 +81,6 @@ class Traced:
         gives = [isinstance(spec, TensorSpec) for spec in self.gives.leaves]
         return stage.mapped(self._concrete, self.captures, gives, self.pure, filters)
 
-    def grouping(self, stage: _core._Stage, window: int, size: int, drop: bool) -> Pull:
-        """Batches of groups of so many elements of a stage of the engine for which it gives one number.
-
-        It must be `alone`.
-        """
-        return stage.group_batches(self._concrete, self.captures, [True], self.pure, window, size, drop)
-
     def of_rows(self, columns: Sequence[Any]) -> list[Any]:
         """The columns of the results for columns of its arguments, for a function that is `pure`."""
         tensors = self.takes.to_tensors(columns)

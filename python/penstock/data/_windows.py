@@ -1,8 +1,8 @@
-"""Windows and groups that a function only batches: the engine does that, without a data set for each."""
+"""Windows that a function only batches: the engine does that, without a data set for each of them."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from penstock import _core
 from penstock.data import _batching, _stages
@@ -11,7 +11,7 @@ from penstock.data._functions import Traced
 from penstock.data._node import GIVEN, Node
 from penstock.data._rows import Pull
 
-__all__ = ["Batches", "batches_of", "flat_mapped", "grouped"]
+__all__ = ["Batches", "batches_of", "flat_mapped"]
 
 
 class Batches(NamedTuple):
@@ -67,19 +67,3 @@ def flat_mapped(source: Node, function: Traced, batches: Batches | None) -> Pull
         return _stages.flat_mapped(_Opened(windows), function)
     window = integer(size, "size", 1), integer(shift, "shift", 1), integer(stride, "stride", 1), bool(drop)
     return pull.window_batches(window, batches.size, batches.drop, batches.leaves)
-
-
-def grouped(
-    source: Node,
-    key: Traced,
-    reduce: Traced,
-    size: Traced | None,
-    fixed: Any,
-    wrap: Any,
-    batches: Batches | None,
-) -> Pull:
-    """The elements of what a function makes of groups of elements that have one key."""
-    pull = source._open()
-    if isinstance(pull, _core._Stage) and batches is not None and size is None and key.alone:
-        return key.grouping(pull, integer(fixed, "window_size", 1), batches.size, batches.drop)
-    return _batching.grouped(_Opened(pull), key, reduce, size, fixed, wrap)

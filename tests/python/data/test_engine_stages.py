@@ -65,14 +65,6 @@ STEPS = {
     "unique": lambda d, a, b: d.map(lambda x: x % (a * b)).unique(),
     "texts": lambda d, a, b: d.map(with_text).shuffle(b, seed=a).map(length),
     "several shapes": lambda d, a, b: d.batch(a).shuffle(b, seed=a).unique().map(tf.reduce_max),
-    "groups": lambda d, a, b: d.group_by_window(lambda x: 60 // (x % a - 2), lambda k, w: w.batch(3), b).map(
-        tf.reduce_sum
-    ),
-    "dropped": lambda d, a, b: (
-        d.batch(a)
-        .group_by_window(lambda x: tf.reduce_max(x) % 3, lambda k, w: w.batch(b, drop_remainder=True), 4)
-        .map(tf.reduce_max)
-    ),
     "batches of windows": lambda d, a, b: (
         d.window(a, b, 1 + b % 3, a % 2 == 0)
         .flat_map(lambda w: w.batch(1 + (a * b) % 7, b % 2 == 0))

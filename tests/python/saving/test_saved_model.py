@@ -573,6 +573,19 @@ def test_a_file_that_prints_to_files_needs_leave(tmp_path):
     assert out.read_text() == "1.5\n"
 
 
+def test_a_file_that_reads_and_writes_files_needs_leave(tmp_path):
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string)])
+    def f(path):
+        tf.io.write_file(path, "one")
+        return tf.io.decode_raw(tf.io.read_file(path), tf.uint8)
+
+    tf.saved_model.save(module(f=f), tmp_path / "saved")
+    with pytest.raises(tf.errors.FailedPreconditionError, match="file"):
+        tf.saved_model.load(tmp_path / "saved")
+    loaded = tf.saved_model.load(tmp_path / "saved", options=tf.saved_model.LoadOptions(allow_files=True))
+    assert bytes(loaded.f(str(tmp_path / "a")).numpy()) == b"one"
+
+
 def test_saved_bytes_hold_no_path(tmp_path):
     network = Network()
     network.predict(X)
