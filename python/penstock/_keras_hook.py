@@ -60,9 +60,11 @@ _QUESTIONS: Final = {
     "keras.src.export.onnx": {"export_onnx": "export_onnx"},
 }
 
-# The modules that do more on TensorFlow than elsewhere: with texts, ragged and sparse tensors, SavedModels.
+# The modules that do more on TensorFlow than elsewhere: with texts, ragged and sparse tensors, SavedModels,
+# and replicas.
 _MORE_ON_TENSORFLOW: Final = (
     "keras.src.export.tfsm_layer",
+    "keras.src.layers.normalization.batch_normalization",
     "keras.src.layers.preprocessing.feature_space",
     "keras.src.layers.preprocessing.hashed_crossing",
     "keras.src.layers.preprocessing.integer_lookup",

@@ -59,6 +59,37 @@ def test_every_source_gives_the_same_training(plane, source, steps):
         np.testing.assert_allclose(found[name], values, rtol=1e-4)
 
 
+def read_only(array):
+    array = array.copy()
+    array.flags.writeable = False
+    return array
+
+
+ARRAYS = {
+    "read-only": read_only,
+    "column by column": np.asfortranarray,
+    "every second of a larger one": lambda array: np.repeat(array, 2, axis=0)[::2],
+    "of the other byte order": lambda array: array.astype(array.dtype.newbyteorder()),
+    "of 64 bits": lambda array: array.astype(np.float64),
+}
+
+
+@pytest.mark.parametrize("kind", ARRAYS)
+def test_arrays_in_every_layout_give_the_same_training(plane, kind):
+    expected = linear().fit(*plane, batch_size=10, shuffle=False, verbose=0).history
+    found = linear().fit(*map(ARRAYS[kind], plane), batch_size=10, shuffle=False, verbose=0).history
+    np.testing.assert_allclose(found["loss"], expected["loss"], rtol=1e-5)
+
+
+def test_arrays_are_read_anew_by_each_call(plane):
+    x, y = (array.copy() for array in plane)
+    model = linear()
+    before = model.evaluate(x, y, verbose=0)[0]
+    x[:], y[:] = 0, 3
+    model.layers[0].set_weights([np.zeros([3, 1]), np.zeros([1])])
+    assert before != model.evaluate(x, y, verbose=0)[0] == 9
+
+
 def test_steps_that_are_left_over_are_run(plane):
     expected = linear().fit(*plane, batch_size=12, shuffle=False, epochs=3, verbose=0).history
     found = linear(4).fit(*plane, batch_size=12, shuffle=False, epochs=3, verbose=0).history

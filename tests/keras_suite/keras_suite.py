@@ -1,8 +1,9 @@
 """A plugin of pytest that runs the tests in Keras's wheel on this backend; `run.py` loads it.
 
 Tests that say `import tensorflow` get the names of this package. Where they ask whether the backend is
-TensorFlow's, this one counts as it: what is tested on TensorFlow alone is tested here. What cannot pass is
-listed in `excluded.toml`, each entry with its reason; such a test is skipped, and the reason is shown.
+TensorFlow's, this one counts as it: what is tested on TensorFlow alone is tested here. `excluded.toml` lists
+what cannot pass, each entry with its reason: such a test is skipped, and the reason is shown. It also lists
+functions that expect what only TensorFlow does: they are answered that it is another backend.
 """
 
 import ast
@@ -25,7 +26,8 @@ import pytest
 
 import penstock
 
-EXCLUDED = tomllib.loads(Path(__file__).with_name("excluded.toml").read_text(encoding="utf-8"))["excluded"]
+LISTS = tomllib.loads(Path(__file__).with_name("excluded.toml").read_text(encoding="utf-8"))
+EXCLUDED, OTHER_BACKEND = LISTS["excluded"], LISTS["another_backend"]
 MARKERS = ("requires_trainable_backend", "multi_device")
 
 
@@ -53,12 +55,15 @@ def tensorflow_modules():
 
     tf_record = types.SimpleNamespace(tf_record_iterator=tf_record_iterator)
     event_pb2 = types.SimpleNamespace(Event=penstock.compat.v1.Event)
+    # Tests forget the devices of TensorFlow's context; here there are as many as a program names.
+    context = types.SimpleNamespace(_reset_context=lambda: None)
     return {
         "tensorflow.summary": penstock.summary,
         "tensorflow.compat": penstock.compat,
         "tensorflow.compat.v1": penstock.compat.v1,
         "tensorflow.core.util": types.SimpleNamespace(event_pb2=event_pb2),
         "tensorflow.core.util.event_pb2": event_pb2,
+        "tensorflow.python.eager": types.SimpleNamespace(context=context),
         "tensorflow.python.lib.io": types.SimpleNamespace(tf_record=tf_record),
     }
 
@@ -75,7 +80,16 @@ def keras_conftest():
 
 
 class TensorflowQuestions(ast.NodeTransformer):
-    """Lets this backend pass where `backend.backend()` is compared with TensorFlow's name."""
+    """Lets this backend pass where `backend.backend()` is compared with TensorFlow's name.
+
+    Functions whose names are in `left_alone` are not edited.
+    """
+
+    def __init__(self, left_alone):
+        self.left_alone = left_alone
+
+    def visit_FunctionDef(self, node):
+        return node if node.name in self.left_alone else self.generic_visit(node)
 
     def visit_Compare(self, node):
         operation, right = node.ops[0], node.comparators[0]
@@ -110,7 +124,14 @@ class TestsLoader(SourceFileLoader):
     def get_code(self, fullname):
         path = self.get_filename(fullname)
         tree = ast.parse(self.get_data(path), path)
-        TensorflowQuestions().visit(tree)
+        name = path_in_keras(path)
+        left_alone = [
+            function.removeprefix(f"{name}::")
+            for entry in OTHER_BACKEND
+            for function in entry["functions"]
+            if function.startswith(f"{name}::")
+        ]
+        TensorflowQuestions(left_alone).visit(tree)
         for node in ast.walk(tree):
             keys = [getattr(key, "value", None) for key in getattr(node, "keys", ())]
             if isinstance(node, ast.Dict) and "tensorflow" in keys:
@@ -121,9 +142,14 @@ class TestsLoader(SourceFileLoader):
         return compile(ast.fix_missing_locations(tree), path, "exec", dont_inherit=True)
 
 
+def path_in_keras(path):
+    """What follows `keras/src/` in a path or a test's name."""
+    return path.replace("\\", "/").rpartition("keras/src/")[2]
+
+
 def reason_of(nodeid):
     """Why a test is not run, or None; `nodeid` begins with `keras/src/`."""
-    name = nodeid.replace("\\", "/").rpartition("keras/src/")[2]
+    name = path_in_keras(nodeid)
     for entry in EXCLUDED:
         if "unless" in entry and importlib.util.find_spec(entry["unless"]):
             continue

@@ -10,18 +10,12 @@ from keras.src.backend.common import global_state
 import penstock as _penstock
 from penstock import __version__ as __version__
 
-
-class DistributedDataset:
-    """A data set of several machines."""
-
-
 _MODULES = {
     "__internal__": types.SimpleNamespace(
         CompositeTensor=_penstock.RaggedTensor,
         tracking=types.SimpleNamespace(Trackable=object),
         types=types.SimpleNamespace(Tensor=_penstock.Tensor),
     ),
-    "distribute": types.SimpleNamespace(has_strategy=lambda: False, DistributedDataset=DistributedDataset),
 }
 
 
@@ -39,8 +33,8 @@ def keep_tensor(outputs, dtype=None):
 
 
 def is_dataset(x):
-    """Say whether `x` is a `tf.data.Dataset` of this package."""
-    return isinstance(x, _penstock.data.Dataset)
+    """Say whether `x` is a `tf.data.Dataset` of this package, or one that a strategy distributes."""
+    return isinstance(x, (_penstock.data.Dataset, _penstock.distribute.DistributedDataset))
 
 
 def is_tensor(value):

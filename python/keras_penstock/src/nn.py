@@ -513,19 +513,33 @@ def binary_crossentropy(target, output, from_logits=False):
 
 def moments(x, axes, keepdims=False, synchronized=False):
     """Give mean and variance; floats of 16 bits are summed in 32, and the results kept within their range."""
-    if synchronized:
-        raise NotImplementedError(
-            "Argument synchronized=True needs several devices, which the penstock backend does not have."
-        )
     x = convert_to_tensor(x)
     dtype = x.dtype
+    compute = _moments_of_replicas if synchronized else tf.nn.moments
     if standardize_dtype(dtype) not in ("float16", "bfloat16"):
-        return tuple(tf.nn.moments(x, axes, keepdims=keepdims))
+        return tuple(compute(x, axes, keepdims=keepdims))
     largest = float(np.finfo(np.float16).max)
     return tuple(
         cast(tf.clip_by_value(moment, -largest, largest), dtype)
-        for moment in tf.nn.moments(cast(x, "float32"), axes, keepdims=keepdims)
+        for moment in compute(cast(x, "float32"), axes, keepdims=keepdims)
     )
+
+
+def _moments_of_replicas(x, axes, keepdims):
+    """Mean and variance of what all replicas have; between replicas, of `x` alone."""
+    context = tf.distribute.get_replica_context()
+    if context is None:
+        return tf.nn.moments(x, axes, keepdims=keepdims)
+
+    def total(value):
+        return tf.reduce_sum(value, axes, keepdims=True)
+
+    own = total(x)
+    count = tf.cast(tf.size(x), x.dtype) / tf.cast(tf.maximum(tf.size(own), 1), x.dtype)
+    whole, count = context.all_reduce("SUM", [own, count])
+    mean = whole / count
+    variance = context.all_reduce("SUM", total(tf.square(x - mean))) / count
+    return (mean, variance) if keepdims else (tf.squeeze(mean, axes), tf.squeeze(variance, axes))
 
 
 def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):

@@ -2,7 +2,8 @@
 
 Arrays become tensors once. A batch of them is the numbers of its rows, and the traced function gathers them.
 Batches of other sources are handed to the function as they are. With `steps_per_execution` one call makes
-several steps by a loop of the graph.
+several steps on arrays by a loop of the graph. On batches of other sources each step is a call: to put them
+in one tensor, or to have the graph ask for each, takes longer than calls.
 """
 
 import contextlib
@@ -27,6 +28,8 @@ import penstock as tf
 from keras_penstock.src import replicas
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
+# How many batches' row numbers become tensors at a time: between two steps the conversion would take longer.
+_BATCHES_AHEAD = 64
 
 
 class _Rows:
@@ -35,6 +38,20 @@ class _Rows:
     def __init__(self, arrays, index):
         self.arrays = arrays
         self.index = index
+
+
+def _resident(array):
+    """The tensor of an array, which shares its memory where both lie on the CPU."""
+    if isinstance(array, np.ndarray) and _makes_tensors_on_cpu():
+        # Dtypes and arrays that cannot be shared are converted.
+        with contextlib.suppress(BufferError):
+            return tf.experimental.dlpack.from_dlpack(array)
+    return tf.convert_to_tensor(array)
+
+
+def _makes_tensors_on_cpu():
+    """Say whether tensors lie on the CPU here; within `tf.device` larger ones may not."""
+    return "device:CPU" in tf.zeros([64]).device
 
 
 class _Batches(EpochIterator):
@@ -46,18 +63,23 @@ class _Batches(EpochIterator):
         if isinstance(self.data_adapter, ArrayDataAdapter):
             parts = array_slicing.convert_to_sliceable(self.data_adapter._inputs, target_backend="numpy")
             if all(type(part) in _DENSE for part in tree.flatten(parts) if part is not None):
-                self._arrays = _map(lambda part: tf.convert_to_tensor(part.array), parts)
+                self._arrays = _map(lambda part: _resident(part.array), parts)
 
     def _get_iterator(self):
         if self._arrays is not None:
-            numbers = np.arange(self.data_adapter._num_samples, dtype=np.int32)
-            return (
-                _Rows(self._arrays, rows)
-                for rows in self.data_adapter._get_iterator(lambda every, indices: every[indices], numbers)
-            )
+            return self._get_rows()
         if isinstance(self.data_adapter, TFDatasetAdapter):
             return self.data_adapter.get_tf_dataset()
         return self.data_adapter.get_numpy_iterator()
+
+    def _get_rows(self):
+        numbers = np.arange(self.data_adapter._num_samples, dtype=np.int32)
+        batches = self.data_adapter._get_iterator(lambda every, indices: every[indices], numbers)
+        # Several steps stack the numbers of their batches.
+        convert = tf.convert_to_tensor if self.steps_per_execution == 1 else np.asarray
+        while ahead := [convert(rows) for rows in itertools.islice(batches, _BATCHES_AHEAD)]:
+            for rows in ahead:
+                yield _Rows(self._arrays, rows)
 
     def __next__(self):
         begin, end, iterator = next(self._epoch_iterator)
@@ -85,16 +107,9 @@ def _take(arrays, index):
     return _map(lambda array: tf.gather(array, index), arrays)
 
 
-def _alike(batches):
-    """Say whether all batches have the shapes and the structure of the first, so that they can be stacked."""
-
-    def shapes(batch):
-        if isinstance(batch, _Rows):
-            return len(batch.index)
-        return [None if leaf is None else tuple(leaf.shape) for leaf in tree.flatten(batch)]
-
-    first = shapes(batches[0])
-    return all(shapes(batch) == first for batch in batches[1:])
+def _are_rows_alike(batches):
+    """Say whether all batches are as many rows of arrays that stay."""
+    return all(isinstance(batch, _Rows) for batch in batches) and len({len(b.index) for b in batches}) == 1
 
 
 class _Callbacks(callbacks_module.CallbackList):
@@ -103,8 +118,17 @@ class _Callbacks(callbacks_module.CallbackList):
     Keras hands each batch to a thread for all of them, which takes longer than a step of a small model.
     """
 
+    def __init__(self, *args, **kwargs):
+        super().__init__(*args, **kwargs)
+        self._heard = {}
+
     def _hear(self, *hooks):
-        return any(not is_default(getattr(callback, hook)) for callback in self.callbacks for hook in hooks)
+        heard = self._heard.get(hooks)
+        if heard is None:
+            heard = self._heard[hooks] = any(
+                not is_default(getattr(callback, hook)) for callback in self.callbacks for hook in hooks
+            )
+        return heard
 
     def on_train_batch_begin(self, batch, logs=None):
         if self._hear("on_train_batch_begin", "on_batch_begin"):
@@ -188,15 +212,6 @@ class Trainer(_Base):
     def _make_function(self, step):
         """Give the function that makes one step on each of the batches, and returns the logs of the last."""
 
-        def loop(batch_at, count):
-            logs = step(batch_at(0))
-            _, logs = tf.while_loop(
-                lambda i, _: i < count,
-                lambda i, _: (i + 1, step(batch_at(i))),
-                (1, _map(tf.convert_to_tensor, logs)),
-            )
-            return logs
-
         def of_rows(arrays, index):
             return step(_take(arrays, index))
 
@@ -210,22 +225,21 @@ class Trainer(_Base):
             def of_rows(arrays, index):
                 return self._replicas.run(self, lambda rows: whole(_take(arrays, rows)), index, is_own)
 
-        one, one_of_rows = self._traced(step), self._traced(of_rows)
-        many = self._traced(lambda batches, count: loop(lambda i: _map(lambda x: x[i], batches), count))
-        many_of_rows = self._traced(
-            lambda arrays, index: loop(lambda i: _take(arrays, index[i]), tf.shape(index)[0])
-        )
+        def of_many_rows(arrays, index):
+            logs = of_rows(arrays, index[0])
+            _, logs = tf.while_loop(
+                lambda i, _: i < tf.shape(index)[0],
+                lambda i, _: (i + 1, of_rows(arrays, index[i])),
+                (1, _map(tf.convert_to_tensor, logs)),
+            )
+            return logs
+
+        one, one_of_rows, many_of_rows = map(self._traced, (step, of_rows, of_many_rows))
 
         def function(batches):
             batches = list(batches)
-            count = len(batches)
-            if count > 1 and not self.run_eagerly and _alike(batches):
-                if isinstance(batches[0], _Rows):
-                    return many_of_rows(batches[0].arrays, np.stack([batch.index for batch in batches]))
-                stacked = tree.map_structure(
-                    lambda *leaves: None if leaves[0] is None else tf.stack(leaves), *batches
-                )
-                return many(stacked, tf.constant(count))
+            if len(batches) > 1 and not self.run_eagerly and _are_rows_alike(batches):
+                return many_of_rows(batches[0].arrays, np.stack([batch.index for batch in batches]))
             logs = None
             for batch in batches:
                 logs = one_of_rows(batch.arrays, batch.index) if isinstance(batch, _Rows) else one(batch)

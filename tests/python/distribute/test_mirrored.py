@@ -516,6 +516,36 @@ def test_moving_means_of_keras_are_those_of_all_replicas() -> None:
     np.testing.assert_allclose(layer.moving_variance.numpy(), 0.5 + 0.5 * x[:4].var(0), rtol=1e-5)
 
 
+def test_a_synchronized_normalization_of_keras_trains_as_on_one_device() -> None:
+    x = np.cos(np.arange(128.0, dtype="float32")).reshape(32, 4) * [1, 2, 3, 4]
+
+    def trained(strategy: Any) -> Any:
+        tf.keras.utils.set_random_seed(5)
+        with strategy.scope():
+            layer = tf.keras.layers.BatchNormalization(synchronized=True, momentum=0.5)
+            model = tf.keras.Sequential([layer, tf.keras.layers.Dense(1)])
+            model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
+        history = model.fit(x, x[:, :1], batch_size=8, epochs=3, shuffle=False, verbose=0).history
+        return [history["loss"], *model.get_weights()]
+
+    for got, expected in zip(trained(mirrored(2)), trained(tf.distribute.get_strategy()), strict=True):
+        np.testing.assert_allclose(got, expected, rtol=1e-4, atol=1e-5)
+
+
+def test_a_distributed_data_set_trains_a_model_of_keras() -> None:
+    strategy = tf.distribute.OneDeviceStrategy("CPU:0")
+    x = np.cos(np.arange(128.0, dtype="float32")).reshape(32, 4)
+    data = tf.data.Dataset.from_tensor_slices((x, x[:, :1])).batch(8)
+
+    def trained(data: Any) -> Any:
+        tf.keras.utils.set_random_seed(5)
+        model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+        model.compile(optimizer="sgd", loss="mse")
+        return model.fit(data, epochs=2, shuffle=False, verbose=0).history["loss"]
+
+    assert trained(strategy.experimental_distribute_dataset(data)) == trained(data)
+
+
 def test_variables_may_have_a_device_of_their_own() -> None:
     strategy = tf.distribute.experimental.CentralStorageStrategy(["CPU:1", "CPU:2"], "CPU:0")
     due = trained(tf.distribute.get_strategy(), "sgd", 4, "a function around replicas")
