@@ -56,6 +56,7 @@ _QUESTIONS: Final = {
         "is_tensorflow_ragged": "is_ragged",
         "is_tensorflow_sparse": "is_sparse",
     },
+    "keras.src.utils.dataset_utils": {"is_tf_dataset": "is_dataset"},
     "keras.src.utils.tf_utils": {"is_ragged_tensor": "is_ragged"},
     "keras.src.export.onnx": {"export_onnx": "export_onnx"},
 }

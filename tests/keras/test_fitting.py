@@ -148,6 +148,35 @@ def test_class_and_sample_weights_and_validation_split(plane):
     np.testing.assert_allclose(weighted * 10, alone, rtol=1e-4)
 
 
+@pytest.mark.parametrize("form", ["numbers", "a column of numbers", "one-hot rows"])
+def test_class_weights_of_a_data_set_are_those_of_arrays(plane, form):
+    x = plane[0]
+    labels = (3 * (x[:, 0] > 0) + (x[:, 1] > 0)) // 2
+
+    def trained(*data, loss="sparse_categorical_crossentropy", **options):
+        keras.utils.set_random_seed(0)
+        model = keras.Sequential([keras.Input([3]), layers.Dense(3, activation="softmax")])
+        model.compile("sgd", loss)
+        options = {"class_weight": {0: 1.0, 1: 2.0, 2: 5.0}, "shuffle": False, "verbose": 0, **options}
+        return model.fit(*data, **options).history["loss"]
+
+    targets = {
+        "numbers": labels,
+        "a column of numbers": labels[:, None],
+        "one-hot rows": np.eye(3, dtype=np.float32)[labels],
+    }[form]
+    loss = "categorical_crossentropy" if form == "one-hot rows" else "sparse_categorical_crossentropy"
+    found = trained(tf.data.Dataset.from_tensor_slices((x, targets)).batch(10), loss=loss)
+    np.testing.assert_allclose(found, trained(x, labels, batch_size=10), rtol=1e-5)
+
+
+def test_a_data_set_is_split_in_two(plane):
+    left, right = keras.utils.split_dataset(tf.data.Dataset.from_tensor_slices(plane), left_size=0.3)
+    assert len(left) == 30
+    rows = [x.numpy() for part in (left, right) for x, _ in part]
+    np.testing.assert_array_equal(rows, plane[0])
+
+
 def test_gradients_are_accumulated_and_weights_averaged(plane):
     optimizer = keras.optimizers.SGD(0.1, gradient_accumulation_steps=2, use_ema=True, ema_momentum=0.5)
     model = keras.Sequential([keras.Input([3]), layers.Dense(1)])

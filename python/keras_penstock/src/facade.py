@@ -10,9 +10,17 @@ from keras.src.backend.common import global_state
 import penstock as _penstock
 from penstock import __version__ as __version__
 
+
+def _choose(pred, true_fn, false_fn):
+    """Call one of two functions; where the condition is known while tracing, there is no branch."""
+    known = _penstock.get_static_value(pred)
+    return _penstock.cond(pred if known is None else bool(known), true_fn, false_fn)
+
+
 _MODULES = {
     "__internal__": types.SimpleNamespace(
         CompositeTensor=_penstock.RaggedTensor,
+        smart_cond=types.SimpleNamespace(smart_cond=_choose),
         tracking=types.SimpleNamespace(Trackable=object),
         types=types.SimpleNamespace(Tensor=_penstock.Tensor),
     ),
