@@ -298,12 +298,18 @@ def _show(options: argparse.Namespace) -> int:
     from penstock import convert, errors, train  # slow to load
 
     path: Path = options.file
-    if not path.exists():
-        if not Path(f"{path}.index").exists():
-            raise CommandError(f"there is neither a file nor a checkpoint {path}")
-        for name, shape in train.list_variables(str(path)):
-            print(f"{name}  {shape}")
+    checkpoint = _checkpoint(path)
+    if checkpoint is not None:
+        try:
+            reader = train.load_checkpoint(checkpoint)
+        except errors.OpError as error:
+            raise CommandError(f"{path}: {error}") from None
+        dtypes = reader.get_variable_to_dtype_map()
+        for name, shape in sorted(reader.get_variable_to_shape_map().items()):
+            print(f"{name}: {dtypes[name].name} {shape}")
         return 0
+    if not path.exists():
+        raise CommandError(f"there is neither a file nor a checkpoint {path}")
     if path.is_file() and path.suffix not in (".penstock", ".onnx"):
         raise CommandError(
             f"{path} is no SavedModel (a directory), .penstock, .onnx, or prefix of a checkpoint"
@@ -325,6 +331,16 @@ def _show(options: argparse.Namespace) -> int:
     return 0
 
 
+def _checkpoint(path: Path) -> str | None:
+    """The prefix of the checkpoint that a path means, if it is one's, its index's, or a directory of such."""
+    from penstock import train  # slow to load
+
+    if path.is_dir():
+        return train.latest_checkpoint(str(path))
+    prefix = path.with_suffix("") if path.suffix == ".index" else path
+    return str(prefix) if Path(f"{prefix}.index").exists() else None
+
+
 def _described(spec: Any) -> str:
     return f"{spec.dtype.name} {spec.shape}" if hasattr(spec, "dtype") else str(spec)
 
@@ -338,10 +354,13 @@ _DRAWN: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def _graph(options: argparse.Namespace) -> int:
-    draw = _DRAWN.get(options.output.suffix if options.output is not None else ".txt")
+    draw = _DRAWN.get(options.output.suffix.lower() if options.output is not None else ".txt")
     if draw is None:
         raise CommandError(f"the output must end in {', '.join(_DRAWN)}, got {options.output}")
-    text = draw(_trace(_function(options.function), options.inputs))
+    _check_output(options.output)
+    # What the program prints is no part of the graph.
+    with contextlib.redirect_stdout(sys.stderr):
+        text = draw(_trace(_function(options.function), options.inputs))
     if options.output is None:
         print(text)
     else:
@@ -350,12 +369,21 @@ def _graph(options: argparse.Namespace) -> int:
     return 0
 
 
+def _check_output(output: Path | None) -> None:
+    """Refuses a file that cannot be written, before anything runs."""
+    if output is not None and not output.parent.is_dir():
+        raise CommandError(f"cannot write {output}: there is no folder {output.parent}")
+    if output is not None and output.is_dir():
+        raise CommandError(f"cannot write {output}: it is a folder")
+
+
 def _function(place: str) -> Any:
     """The object that `MODULE:FUNCTION` names."""
     module, _, path = place.rpartition(":")
     if not module or not path:
         raise CommandError(f"expected MODULE:FUNCTION, got {place!r}")
-    sys.path.insert(0, str(Path.cwd()))
+    sys.path.insert(0, str(Path(module).resolve().parent if module.endswith(".py") else Path.cwd()))
+    sys.argv = [module]
     found: Any = None
     try:
         if module.endswith(".py"):
@@ -373,8 +401,16 @@ def _function(place: str) -> Any:
         ]
         known = f"; there are the traced functions {', '.join(traced)}" if traced else ""
         raise CommandError(f"cannot find {place}: {error}{known}") from None
+    except SystemExit as leaving:
+        raise CommandError(
+            f"cannot find {place}: the program ended with status {leaving.code}; "
+            "put what it runs behind `if __name__ == '__main__':`"
+        ) from None
     except (ImportError, OSError) as error:
         raise CommandError(f"cannot find {place}: {error}") from None
+    except Exception as error:
+        _print_error(error)
+        raise CommandError(f"cannot find {place}: the program failed") from None
     return found
 
 
@@ -403,8 +439,10 @@ def _input(text: str) -> Any:
     from penstock import TensorSpec, as_dtype  # the package is loaded last
 
     dtype, bracket, dims = text.partition("[")
-    if bracket and dtype.isidentifier() and dims.endswith("]"):
+    if bracket and dtype.isidentifier():
         try:
+            if not dims.endswith("]"):
+                raise ValueError("it lacks the ] at its end")
             shape = [
                 None if d.strip() in ("None", "?") else int(d) for d in dims[:-1].split(",") if d.strip()
             ]
@@ -414,15 +452,23 @@ def _input(text: str) -> Any:
     try:
         return ast.literal_eval(text)
     except (SyntaxError, ValueError):
-        return text
+        pass
+    with contextlib.suppress(TypeError):
+        as_dtype(text)
+        raise CommandError(
+            f"{text!r} has no shape: '{text}[]' for a scalar, '{text}[2,None]' for a matrix; the Python text "
+            f"itself is \"'{text}'\""
+        )
+    return text
 
 
 def _profile(options: argparse.Namespace) -> int:
     from penstock import profiler  # slow to load
 
+    _check_output(options.output)
     with profiler.record(detail=options.detail) as recording:
         # What was recorded until an error is shown in any case.
-        status = _run_program(options, _call, lambda _: traceback.print_exc())
+        status = _run_program(options, _call, _print_error)
     print(recording, file=sys.stderr)
     if options.output is not None:
         options.output.write_text(recording.page(f"Profile of {options.script}"), encoding="utf-8")
@@ -441,13 +487,21 @@ def _debug(options: argparse.Namespace) -> int:
 
     def failed(error: Exception) -> None:
         if not debugger.is_starved:
-            traceback.print_exc()
+            _print_error(error)
             with contextlib.suppress(errors.FailedPreconditionError):
                 debugger.examine(error)
         if debugger.is_starved:
             print("python -m penstock debug: there is no terminal, and no commands are left", file=sys.stderr)
 
     return _run_program(options, debugger.runcall, failed)
+
+
+def _print_error(error: Exception) -> None:
+    """Prints an error of a program with the program's own lines."""
+    from penstock.autograph import _traceback  # slow to load
+
+    _traceback.hide_library(error)
+    traceback.print_exception(error)
 
 
 def _call(function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
@@ -476,7 +530,10 @@ def _run_program(
             sys.path[0] = str(Path(options.script).resolve().parent)
             run(runpy.run_path, options.script, run_name="__main__")
     except SystemExit as leaving:
-        return leaving.code if isinstance(leaving.code, int) else int(leaving.code is not None)
+        if leaving.code is None or isinstance(leaving.code, int):
+            return leaving.code or 0
+        print(leaving.code, file=sys.stderr)  # as the interpreter does
+        return 1
     except CommandError:
         raise
     except KeyboardInterrupt:

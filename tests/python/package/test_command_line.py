@@ -129,8 +129,9 @@ def test_show_lists_signatures_and_variables(capsys, tmp_path):
 
 def test_show_lists_checkpoints(capsys, tmp_path):
     prefix = tf.train.Checkpoint(rate=tf.Variable([1.0, 2.0])).save(str(tmp_path / "point"))
-    assert main(["show", prefix]) == 0
-    assert "rate" in capsys.readouterr().out
+    for named in (prefix, f"{prefix}.index", str(tmp_path)):
+        assert main(["show", named]) == 0
+        assert "rate/.ATTRIBUTES/VARIABLE_VALUE: float32 [2]" in capsys.readouterr().out
 
 
 def test_what_cannot_be_shown_says_why(capsys, tmp_path):
@@ -139,6 +140,9 @@ def test_what_cannot_be_shown_says_why(capsys, tmp_path):
     (tmp_path / "damaged.onnx").write_bytes(b"\x00\xff")
     assert main(["show", str(tmp_path / "damaged.onnx")]) == 1
     assert "damaged.onnx" in capsys.readouterr().err
+    (tmp_path / "damaged.index").write_bytes(b"x")
+    assert main(["show", str(tmp_path / "damaged")]) == 1
+    assert "damaged" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".html", "<!DOCTYPE"), (".dot", "digraph"), (".txt", "func")])
@@ -164,12 +168,66 @@ def test_graph_takes_python_values_and_functions_that_are_not_traced(program, ca
         (["math:no_such_function"], "no_such_function"),
         (["math:pi"], "no function"),
         (["math:sqrt", "colour[2]"], "colour"),
+        (["math:sqrt", "float32[2"], "is no type of a tensor"),
+        (["math:sqrt", "float32"], "'float32[]' for a scalar"),
         (["math:sqrt", "float32[2]", "-o", "graph.png"], "graph.png"),
+        (["math:sqrt", "float32[2]", "-o", "no_such_folder/graph.html"], "no_such_folder"),
     ],
 )
 def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
     assert main(["graph", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_what_a_program_prints_is_not_part_of_the_graph(capsys, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import sys\nprint('printed', sys.argv[1:])\ndef f(x):\n    return x\n")
+    assert main(["graph", f"{program}:f", "float32[2]"]) == 0
+    shown = capsys.readouterr()
+    assert shown.out.startswith("func @f")
+    assert "printed []" in shown.err
+
+
+def test_the_program_of_a_graph_finds_the_modules_beside_it(capsys, tmp_path):
+    (tmp_path / "beside_the_program.py").write_text("def f(x):\n    return x\n")
+    (tmp_path / "program.py").write_text("from beside_the_program import f\n")
+    assert main(["graph", f"{tmp_path / 'program.py'}:f", "float32[2]"]) == 0
+    assert "func @f" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("def (:", "SyntaxError"),
+        ("x = 1\n{}['key']", "KeyError: 'key'"),
+        ("import sys\nsys.exit(3)", "the program ended with status 3"),
+    ],
+)
+@pytest.mark.parametrize("command", ["graph", "profile"])
+def test_of_a_program_that_fails_its_own_lines_are_shown_alone(text, told, command, capsys, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(text)
+    status = main([command, f"{program}:f" if command == "graph" else str(program)])
+    shown = capsys.readouterr().err
+    assert status == (3 if "exit" in text and command == "profile" else 1)
+    assert (told in shown) == (command == "graph" or "exit" not in text)
+    assert ("line 2" in shown) == ("key" in text)
+    assert "_command_line.py" not in shown
+    assert "runpy" not in shown
+
+
+def test_the_message_that_a_program_leaves_with_is_shown(capsys, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text("import sys\nsys.exit('went wrong')\n")
+    assert main(["profile", str(program)]) == 1
+    assert "went wrong\n" in capsys.readouterr().err
+
+
+def test_a_page_that_cannot_be_written_is_refused_before_the_program_runs(program, capsys, tmp_path):
+    assert main(["profile", "-o", str(tmp_path / "none" / "profile.html"), str(program)]) == 1
+    shown = capsys.readouterr()
+    assert "arguments:" not in shown.out
+    assert "there is no folder" in shown.err
 
 
 def test_profile_writes_the_page_where_it_is_asked_to(program, capsys, tmp_path):
