@@ -109,6 +109,7 @@ def install() -> None:
     if hasattr(os, "register_at_fork"):
         os.register_at_fork(after_in_child=_core._forked)
     _core._set_error_classes(errors._BY_CLASS)
+    setattr(_core.ConcreteFunction, "_repr_html_", _later("_function.picture", "in_notebook"))  # noqa: B010 -- it is declared as a method
     _core._set_layer(
         {
             "ArrayShape": ArrayShape,

@@ -10,27 +10,25 @@ from penstock import _core, nest
 from penstock._types.argument_kinds import fields_of
 from penstock._types.specs import TensorSpec, TypeSpec
 
-__all__ = ["concrete_repr", "concrete_str", "describe", "output_parts", "signature_line"]
+__all__ = ["concrete_repr", "concrete_str", "describe", "output_parts", "parameters", "signature_line"]
 
 
 def signature_line(trace: Any) -> str:
     """`(a: TensorSpec(...), b: Literal[2]) -> TensorSpec(...)`."""
-    parameters = [
-        p.replace(annotation=_Text(type_text(p.annotation)), default=p.empty) for p in _parameters(trace)
-    ]
-    return f"{inspect.Signature(parameters)} -> {type_text(trace.structured_outputs)}"
+    shown = [p.replace(annotation=_Text(type_text(p.annotation)), default=p.empty) for p in parameters(trace)]
+    return f"{inspect.Signature(shown)} -> {type_text(trace.structured_outputs)}"
 
 
 def describe(trace: Any) -> str:
     """The parameters, a line each, the type of the result, and what the trace takes from outside."""
     lines = ["Input Parameters:"]
-    lines += [f"  {p.name} ({p.kind.name}): {type_text(p.annotation)}" for p in _parameters(trace)]
+    lines += [f"  {p.name} ({p.kind.name}): {type_text(p.annotation)}" for p in parameters(trace)]
     lines += ["Output Type:", f"  {type_text(trace.structured_outputs)}", "Captures:"]
     captured = [f"  {_capture_text(value)}" for value in trace.captured_inputs]
     return "\n".join(lines + (captured or ["  None"]))
 
 
-def _parameters(trace: Any) -> list[inspect.Parameter]:
+def parameters(trace: Any) -> list[inspect.Parameter]:
     """The parameters, but for the object of a method."""
     found = list(trace.function_type.parameters.values())
     value = found[0].annotation if found and found[0].name == "self" else 0

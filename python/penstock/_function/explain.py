@@ -34,7 +34,8 @@ class Difference(NamedTuple):
     after: str
 
     def __str__(self) -> str:
-        return f"{self.leaf}: {self.before} → {self.after}"
+        before, after = _apart(self.before, self.after)
+        return f"{self.leaf}: {before} → {after}"
 
 
 class MissExplanation(NamedTuple):
@@ -113,17 +114,46 @@ class CacheExplanation(NamedTuple):
         relaxed = any(miss.outcome != "traced" for miss in self.misses)
         return cache_page(self, {str(d): _fix(d, relaxed) for miss in self.misses for d in miss.differences})
 
+    def _numbers(self) -> str:
+        """How many calls, traces and misses there are."""
+        traces, misses = _count(len(self.traces), "trace"), _count(len(self.misses), "miss", "misses")
+        return f"{_count(self.calls, 'call')}, {traces}, {misses}"
+
     def _repr_html_(self) -> str:
         from penstock._runtime.pages import of_cache  # start-up does without it
 
         return of_cache(self)
 
     def __str__(self) -> str:
-        traces, misses = _count(len(self.traces), "trace"), _count(len(self.misses), "miss", "misses")
-        lines = [f"{self.name}: {_count(self.calls, 'call')}, {traces}, {misses}"]
+        lines = [f"{self.name}: {self._numbers()}"]
         lines += [f"  trace {i}: {trace}" for i, trace in enumerate(self.traces)]
         lines += [f"  miss {i}: {miss}" for i, miss in enumerate(self.misses)]
         return "\n".join(lines)
+
+
+# Characters of a value that are shown, and arguments of a call.
+_VALUE, _ARGUMENTS = 80, 20
+
+
+def _apart(before: str, after: str) -> tuple[str, str]:
+    """Two texts; of long ones the part around their first difference."""
+    first = next((i for i, (a, b) in enumerate(zip(before, after, strict=False)) if a != b), 0)
+    start = max(0, first - _VALUE // 4) if first > _VALUE // 2 else 0
+
+    def part(text: str) -> str:
+        return "…" * (start > 0) + text[start : start + _VALUE] + "…" * (len(text) > start + _VALUE)
+
+    return part(before), part(after)
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _VALUE else text[:_VALUE] + "…"
+
+
+def _listed(parts: list[str]) -> str:
+    """The parts of a list; of a long one the first, and how many more there are."""
+    more = len(parts) - _ARGUMENTS
+    return ", ".join(parts if more <= 0 else [*parts[:_ARGUMENTS], f"… {more} more"])
 
 
 def _count(number: int, one: str, many: str | None = None) -> str:
@@ -135,11 +165,12 @@ def _call_line(trace: Any) -> str:
     args, kwargs = trace.structured_input_signature
     parts = []
     names = [name for name in trace._parameter_names if name not in kwargs]
+    owner = names[0] if names and trace._is_method() else "self"
     for name, value in [*zip(names, args, strict=False), *kwargs.items()]:
-        plain = _has_tensor(value) or (name == "self" and not isinstance(value, int | float | str))
-        parts.append(name if plain else f"{name}={value!r}")
-    parts.extend(str(value) for value in args[len(names) :])
-    return f"{trace._function_name}({', '.join(parts)})"
+        plain = _has_tensor(value) or (name == owner and not isinstance(value, int | float | str))
+        parts.append(name if plain else f"{name}={_short(repr(value))}")
+    parts.extend(_short(str(value)) for value in args[len(names) :])
+    return f"{trace._function_name}({_listed(parts)})"
 
 
 def _has_tensor(value: Any) -> bool:
@@ -158,7 +189,7 @@ def explain(function: Any) -> CacheExplanation:
     calls, misses = function._history()
     traces = []
     for trace in function._traces():
-        types = ", ".join(f"{t.name.rpartition(':')[0]}: {t.dtype.name}{t.shape}" for t in _arguments(trace))
+        types = _listed([f"{t.name.rpartition(':')[0]}: {t.dtype.name}{t.shape}" for t in _arguments(trace)])
         hits, seconds, instructions = trace._statistics()
         line = _call_line(trace) + (f" [{types}]" if types else "")
         traces.append(TraceExplanation(line, hits, seconds, instructions))
@@ -193,7 +224,7 @@ def _fix(difference: Difference, relaxed: bool) -> str:
     if before == "object dead":
         return f"keep the object alive between calls, or give its class __tf_tracing_type__ ({root})"
     if _NUMBER.match(before) and _NUMBER.match(after):
-        return f"pass {leaf} as a tensor, tf.constant({after}), unless it shapes the graph"
+        return f"pass {leaf} as a tensor, tf.constant({_short(after)}), unless it shapes the graph"
     return f"pass a tensor for {leaf}, or call with few different values of it"
 
 

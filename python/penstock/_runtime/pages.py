@@ -13,61 +13,158 @@ from penstock import _core
 if TYPE_CHECKING:
     from penstock._function.explain import CacheExplanation
 
-__all__ = ["cache_page", "of_cache", "of_dataset", "of_tensor", "of_variable"]
+__all__ = [
+    "cache_page",
+    "ends",
+    "of_cache",
+    "of_dataset",
+    "of_fields",
+    "of_module",
+    "of_ragged",
+    "of_slices",
+    "of_sparse",
+    "of_tensor",
+    "of_variable",
+    "shortened",
+    "table",
+    "title",
+]
 
-# Rows and columns that are shown at each end, and characters of a text.
-_ENDS, _TEXT = 5, 2000
+# Rows and columns that are shown at each end, and characters of a text and of a cell of a table.
+_ENDS, _TEXT, _CELL = 5, 2000, 200
 
 
-def _table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
-    """A table of texts."""
-    titles = "".join(f"<th>{html.escape(title)}</th>" for title in head)
+def table(rows: Iterable[Sequence[str]], head: Sequence[str] = ()) -> str:
+    """A table of texts; of long ones the beginning."""
+    titles = "".join(f"<th>{html.escape(name)}</th>" for name in head)
     lines = [f"<tr>{titles}</tr>"] if head else []
-    lines += ["<tr>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in row) + "</tr>" for row in rows]
+    lines += [
+        "<tr>" + "".join(f"<td>{html.escape(shortened(cell, _CELL))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    ]
     return f"<table>{''.join(lines)}</table>"
 
 
-def _title(kind: str, facts: str) -> str:
+def title(kind: str, facts: str) -> str:
+    """The line above what is shown of an object: what it is, and what there is to know of it."""
     return f"<div><b>{html.escape(kind)}</b> {html.escape(facts)}</div>"
 
 
-def _shortened(text: str) -> str:
-    return text if len(text) <= _TEXT else text[:_TEXT] + "…"
+def shortened(text: str, most: int = _TEXT) -> str:
+    """A text, or the beginning of a long one."""
+    return text if len(text) <= most else text[:most] + "…"
+
+
+def ends(size: int) -> list[int | None]:
+    """The positions of a sequence that are shown: of a long one those at its ends, with None between them."""
+    if size <= 2 * _ENDS + 1:
+        return list(range(size))
+    return [*range(_ENDS), None, *range(size - _ENDS, size)]
+
+
+def _number(value: Any) -> str:
+    """An element of an array, a float with few digits."""
+    is_float = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
+    return f"{value:.6g}" if is_float else str(value)
 
 
 def _values(value: Any) -> str:
     """The elements of a tensor: a table for a vector or a matrix, else its text."""
     array = value.numpy()
-    if not 1 <= value.shape.rank <= 2 or value.dtype == _core.string or 0 in array.shape:
-        return f"<pre>{html.escape(_shortened(str(array)))}</pre>"
+    if not 1 <= array.ndim <= 2 or value.dtype == _core.string or 0 in array.shape:
+        return f"<pre>{html.escape(shortened(str(array)))}</pre>"
     matrix = array.reshape(1, -1) if array.ndim == 1 else array
 
-    def ends(size: int) -> list[int | None]:
-        """The positions that are shown; None for those that are left out."""
-        if size <= 2 * _ENDS + 1:
-            return list(range(size))
-        return [*range(_ENDS), None, *range(size - _ENDS, size)]
-
     def text(i: int | None, j: int | None) -> str:
-        if i is None or j is None:
-            return "…"
-        return f"{matrix[i, j]:.6g}" if matrix.dtype.kind == "f" else str(matrix[i, j])
+        return "…" if i is None or j is None else _number(matrix[i, j])
 
-    return _table([[text(i, j) for j in ends(matrix.shape[1])] for i in ends(matrix.shape[0])])
+    return table([[text(i, j) for j in ends(matrix.shape[1])] for i in ends(matrix.shape[0])])
 
 
 def of_tensor(tensor: _core.Tensor) -> str:
     """An eager tensor with its elements; one of a graph with its name."""
     if not hasattr(tensor, "numpy"):
-        return _title("Tensor", f"{tensor.name} {tensor.dtype.name} {tensor.shape}, of a graph")
-    return _title("Tensor", f"{tensor.dtype.name} {tensor.shape}") + _values(tensor)
+        return title("Tensor", f"{tensor.name} {tensor.dtype.name} {tensor.shape}, of a graph")
+    return title("Tensor", f"{tensor.dtype.name} {tensor.shape}") + _values(tensor)
 
 
 def of_variable(variable: Any) -> str:
     """A variable with its value."""
     trained = "" if variable.trainable else ", not trainable"
-    title = _title("Variable", f"{variable.name} {variable.dtype.name} {variable.shape}{trained}")
-    return title if _core._is_tracing() else title + _values(variable)
+    head = title("Variable", f"{variable.name} {variable.dtype.name} {variable.shape}{trained}")
+    if _core._is_tracing() or not variable._is_initialized():
+        return head
+    return head + _values(variable)
+
+
+def _of_a_graph(*parts: Any) -> bool:
+    """Whether a value of these parts has no elements to show: it is of a graph, or a specification."""
+    return not all(isinstance(part, _core.Tensor) and not part._is_symbolic for part in parts)
+
+
+def of_ragged(value: Any) -> str:
+    """A ragged tensor, a row of the table for each of its rows."""
+    facts = f"{value.dtype.name} {value.shape}"
+    if _of_a_graph(value.flat_values, *value.nested_row_splits):
+        return title("RaggedTensor", f"{facts}, of a graph")
+
+    def cells(i: int | None) -> list[str]:
+        if i is None:
+            return ["…"]
+        row = value[i]
+        if row.shape.rank != 1:
+            text = str(row.numpy()) if isinstance(row, _core.Tensor) else repr(row)
+            return [text.removeprefix("<tf.RaggedTensor ").removesuffix(">")]
+        items = row.numpy()
+        return ["…" if j is None else _number(items[j]) for j in ends(len(items))]
+
+    return title("RaggedTensor", facts) + table(map(cells, ends(int(value.nrows()))))
+
+
+def of_sparse(value: Any) -> str:
+    """A sparse tensor with the values that it holds, and where they are."""
+    facts = f"{value.dtype.name} {value.shape}"
+    if _of_a_graph(value.indices, value.values, value.dense_shape):
+        return title("SparseTensor", f"{facts}, of a graph")
+    places, values = value.indices.numpy(), value.values.numpy()
+    rows = [
+        ("…", "…") if i is None else (str(places[i].tolist()), _number(values[i])) for i in ends(len(values))
+    ]
+    return title("SparseTensor", f"{facts}, {len(values)} stored") + table(rows, ("index", "value"))
+
+
+def of_slices(value: Any) -> str:
+    """Slices of a larger tensor, by their indices."""
+    facts = f"{value.dtype.name} {value.shape}"
+    if _of_a_graph(value.indices, value.values):
+        return title("IndexedSlices", f"{facts}, of a graph")
+    places, slices = value.indices.numpy(), value.values.numpy()
+    rows = [("…", "…") if i is None else (str(places[i]), str(slices[i])) for i in ends(len(places))]
+    return title("IndexedSlices", f"{facts}, {len(places)} slices") + table(rows, ("index", "slice"))
+
+
+def of_fields(value: Any, fields: Mapping[str, Any]) -> str:
+    """A value of an extension type, or another that is made of fields."""
+    rows = [(name, repr(part)) for name, part in fields.items()]
+    return title(type(value).__name__, "") + table(rows[: 4 * _ENDS], ("field", "value"))
+
+
+def of_module(module: Any) -> str:
+    """A module with its variables, by the attributes that lead to them."""
+    named = list(module._flatten(predicate=lambda v: isinstance(v, _core._Variable), with_path=True))
+    rows = [
+        (
+            ".".join(map(str, path)),
+            variable.dtype.name,
+            str(variable.shape),
+            "" if variable.trainable else "not trainable",
+        )
+        for path, variable in named
+    ]
+    sizes = [variable.shape.num_elements() or 0 for _, variable in named]
+    facts = f"{len(named)} variables, {sum(sizes):,} elements"
+    shown = [("…", "", "", "") if i is None else rows[i] for i in ends(len(rows))]
+    return title(type(module).__name__, facts) + table(shown, ("variable", "dtype", "shape", ""))
 
 
 _STYLE = """
@@ -86,7 +183,7 @@ def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
         found: what the cache holds.
         fixes: what to do about each difference, by its text.
     """
-    traces = _table(
+    traces = table(
         [
             (
                 str(i),
@@ -105,18 +202,17 @@ def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
         source = linecache.getline(file, int(line)).strip() if line.isdigit() else ""
         short = f"{PurePath(file).name}:{line}" if file else miss.location
         rows = [(d.leaf, d.before, d.after, fixes[str(d)]) for d in miss.differences]
-        why = _table(rows, ("argument", "nearest trace", "this call", "to avoid it")) if rows else ""
+        why = table(rows, ("argument", "nearest trace", "this call", "to avoid it")) if rows else ""
         said = "" if rows else "There was no trace before. "
         parts.append(
             f'<section class="miss"><h3 title="{html.escape(miss.location)}">{html.escape(short)}</h3>'
             f"<p><code>{html.escape(source)}</code></p>{why}"
             f"<p>{said}Outcome: {html.escape(miss.outcome)}.</p></section>"
         )
-    title = f"Traces of {html.escape(found.name)}"
-    facts = f"{found.calls} calls, {len(found.traces)} traces, {len(found.misses)} misses"
+    heading = f"Traces of {html.escape(found.name)}"
     return (
-        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
-        f"<style>{_STYLE}</style></head><body><h1>{title}</h1><p>{facts}</p><h2>Traces</h2>{traces}"
+        f'<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>{heading}</title>'
+        f"<style>{_STYLE}</style></head><body><h1>{heading}</h1><p>{found._numbers()}</p><h2>Traces</h2>{traces}"
         f"<h2>Calls for which there was no trace</h2>{''.join(parts)}</body></html>"
     )
 
@@ -127,14 +223,13 @@ def of_cache(found: CacheExplanation) -> str:
         (trace.signature, str(trace.hits), f"{trace.seconds * 1e3:.3g} ms", str(trace.instructions))
         for trace in found.traces[-2 * _ENDS :]
     ]
-    traces = _table(rows, ("trace", "calls", "traced in", "instructions"))
+    traces = table(rows, ("trace", "calls", "traced in", "instructions"))
     misses = [
         (miss.location, "; ".join(map(str, miss.differences)) or "the first", miss.outcome)
         for miss in found.misses[-2 * _ENDS :]
     ]
-    why = _table(misses, ("call", "what differed", "outcome"))
-    facts = f"{found.calls} calls, {len(found.traces)} traces, {len(found.misses)} misses"
-    return _title(f"Function {found.name}", facts) + traces + why
+    why = table(misses, ("call", "what differed", "outcome"))
+    return title(f"Function {found.name}", found._numbers()) + traces + why
 
 
 def _leaves(spec: Any, path: str = "") -> Iterator[tuple[str, Any]]:
@@ -161,5 +256,7 @@ def of_dataset(dataset: Any) -> str:
         for path, leaf in _leaves(dataset.element_spec)
     ]
     count = int(dataset.cardinality())
-    facts = {-1: "infinitely many elements", -2: "of unknown length"}.get(count, f"{count} elements")
-    return _title("Dataset", facts) + _table(rows[: 4 * _ENDS], ("element", "dtype", "shape"))
+    facts = {-1: "infinitely many elements", -2: "of unknown length"}.get(
+        count, f"{count} element{'s' * (count != 1)}"
+    )
+    return title("Dataset", facts) + table(rows[: 4 * _ENDS], ("element", "dtype", "shape"))

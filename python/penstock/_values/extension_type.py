@@ -587,6 +587,11 @@ class ExtensionType(Composite, metaclass=_Meta):
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_fields  # start-up does without it
+
+        return of_fields(self, {name: getattr(self, name, None) for name in type(self)._penstock_fields})
+
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in self._penstock_fields)
         return f"{type(self).__qualname__}({', '.join(parts)})"

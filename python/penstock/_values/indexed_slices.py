@@ -105,6 +105,11 @@ class IndexedSlices(Composite):
     def __neg__(self) -> IndexedSlices:
         return IndexedSlices(-self._values, self._indices, self._dense_shape)
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_slices  # start-up does without it
+
+        return of_slices(self)
+
     def __repr__(self) -> str:
         extra = "" if self._dense_shape is None else f", dense_shape={self._dense_shape}"
         return f"IndexedSlices(indices={self._indices}, values={self._values}{extra})"

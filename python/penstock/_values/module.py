@@ -137,6 +137,11 @@ class Module:
             self, (), recursive, predicate or (lambda value: True), attribute_traversal_key, with_path, seen
         )
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_module  # start-up does without it
+
+        return of_module(self)
+
     @classmethod
     def with_name_scope(cls, method: Callable[_P, _R]) -> Callable[_P, _R]:
         """Have a method run within the module's name scope.

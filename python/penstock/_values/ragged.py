@@ -1058,6 +1058,11 @@ class RaggedTensor(Composite):
         spec = self._type_spec.most_specific_common_supertype([other._type_spec])
         return self if spec is None else spec.from_tensors(iter(self._parts()))
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_ragged  # start-up does without it
+
+        return of_ragged(self)
+
     def __repr__(self) -> str:
         # Parts may be specifications, too: in the structured outputs of a trace.
         if all(isinstance(part, _core.Tensor) and not part._is_symbolic for part in self._parts()):

@@ -346,6 +346,11 @@ class SparseTensor(Composite):
             raise ValueError(f"a loop makes of {self._type_spec} one of {after._type_spec}")
         return self._joined(after)
 
+    def _repr_html_(self) -> str:
+        from penstock._runtime.pages import of_sparse  # start-up does without it
+
+        return of_sparse(self)
+
     def __repr__(self) -> str:
         parts = f"indices={self._indices!r}, values={self._values!r}, dense_shape={self._dense_shape!r}"
         return f"SparseTensor({parts})"

@@ -156,6 +156,31 @@ def test_code_that_no_file_has_is_drawn_without_lines():
     assert "sin" in page
 
 
+class _Pair(tf.experimental.ExtensionType):
+    """An extension type."""
+
+    first: tf.Tensor
+    note: str
+
+
+def _network():
+    network = tf.Module()
+    network.layers = [tf.Module(), tf.Module()]
+    for i, layer in enumerate(network.layers):
+        layer.w = tf.Variable(tf.ones([100, 2]), trainable=i == 0)
+    return network
+
+
+def _called_with_long_arguments():
+    @tf.function
+    def f(x, options, *more):
+        return x
+
+    for i in range(12):
+        f(tf.zeros([1]), {"text": "y" * 5000 + str(i)}, *[tf.zeros([1])] * 300)
+    return f
+
+
 @pytest.mark.parametrize(
     "value",
     [
@@ -175,6 +200,22 @@ def test_code_that_no_file_has_is_drawn_without_lines():
         lambda: tf.data.Dataset.range(5).filter(lambda x: x > 2),
         lambda: _traced()[0],
         lambda: _traced()[0].explain_cache(),
+        lambda: _called_with_long_arguments(),
+        lambda: _traced()[1],
+        lambda: tf.function(lambda: None).get_concrete_function(),
+        lambda: tf.Variable([1.0, 2.0], shape=tf.TensorShape(None)),
+        lambda: tf.ragged.constant([["<weights>", "&"], [], ["c"]]),
+        lambda: tf.ragged.constant([[[1], []], [[2, 3]]]),
+        lambda: tf.ragged.constant([[]] * 1000, dtype=tf.float32),
+        lambda: tf.RaggedTensor.from_row_lengths(tf.ones([6, 400, 50]), [3, 3]),
+        lambda: tf.sparse.from_dense([[0, 1], [2, 0]]),
+        lambda: tf.sparse.from_dense(tf.eye(500)),
+        lambda: tf.SparseTensor([[0]], ["<weights>"], [2]),
+        lambda: tf.SparseTensor(tf.zeros([0, 2], tf.int64), tf.zeros([0]), [2, 2]),
+        lambda: tf.IndexedSlices(tf.ones([2, 300]), tf.constant([0, 2]), tf.constant([4, 300])),
+        lambda: _Pair(tf.ones([500, 500]), "<weights>" * 1000),
+        _network,
+        tf.Module,
     ],
 )
 def test_what_a_notebook_shows_is_short_and_well_formed(value):
@@ -196,6 +237,66 @@ def test_a_tensor_of_a_graph_is_shown_without_a_value():
     f(tf.constant(1.0))
     assert "of a graph" in shown[0]
     _well_formed(shown[0])
+
+
+def test_composite_tensors_of_a_graph_are_shown_without_values():
+    shown = []
+
+    @tf.function
+    def f(x):
+        shown.append(tf.RaggedTensor.from_row_lengths(x, [1, 1])._repr_html_())
+        shown.append(tf.SparseTensor([[0]], x[:1], [2])._repr_html_())
+        shown.append(tf.IndexedSlices(x, tf.constant([0, 2]))._repr_html_())
+        return x
+
+    f(tf.ones([2]))
+    assert ["of a graph" in text for text in shown] == [True] * 3
+
+
+def test_a_ragged_tensor_is_shown_as_a_table_with_a_row_for_each_of_its_rows():
+    text = tf.ragged.constant([[1, 2], [], [3]])._repr_html_()
+    assert "<tr><td>1</td><td>2</td></tr><tr></tr><tr><td>3</td></tr>" in text
+    assert "int32 (3, None)" in text
+
+
+def test_a_sparse_tensor_is_shown_with_the_places_of_its_values():
+    text = tf.sparse.from_dense([[0.0, 1.0], [2.5, 0.0]])._repr_html_()
+    assert "<td>[0, 1]</td><td>1</td>" in text
+    assert "<td>[1, 0]</td><td>2.5</td>" in text
+
+
+def test_a_trace_is_shown_with_its_types_and_its_graph():
+    text = _traced()[1]._repr_html_()
+    assert "<td>argument</td><td>n</td><td>TensorSpec(shape=(), dtype=tf.int32, name=None)</td>" in text
+    assert "<td>variable</td><td>Variable:0</td><td>float32 (3, 3)</td>" in text
+    assert "tanh" in text
+
+
+def test_a_module_is_shown_with_its_variables():
+    text = _network()._repr_html_()
+    assert "2 variables, 400 elements" in text
+    assert "<td>layers.1.w</td><td>float32</td><td>(100, 2)</td><td>not trainable</td>" in text
+
+
+def test_long_arguments_are_shortened_around_what_differs():
+    f = _called_with_long_arguments()
+    found = f.explain_cache()
+    assert len(str(found.traces[0])) < 3000
+    assert found.misses[1].differences[0].after.endswith("y1'")
+    assert str(found.misses[1].differences[0]).endswith("y1'")
+    assert len(str(found.misses[1])) < 500
+    assert "more" in found.traces[0].signature
+
+
+def test_the_object_of_a_method_is_shown_by_the_name_of_its_parameter():
+    class Scale:
+        @tf.function
+        def run(this, x, rate=2.0):
+            return x * rate
+
+    scale = Scale()
+    scale.run(tf.ones([1]))
+    assert scale.run.explain_cache().traces[0].signature.startswith("run(this, x, rate=2.0)")
 
 
 def test_a_matrix_is_shown_as_a_table_with_its_ends():
