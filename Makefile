@@ -41,7 +41,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 .PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
-	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows peers \
+	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows new-user peers \
 	screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-keras-nightly test-libraries \
 	test-onnx test-onnx-models test-python test-recipe test-rust test-sanitizers test-tensorflow test-tutorials test-wheel \
 	types wheel
@@ -345,6 +345,9 @@ wheel: $(DEV_STAMP) ## build a release wheel into dist/
 
 test-wheel: wheel ## build a wheel, install it into a fresh environment, run the programs of the first pages there
 	"$(PYTHON)" tools/try_wheel.py dist
+
+new-user: wheel docs ## the path of a new user, timed: wheel, programs of the first pages, answers in the built documentation
+	"$(PYTHON)" tools/try_wheel.py dist --site target/site/html
 
 check-wheels: $(RELEASE_STAMP) ## look at the files in dist/ as PyPI and old systems will
 	$(RELEASE)/bin/twine check --strict dist/*

@@ -81,21 +81,35 @@ def broken(folder: Path, pages: dict[str, Page]) -> list[str]:
     return found
 
 
+def ways(pages: dict[str, Page], clicks: int = CLICKS) -> dict[tuple[str, str], list[str]]:
+    """The shortest way to each place, a page and an anchor, that a few clicks lead to from the first page."""
+    first = ("index.html", "")
+    found = {first: [first[0]]}
+    last = [first]
+    for _ in range(clicks):
+        reached = []
+        for place in last:
+            for target in pages[place[0]].targets(place[0]) if place[0] in pages else ():
+                if target not in found:
+                    found[target] = [*found[place], "#".join(filter(None, target))]
+                    reached.append(target)
+        last = reached
+    return found
+
+
+def way_to(answer: str, found: dict[tuple[str, str], list[str]]) -> list[str] | None:
+    """The pages on the way to `page#anchor`, if it is among the ways."""
+    page, _, anchor = answer.partition("#")
+    return found.get((page, anchor))
+
+
 def unanswered(pages: dict[str, Page], answers: dict[str, str], clicks: int = CLICKS) -> list[str]:
     """The questions whose answers `clicks` clicks from the first page do not reach."""
-    reached = last = {("index.html", "")}
-    for _ in range(clicks):
-        last = {
-            target
-            for place in {place for place, _ in last}
-            if place in pages
-            for target in pages[place].targets(place)
-        }
-        reached = reached | last
+    found = ways(pages, clicks)
     return [
         f"{clicks} clicks do not lead to {answer}: {question}"
         for question, answer in answers.items()
-        if tuple(answer.split("#")) not in reached
+        if way_to(answer, found) is None
     ]
 
 

@@ -1,12 +1,14 @@
-"""The path of a new user: `python tools/try_wheel.py WHEEL`, or a folder with one; `make test-wheel`.
+"""The path of a new user: `python tools/try_wheel.py WHEEL [--site HTML]`; WHEEL may be a folder with one.
 
 Installs the wheel into a fresh environment, apart from the checkout, and runs there what the first pages
-tell a reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program. Tells
-how long each part takes.
+tell a reader to run: the programs of the README and of `docs/quickstart.md`, each page as one program
+(`make test-wheel`). With `--site`, looks then in the built documentation, from its first page on, for the
+answers that a new user needs (`make new-user`). Tells how long each part takes.
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import re
 import subprocess
@@ -15,6 +17,8 @@ import tempfile
 import time
 import venv
 from pathlib import Path
+
+import site_links
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", "docs/quickstart.md")
@@ -37,11 +41,27 @@ def wheel_at(place: Path) -> Path:
     return wheels[0]
 
 
+def look_up(site: Path) -> None:
+    """Opens the documentation from disk, and follows its links from the first page to the answers."""
+    began = time.perf_counter()
+    if not (site / "index.html").exists():
+        sys.exit(f"there is no index.html in {site}")
+    found = site_links.ways(site_links.read(site))
+    for question, answer in site_links.ANSWERS.items():
+        way = site_links.way_to(answer, found)
+        if way is None:
+            sys.exit(f"{site_links.CLICKS} clicks do not lead to {answer}: {question}")
+        print(f"{question}: {len(way) - 1} clicks, {' > '.join(way)}")
+    print(f"== documentation: {time.perf_counter() - began:.1f} s", flush=True)
+
+
 def main() -> None:
     """Tries the wheel; the exit status is 1 if something fails."""
-    if len(sys.argv) != 2:
-        sys.exit(f"usage: {sys.argv[0]} WHEEL")
-    wheel = wheel_at(Path(sys.argv[1]).resolve())
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("wheel", type=Path, metavar="WHEEL")
+    parser.add_argument("--site", type=Path, metavar="HTML", help="the folder of the built documentation")
+    options = parser.parse_args()
+    wheel = wheel_at(options.wheel.resolve())
     if wheel.stat().st_size > MOST_BYTES:
         sys.exit(f"{wheel.name} has {wheel.stat().st_size} bytes, more than {MOST_BYTES}")
     with tempfile.TemporaryDirectory() as folder:
@@ -69,6 +89,8 @@ def main() -> None:
             )
             run(page, str(file))
         run("pip uninstall", *pip, "uninstall", "--quiet", "--yes", "penstock-engine")
+    if options.site is not None:
+        look_up(options.site)
     print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.1f} MB, installed and tried")
 
 

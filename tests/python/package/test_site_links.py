@@ -45,6 +45,24 @@ def test_an_answer_is_as_many_clicks_away_as_links_lead_to_it(tmp_path):
     assert site_links.unanswered(pages, answers, clicks=2) == [
         "2 clicks do not lead to three.html#answer: why"
     ]
+    assert site_links.way_to("three.html#answer", site_links.ways(pages)) == [
+        "index.html",
+        "one.html",
+        "two.html",
+        "three.html#answer",
+    ]
+
+
+def test_the_shortest_way_is_found_among_several(tmp_path):
+    pages = site(
+        tmp_path,
+        index='<a href="one.html">a</a> <a href="two.html">b</a>',
+        one='<a href="two.html#answer">c</a>',
+        two='<a href="#answer">d</a> <p id="answer"></p> <a href="index.html">e</a>',
+    )
+    found = site_links.ways(pages)
+    assert len(site_links.way_to("two.html#answer", found)) == 3
+    assert site_links.way_to("two.html#none", found) is None
 
 
 def test_the_answers_stand_under_headings_of_the_guides():
