@@ -51,7 +51,8 @@ def look_up(site: Path) -> None:
         way = site_links.way_to(answer, found)
         if way is None:
             sys.exit(f"{site_links.CLICKS} clicks do not lead to {answer}: {question}")
-        print(f"{question}: {len(way) - 1} clicks, {' > '.join(way)}")
+        clicks = f"{len(way) - 1} click{'s' * (len(way) != 2)}"
+        print(f"{question}: {clicks}, {' > '.join(way)}")
     print(f"== documentation: {time.perf_counter() - began:.1f} s", flush=True)
 
 
