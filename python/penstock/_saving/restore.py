@@ -29,8 +29,8 @@ class Restoration:
     """
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = path_of(path, "save_path")
-        self.reader = Bundle(self.path)
+        self.path: str = path_of(path, "save_path")
+        self.reader: Bundle = Bundle(self.path)
         self.nodes: list[Any] = self.reader.objects() or [([], [], [])]
         if self.reader.objects() is None:
             raise ValueError(

@@ -63,7 +63,8 @@ class GraphDebugger(pdb.Pdb):
         # The activations that are shown, by the identities of their frames, while commands are read.
         self._shown: dict[int, _Activation] = {}
         # Whether no stop has been made yet; and whether commands have run out, without a terminal.
-        self._begins = self.is_starved = False
+        self._begins = False
+        self.is_starved: bool = False
 
     @contextlib.contextmanager
     def session(self) -> Iterator[None]:

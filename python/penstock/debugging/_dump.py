@@ -58,7 +58,7 @@ class DebugEventsWriter:
     """
 
     def __init__(self, dump_root: str, circular_buffer_size: int) -> None:
-        self.dump_root = path_of(dump_root, "dump_root")
+        self.dump_root: str = path_of(dump_root, "dump_root")
         self._host = socket.gethostname()
         prefix = f"tfdbg_events.{time.time_ns() // 1000:020d}.{self._host}"
         try:

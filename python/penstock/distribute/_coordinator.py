@@ -72,7 +72,7 @@ class PerWorkerValues:
     """
 
     def __init__(self, values: Sequence[Any]) -> None:
-        self.values = tuple(values)
+        self.values: tuple[Any, ...] = tuple(values)
 
     def _of_worker(self, index: int, made: dict[int, Any]) -> Any:
         """The value of a worker, which keeps what it has made for such values."""
@@ -88,7 +88,8 @@ class PerWorkerMade(PerWorkerValues):
     """
 
     def __init__(self, build: Callable[..., Any], source: PerWorkerMade | None = None) -> None:
-        self.number, self._build, self._source = next(_numbers), build, source
+        self.number: int = next(_numbers)
+        self._build, self._source = build, source
 
     def _of_worker(self, index: int, made: dict[int, Any]) -> Any:
         if self.number not in made:

@@ -356,7 +356,9 @@ class SlurmClusterResolver(ClusterResolver):
         self._spec = ClusterSpec({job: [next(addresses) for _ in range(n)] for job, n in jobs.items()})
         rank = int(_slurm.variable("PROCID"))
         tasks = [(job, number) for job, n in jobs.items() for number in range(n)]
-        self.task_type, self.task_id = tasks[rank]
+        task_type, task_id = tasks[rank]
+        self.task_type: str | None = task_type
+        self.task_id: int | None = task_id
         if gpus_per_node is not None and auto_set_gpu:
             local = places[rank][1]
             own = gpus_per_task or max(1, gpus_per_node // each[hosts.index(places[rank][0])])

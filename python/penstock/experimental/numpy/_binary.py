@@ -128,161 +128,165 @@ def _logical(name: str, op: _Formula, summary: str, example: str) -> _Function:
     return made
 
 
-add = _of_two(
+add: _Function = _of_two(
     "add",
     _or(raw_ops.logical_or, raw_ops.add),
     "Add; of booleans, tell where either holds.",
     "add([1, 2], 3) -> [4, 5]",
 )
-subtract = _of_two("subtract", raw_ops.sub, "Subtract.", "subtract([1, 2], 3) -> [-2, -1]")
-multiply = _of_two(
+subtract: _Function = _of_two("subtract", raw_ops.sub, "Subtract.", "subtract([1, 2], 3) -> [-2, -1]")
+multiply: _Function = _of_two(
     "multiply",
     _or(raw_ops.logical_and, raw_ops.mul),
     "Multiply; of booleans, tell where both hold.",
     "multiply([1, 2], 3) -> [3, 6]",
 )
 _FLOATS = "of a floating-point dtype"
-divide = _of_two("divide", _quotient, "Divide.", "divide([1, 2], 2) -> [0.5, 1.0]", _FLOATS)
-true_divide = _of_two("true_divide", _quotient, "Divide.", "true_divide([1, 2], 2) -> [0.5, 1.0]", _FLOATS)
-floor_divide = _of_two(
+divide: _Function = _of_two("divide", _quotient, "Divide.", "divide([1, 2], 2) -> [0.5, 1.0]", _FLOATS)
+true_divide: _Function = _of_two(
+    "true_divide", _quotient, "Divide.", "true_divide([1, 2], 2) -> [0.5, 1.0]", _FLOATS
+)
+floor_divide: _Function = _of_two(
     "floor_divide",
     _as_int8(raw_ops.floordiv),
     "Divide and round down.",
     "floor_divide([7, -7], 2) -> [3, -4]",
 )
-mod = _of_two(
+mod: _Function = _of_two(
     "mod",
     _as_int8(raw_ops.floormod),
     "Find what remains of a division that rounds down.",
     "mod([7, -7], 2) -> [1, 1]",
 )
-remainder = _of_two(
+remainder: _Function = _of_two(
     "remainder",
     _as_int8(raw_ops.floormod),
     "Find what remains of a division that rounds down.",
     "remainder([7, -7], 2) -> [1, 1]",
 )
-power = _of_two("power", raw_ops.pow, "Raise to powers.", "power([2, 3], 2) -> [4, 9]")
-float_power = _of_two("float_power", raw_ops.pow, "Raise to powers.", "float_power([2.0], 3) -> [8.0]")
-maximum = _of_two(
+power: _Function = _of_two("power", raw_ops.pow, "Raise to powers.", "power([2, 3], 2) -> [4, 9]")
+float_power: _Function = _of_two(
+    "float_power", raw_ops.pow, "Raise to powers.", "float_power([2.0], 3) -> [8.0]"
+)
+maximum: _Function = _of_two(
     "maximum",
     _or(raw_ops.logical_or, raw_ops.maximum),
     "Take the greater of two elements; NaN wins.",
     "maximum([1, 5], 3) -> [3, 5]",
 )
-minimum = _of_two(
+minimum: _Function = _of_two(
     "minimum",
     _or(raw_ops.logical_and, raw_ops.minimum),
     "Take the lesser of two elements; NaN wins.",
     "minimum([1, 5], 3) -> [1, 3]",
 )
-arctan2 = _of_two(
+arctan2: _Function = _of_two(
     "arctan2",
     _of_inexact(raw_ops.atan2),
     "Compute the angles of points `(x2, x1)`.",
     "arctan2([0.0], [1.0]) -> [0.0]",
 )
-hypot = _of_two(
+hypot: _Function = _of_two(
     "hypot",
     _of_inexact(formulas.hypot),
     "Compute the lengths of the sides opposite to right angles.",
     "hypot([3.0], [4.0]) -> [5.0]",
 )
-nextafter = _of_two(
+nextafter: _Function = _of_two(
     "nextafter",
     _of_inexact(raw_ops.nextafter),
     "Find the number next to `x1` towards `x2`.",
     "nextafter([1.0], 2) -> [1.0000000000000002]",
 )
-heaviside = _of_two(
+heaviside: _Function = _of_two(
     "heaviside",
     _heaviside,
     "Give 0 where `x1` is negative, 1 where it is positive and `x2` where it is 0.",
     "heaviside([-1.0, 0.0, 1.0], 0.5) -> [0.0, 0.5, 1.0]",
 )
-logaddexp = _of_two(
+logaddexp: _Function = _of_two(
     "logaddexp",
     _of_inexact(formulas.logaddexp),
     "Compute `log(exp(x1) + exp(x2))` without overflow.",
     "logaddexp([0.0], [0.0]) -> [0.6931471805599453]",
 )
-logaddexp2 = _of_two(
+logaddexp2: _Function = _of_two(
     "logaddexp2",
     _of_inexact(_logaddexp2),
     "Compute `log2(2**x1 + 2**x2)` without overflow.",
     "logaddexp2([1.0], [1.0]) -> [2.0]",
 )
-gcd = _of_two("gcd", _gcd, "Find greatest common divisors.", "gcd([12, 7], 8) -> [4, 1]")
-lcm = _of_two("lcm", _lcm, "Find least common multiples.", "lcm([4, 7], 6) -> [12, 42]")
-bitwise_and = _of_two(
+gcd: _Function = _of_two("gcd", _gcd, "Find greatest common divisors.", "gcd([12, 7], 8) -> [4, 1]")
+lcm: _Function = _of_two("lcm", _lcm, "Find least common multiples.", "lcm([4, 7], 6) -> [12, 42]")
+bitwise_and: _Function = _of_two(
     "bitwise_and",
     _or(raw_ops.logical_and, raw_ops.bitwise_and),
     "Combine bits: those that both have.",
     "bitwise_and([6], 3) -> [2]",
 )
-bitwise_or = _of_two(
+bitwise_or: _Function = _of_two(
     "bitwise_or",
     _or(raw_ops.logical_or, raw_ops.bitwise_or),
     "Combine bits: those that either has.",
     "bitwise_or([6], 3) -> [7]",
 )
-bitwise_xor = _of_two(
+bitwise_xor: _Function = _of_two(
     "bitwise_xor",
     _or(raw_ops.logical_xor, raw_ops.bitwise_xor),
     "Combine bits: those that one has.",
     "bitwise_xor([6], 3) -> [5]",
 )
-equal = _of_two(
+equal: _Function = _of_two(
     "equal", raw_ops.equal, "Tell which elements are equal.", "equal([1, 2], 2) -> [False, True]", _BOOLEANS
 )
-not_equal = _of_two(
+not_equal: _Function = _of_two(
     "not_equal",
     raw_ops.not_equal,
     "Tell which elements differ.",
     "not_equal([1, 2], 2) -> [True, False]",
     _BOOLEANS,
 )
-greater = _of_two(
+greater: _Function = _of_two(
     "greater",
     _as_int8(raw_ops.greater),
     "Tell which elements are greater.",
     "greater([1, 3], 2) -> [False, True]",
     _BOOLEANS,
 )
-greater_equal = _of_two(
+greater_equal: _Function = _of_two(
     "greater_equal",
     _as_int8(raw_ops.greater_equal),
     "Tell which elements are greater or equal.",
     "greater_equal([1, 2], 2) -> [False, True]",
     _BOOLEANS,
 )
-less = _of_two(
+less: _Function = _of_two(
     "less",
     _as_int8(raw_ops.less),
     "Tell which elements are less.",
     "less([1, 3], 2) -> [True, False]",
     _BOOLEANS,
 )
-less_equal = _of_two(
+less_equal: _Function = _of_two(
     "less_equal",
     _as_int8(raw_ops.less_equal),
     "Tell which elements are less or equal.",
     "less_equal([2, 3], 2) -> [True, False]",
     _BOOLEANS,
 )
-logical_and = _logical(
+logical_and: _Function = _logical(
     "logical_and",
     raw_ops.logical_and,
     "Tell where neither element is zero.",
     "logical_and([1, 0], 2) -> [True, False]",
 )
-logical_or = _logical(
+logical_or: _Function = _logical(
     "logical_or",
     raw_ops.logical_or,
     "Tell where not both are zero.",
     "logical_or([1, 0], 0) -> [True, False]",
 )
-logical_xor = _logical(
+logical_xor: _Function = _logical(
     "logical_xor", raw_ops.logical_xor, "Tell where one is zero.", "logical_xor([1, 0], 2) -> [False, True]"
 )
 

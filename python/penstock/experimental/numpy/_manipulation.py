@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._core import Tensor
@@ -434,9 +434,9 @@ def _of_all(least: int, spread: Callable[[list[Any]], list[Any]], summary: str) 
     return named(f"atleast_{least}d", function, doc)
 
 
-atleast_1d = _of_all(1, _in_front(1), "Give numbers a dimension.")
-atleast_2d = _of_all(2, _in_front(2), "Give numbers and vectors two dimensions.")
-atleast_3d = _of_all(3, _around, "Give arrays of less than three dimensions three.")
+atleast_1d: Callable[..., Any] = _of_all(1, _in_front(1), "Give numbers a dimension.")
+atleast_2d: Callable[..., Any] = _of_all(2, _in_front(2), "Give numbers and vectors two dimensions.")
+atleast_3d: Callable[..., Any] = _of_all(3, _around, "Give arrays of less than three dimensions three.")
 
 
 def _joined(arrays: Sequence[ArrayLike], axis: int) -> Tensor:
@@ -584,7 +584,10 @@ def split(
     return _pieces(x, indices_or_sections, axis_of(axis, len(known_rank(x))))
 
 
-def _split_along(name: str, axis: int, summary: str, example: str) -> Any:
+_SplitAlong: TypeAlias = "Callable[[ArrayLike, IntLike | Sequence[IntLike]], list[Tensor]]"
+
+
+def _split_along(name: str, axis: int, summary: str, example: str) -> _SplitAlong:
     def function(ary: ArrayLike, indices_or_sections: IntLike | Sequence[IntLike]) -> list[Tensor]:
         x = convert(ary)
         rank = len(known_rank(x))
@@ -597,13 +600,16 @@ def _split_along(name: str, axis: int, summary: str, example: str) -> Any:
 
     call, value = example.split(" -> ")
     doc = f"{summary}\n\nReturns:\n    The parts.\n\n>>> [x.tolist() for x in tnp.{call}]\n{value}"
-    return named(name, function, doc)
+    made: _SplitAlong = named(name, function, doc)
+    return made
 
 
-vsplit = _split_along("vsplit", 0, "Cut an array between rows.", "vsplit([[1], [2]], 2) -> [[[1]], [[2]]]")
-hsplit = _split_along(
+vsplit: _SplitAlong = _split_along(
+    "vsplit", 0, "Cut an array between rows.", "vsplit([[1], [2]], 2) -> [[[1]], [[2]]]"
+)
+hsplit: _SplitAlong = _split_along(
     "hsplit", 1, "Cut an array between columns; a vector anywhere.", "hsplit([1, 2], 2) -> [[1], [2]]"
 )
-dsplit = _split_along(
+dsplit: _SplitAlong = _split_along(
     "dsplit", 2, "Cut an array along the third dimension.", "dsplit([[[1, 2]]], 2) -> [[[[1]]], [[[2]]]]"
 )

@@ -126,131 +126,151 @@ _predicates = {
     )
 }
 
-arccos = _of_floats("arccos", raw_ops.acos, "Compute the angle of each cosine.", "arccos([1.0]) -> [0.0]")
-arccosh = _of_floats(
+arccos: _Function = _of_floats(
+    "arccos", raw_ops.acos, "Compute the angle of each cosine.", "arccos([1.0]) -> [0.0]"
+)
+arccosh: _Function = _of_floats(
     "arccosh", raw_ops.acosh, "Compute the inverse of each hyperbolic cosine.", "arccosh([1.0]) -> [0.0]"
 )
-arcsin = _of_floats("arcsin", raw_ops.asin, "Compute the angle of each sine.", "arcsin([0.0]) -> [0.0]")
-arcsinh = _of_floats(
+arcsin: _Function = _of_floats(
+    "arcsin", raw_ops.asin, "Compute the angle of each sine.", "arcsin([0.0]) -> [0.0]"
+)
+arcsinh: _Function = _of_floats(
     "arcsinh", raw_ops.asinh, "Compute the inverse of each hyperbolic sine.", "arcsinh([0.0]) -> [0.0]"
 )
-arctan = _of_floats("arctan", raw_ops.atan, "Compute the angle of each tangent.", "arctan([0.0]) -> [0.0]")
-arctanh = _of_floats(
+arctan: _Function = _of_floats(
+    "arctan", raw_ops.atan, "Compute the angle of each tangent.", "arctan([0.0]) -> [0.0]"
+)
+arctanh: _Function = _of_floats(
     "arctanh", raw_ops.atanh, "Compute the inverse of each hyperbolic tangent.", "arctanh([0.0]) -> [0.0]"
 )
-cbrt = _of_floats("cbrt", _cube_root, "Compute cube roots.", "cbrt([8.0, -8.0]) -> [2.0, -2.0]")
-ceil = _of_floats("ceil", raw_ops.ceil, "Round up to whole numbers.", "ceil([1.5, -1.5]) -> [2.0, -1.0]")
-cos = _of_floats("cos", raw_ops.cos, "Compute cosines.", "cos([0.0]) -> [1.0]")
-cosh = _of_floats("cosh", raw_ops.cosh, "Compute hyperbolic cosines.", "cosh([0.0]) -> [1.0]")
-deg2rad = _of_floats(
+cbrt: _Function = _of_floats("cbrt", _cube_root, "Compute cube roots.", "cbrt([8.0, -8.0]) -> [2.0, -2.0]")
+ceil: _Function = _of_floats(
+    "ceil", raw_ops.ceil, "Round up to whole numbers.", "ceil([1.5, -1.5]) -> [2.0, -1.0]"
+)
+cos: _Function = _of_floats("cos", raw_ops.cos, "Compute cosines.", "cos([0.0]) -> [1.0]")
+cosh: _Function = _of_floats("cosh", raw_ops.cosh, "Compute hyperbolic cosines.", "cosh([0.0]) -> [1.0]")
+deg2rad: _Function = _of_floats(
     "deg2rad",
     _scaled(formulas.itself, math.pi / 180),
     "Convert degrees to radians.",
     "deg2rad([180.0]) -> [3.141592653589793]",
 )
-exp = _of_floats("exp", raw_ops.exp, "Compute powers of e.", "exp([0.0]) -> [1.0]")
-exp2 = _of_floats(
+exp: _Function = _of_floats("exp", raw_ops.exp, "Compute powers of e.", "exp([0.0]) -> [1.0]")
+exp2: _Function = _of_floats(
     "exp2", lambda x: raw_ops.pow(number(2, x), x), "Compute powers of 2.", "exp2([3.0]) -> [8.0]"
 )
-expm1 = _of_floats("expm1", raw_ops.expm1, "Compute powers of e, less 1.", "expm1([0.0]) -> [0.0]")
-fix = _of_floats(
+expm1: _Function = _of_floats("expm1", raw_ops.expm1, "Compute powers of e, less 1.", "expm1([0.0]) -> [0.0]")
+fix: _Function = _of_floats(
     "fix",
     _of_sign(raw_ops.floor, raw_ops.ceil),
     "Round towards zero to whole numbers.",
     "fix([1.5, -1.5]) -> [1.0, -1.0]",
 )
-floor = _of_floats(
+floor: _Function = _of_floats(
     "floor", raw_ops.floor, "Round down to whole numbers.", "floor([1.5, -1.5]) -> [1.0, -2.0]"
 )
-log = _of_floats("log", raw_ops.log, "Compute logarithms to the base e.", "log([1.0]) -> [0.0]")
-log10 = _of_floats(
+log: _Function = _of_floats("log", raw_ops.log, "Compute logarithms to the base e.", "log([1.0]) -> [0.0]")
+log10: _Function = _of_floats(
     "log10", formulas.logarithm(10), "Compute logarithms to the base 10.", "log10([100.0]) -> [2.0]"
 )
-log1p = _of_floats("log1p", raw_ops.log1p, "Compute logarithms of `1 + x`.", "log1p([0.0]) -> [0.0]")
-log2 = _of_floats("log2", formulas.logarithm(2), "Compute logarithms to the base 2.", "log2([8.0]) -> [3.0]")
-rad2deg = _of_floats(
+log1p: _Function = _of_floats(
+    "log1p", raw_ops.log1p, "Compute logarithms of `1 + x`.", "log1p([0.0]) -> [0.0]"
+)
+log2: _Function = _of_floats(
+    "log2", formulas.logarithm(2), "Compute logarithms to the base 2.", "log2([8.0]) -> [3.0]"
+)
+rad2deg: _Function = _of_floats(
     "rad2deg",
     _scaled(formulas.itself, 180 / math.pi),
     "Convert radians to degrees.",
     "rad2deg([tnp.pi]) -> [180.0]",
 )
-sin = _of_floats("sin", raw_ops.sin, "Compute sines.", "sin([0.0]) -> [0.0]")
-sinc = _of_floats("sinc", _sinc, "Compute `sin(pi * x) / (pi * x)`, 1 at 0.", "sinc([0.0]) -> [1.0]")
-sinh = _of_floats("sinh", raw_ops.sinh, "Compute hyperbolic sines.", "sinh([0.0]) -> [0.0]")
-sqrt = _of_floats("sqrt", raw_ops.sqrt, "Compute square roots.", "sqrt([4, 9]) -> [2.0, 3.0]")
-tan = _of_floats("tan", raw_ops.tan, "Compute tangents.", "tan([0.0]) -> [0.0]")
-tanh = _of_floats("tanh", raw_ops.tanh, "Compute hyperbolic tangents.", "tanh([0.0]) -> [0.0]")
+sin: _Function = _of_floats("sin", raw_ops.sin, "Compute sines.", "sin([0.0]) -> [0.0]")
+sinc: _Function = _of_floats(
+    "sinc", _sinc, "Compute `sin(pi * x) / (pi * x)`, 1 at 0.", "sinc([0.0]) -> [1.0]"
+)
+sinh: _Function = _of_floats("sinh", raw_ops.sinh, "Compute hyperbolic sines.", "sinh([0.0]) -> [0.0]")
+sqrt: _Function = _of_floats("sqrt", raw_ops.sqrt, "Compute square roots.", "sqrt([4, 9]) -> [2.0, 3.0]")
+tan: _Function = _of_floats("tan", raw_ops.tan, "Compute tangents.", "tan([0.0]) -> [0.0]")
+tanh: _Function = _of_floats("tanh", raw_ops.tanh, "Compute hyperbolic tangents.", "tanh([0.0]) -> [0.0]")
 
-absolute = _of_any("absolute", _abs, "Compute magnitudes.", "absolute([-2, 3]) -> [2, 3]")
-abs = _of_any("abs", _abs, "Compute magnitudes.", "abs([-2, 3]) -> [2, 3]")
-fabs = _of_any("fabs", _abs, "Compute magnitudes.", "fabs([-2.5]) -> [2.5]")
-bitwise_not = _of_any("bitwise_not", _not, "Invert each bit.", "bitwise_not([0, 5]) -> [-1, -6]")
-conj = _of_any("conj", formulas.conj, "Negate imaginary parts.", "conj([1 + 2j]) -> [(1-2j)]")
-conjugate = _of_any("conjugate", formulas.conj, "Negate imaginary parts.", "conjugate([1 + 2j]) -> [(1-2j)]")
-negative = _of_any("negative", raw_ops.neg, "Negate each element.", "negative([1, -2]) -> [-1, 2]")
-positive = _of_any(
+absolute: _Function = _of_any("absolute", _abs, "Compute magnitudes.", "absolute([-2, 3]) -> [2, 3]")
+abs: _Function = _of_any("abs", _abs, "Compute magnitudes.", "abs([-2, 3]) -> [2, 3]")
+fabs: _Function = _of_any("fabs", _abs, "Compute magnitudes.", "fabs([-2.5]) -> [2.5]")
+bitwise_not: _Function = _of_any("bitwise_not", _not, "Invert each bit.", "bitwise_not([0, 5]) -> [-1, -6]")
+conj: _Function = _of_any("conj", formulas.conj, "Negate imaginary parts.", "conj([1 + 2j]) -> [(1-2j)]")
+conjugate: _Function = _of_any(
+    "conjugate", formulas.conj, "Negate imaginary parts.", "conjugate([1 + 2j]) -> [(1-2j)]"
+)
+negative: _Function = _of_any("negative", raw_ops.neg, "Negate each element.", "negative([1, -2]) -> [-1, 2]")
+positive: _Function = _of_any(
     "positive", formulas.itself, "Give the elements as they are.", "positive([1, -2]) -> [1, -2]"
 )
-reciprocal = _of_any("reciprocal", _reciprocal, "Divide 1 by each element.", "reciprocal([4.0]) -> [0.25]")
-square = _of_any("square", _square, "Multiply each element by itself.", "square([3, -2]) -> [9, 4]")
+reciprocal: _Function = _of_any(
+    "reciprocal", _reciprocal, "Divide 1 by each element.", "reciprocal([4.0]) -> [0.25]"
+)
+square: _Function = _of_any(
+    "square", _square, "Multiply each element by itself.", "square([3, -2]) -> [9, 4]"
+)
 
-isfinite = _of_any(
+isfinite: _Function = _of_any(
     "isfinite",
     _predicates["isfinite"],
     "Tell which elements are neither infinite nor NaN.",
     "isfinite([1.0, tnp.inf]) -> [True, False]",
     "of booleans",
 )
-isinf = _of_any(
+isinf: _Function = _of_any(
     "isinf",
     _predicates["isinf"],
     "Tell which elements are infinite.",
     "isinf([1.0, -tnp.inf]) -> [False, True]",
     "of booleans",
 )
-isnan = _of_any(
+isnan: _Function = _of_any(
     "isnan",
     _predicates["isnan"],
     "Tell which elements are NaN.",
     "isnan([1.0, float('nan')]) -> [False, True]",
     "of booleans",
 )
-isneginf = _of_any(
+isneginf: _Function = _of_any(
     "isneginf",
     _predicates["isneginf"],
     "Tell which elements are negative and infinite.",
     "isneginf([tnp.inf, -tnp.inf]) -> [False, True]",
     "of booleans",
 )
-isposinf = _of_any(
+isposinf: _Function = _of_any(
     "isposinf",
     _predicates["isposinf"],
     "Tell which elements are positive and infinite.",
     "isposinf([tnp.inf, -tnp.inf]) -> [True, False]",
     "of booleans",
 )
-iscomplex = _of_any(
+iscomplex: _Function = _of_any(
     "iscomplex",
     lambda x: raw_ops.not_equal(formulas.imag(x), raw_ops.zeros_like(formulas.imag(x))),
     "Tell which elements have an imaginary part.",
     "iscomplex([1.0, 2j]) -> [False, True]",
     "of booleans",
 )
-isreal = _of_any(
+isreal: _Function = _of_any(
     "isreal",
     lambda x: raw_ops.equal(formulas.imag(x), raw_ops.zeros_like(formulas.imag(x))),
     "Tell which elements have no imaginary part.",
     "isreal([1.0, 2j]) -> [True, False]",
     "of booleans",
 )
-signbit = _of_any(
+signbit: _Function = _of_any(
     "signbit",
     _signbit,
     "Tell which elements are negative, -0.0 among them.",
     "signbit([-0.0]) -> [True]",
     "of booleans",
 )
-logical_not = _of_any(
+logical_not: _Function = _of_any(
     "logical_not",
     lambda x: raw_ops.logical_not(as_type(x, _core.bool)),
     "Tell which elements are zero.",
