@@ -29,7 +29,7 @@ from penstock._runtime.debug_switches import session
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.protos import TensorProto, tensor_proto
 from penstock._runtime.records import Sink, framed
-from penstock._types.argument_names import path_of
+from penstock._types.argument_names import expect, path_of
 from penstock.debugging._events import MODES, DebugEvent
 from penstock.errors import FailedPreconditionError
 
@@ -66,6 +66,10 @@ class DebugEventsWriter:
             root.mkdir(parents=True, exist_ok=True)
             metadata = Sink(str(root / f"{prefix}.metadata"), None)
             self._sinks = {s: Sink(str(root / f"{prefix}.{s}"), None) for s in _SUFFIXES}
+        except FileExistsError:
+            raise FailedPreconditionError(
+                f"argument 'dump_root' must be a directory, got the file {self.dump_root}"
+            ) from None
         except OSError as error:
             raise FailedPreconditionError(f"argument 'dump_root': {error}") from None
         described = {
@@ -442,7 +446,7 @@ def enable_dump_debug_info(
         What writes the files; its `FlushNonExecutionFiles` and `FlushExecutionFiles` do so at once.
 
     Raises:
-        ValueError: for an unknown mode, or one that differs from that of an earlier call, as may not the size
+        ValueError: for an expression that is none, an unknown mode, or one that differs from that of an earlier call, as may not the size
             of the buffer.
         FailedPreconditionError: where the directory cannot be written to, or a debugger runs.
 
@@ -464,6 +468,8 @@ def enable_dump_debug_info(
             "argument 'tensor_dtypes' must be a list, a tuple or a function of a dtype, "
             f"got {tensor_dtypes!r}"
         )
+    expect(circular_buffer_size, int, "circular_buffer_size", "an integer")
+    wanted = _wanted(op_regex, tensor_dtypes)
     root, options = path_of(dump_root, "dump_root"), (tensor_debug_mode, circular_buffer_size)
     before = _State.dump
     if before is not None:
@@ -475,7 +481,6 @@ def enable_dump_debug_info(
         if before.writer.dump_root == root:
             return before.writer
         disable_dump_debug_info()
-    wanted = _wanted(op_regex, tensor_dtypes)
     dump = _Dump(DebugEventsWriter(root, circular_buffer_size), tensor_debug_mode, wanted)
     dump.options = options
     dump.start()
@@ -487,7 +492,12 @@ def enable_dump_debug_info(
 
 def _wanted(op_regex: str | None, tensor_dtypes: Any) -> Callable[[str, Any], bool]:
     """Of which operators and dtypes results are written."""
-    pattern = None if op_regex is None else re.compile(op_regex)
+    try:
+        pattern = None if op_regex is None else re.compile(op_regex)
+    except (re.error, TypeError) as error:
+        raise ValueError(
+            f"argument 'op_regex' must be a regular expression, got {op_regex!r}: {error}"
+        ) from None
     dtypes = tensor_dtypes
     if isinstance(tensor_dtypes, list | tuple):
         dtypes = {_core.DType(each) for each in tensor_dtypes}.__contains__

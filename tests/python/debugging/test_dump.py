@@ -230,8 +230,12 @@ def test_calls_that_contradict_each_other_are_errors(tmp_path):
 def test_arguments_are_checked(tmp_path):
     with pytest.raises(ValueError, match="'tensor_debug_mode' must be one of NO_TENSOR"):
         dump(tmp_path, "ALL")
+    with pytest.raises(ValueError, match="'op_regex' must be a regular expression"):
+        dump(tmp_path, op_regex="(")
+    with pytest.raises(TypeError, match="'circular_buffer_size' must be an integer"):
+        tf.debugging.experimental.enable_dump_debug_info(tmp_path, circular_buffer_size="many")
     with pytest.raises(ValueError, match="'tensor_dtypes' must be"):
         dump(tmp_path, tensor_dtypes="int32")
     (tmp_path / "file").touch()
-    with pytest.raises(tf.errors.FailedPreconditionError, match="'dump_root'"):
+    with pytest.raises(tf.errors.FailedPreconditionError, match="'dump_root' must be a directory"):
         dump(tmp_path / "file")
