@@ -446,7 +446,8 @@ def enable_dump_debug_info(
         What writes the files; its `FlushNonExecutionFiles` and `FlushExecutionFiles` do so at once.
 
     Raises:
-        ValueError: for an expression that is none, an unknown mode, or one that differs from that of an earlier call, as may not the size
+        ValueError: for a text that is no expression, an unknown mode, or one that differs from that of an
+            earlier call, as may not the size
             of the buffer.
         FailedPreconditionError: where the directory cannot be written to, or a debugger runs.
 
