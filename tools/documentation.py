@@ -235,13 +235,21 @@ def in_tensorflow(path: str, value: Callable[..., Any]) -> str:
     symbol = symbols().get(path)
     if symbol is None:
         return "" if path.startswith("array_api") else "*Not in TensorFlow.*"
-    if symbol.parameters is None or isinstance(value, type):
+    if symbol.parameters is None or not shows_parameters(value):
         return ""
-    own = [name for name in parameters(value) if name not in symbol.parameters]
-    if not own:
+    here = parameters(value)
+    missing, own = (
+        ", ".join(f"`{name}`" for name in names if name not in others)
+        for names, others in ((symbol.parameters, here), (here, symbol.parameters))
+    )
+    if not missing and not own:
         return ""
-    names = ", ".join(f"`{name}`" for name in own)
-    return f"*TensorFlow's parameters, and {names}.*"
+    return f"*TensorFlow's parameters{f' without {missing}' * bool(missing)}{f', and {own}' * bool(own)}.*"
+
+
+def shows_parameters(value: Callable[..., Any]) -> bool:
+    """Whether the reference shows parameters: not of a class whose objects other functions make."""
+    return not isinstance(value, type) or "Args" in public_names.sections(inspect.getdoc(value) or "")
 
 
 def summary(value: Any) -> str:
@@ -276,8 +284,7 @@ def class_page(path: str, cls: type, others: list[str]) -> str:
         elif hasattr(member, "__get__") and member.__doc__:
             entries.append(directive("py:property", name, body=documentation(member.__doc__)))
     body = "\n\n".join([documentation(inspect.getdoc(cls)), notes(path, cls, others), *entries])
-    # The parameters of a class whose objects other functions make are its own affair.
-    shown = signature(cls) if "Args" in public_names.sections(inspect.getdoc(cls) or "") else ""
+    shown = signature(cls) if shows_parameters(cls) else ""
     return f"# tf.{path}\n\n" + directive("py:class", f"tf.{path}{shown}", body=body) + "\n"
 
 
@@ -325,8 +332,10 @@ def reference(out: Path) -> None:
     text = f"""# Reference of the Python package
 
 Every public name, by module. A thing with several names stands under the module that fits it best; its
-signature has the shortest name. `import penstock as tf` is understood throughout. Operators, with the dtypes
-that they take, are [a table of their own](../ops.md); {{py:obj}}`tf.function` is where to begin.
+signature has the shortest name. What has no note is TensorFlow's of the same name, with its parameters; a
+note says what differs, or that TensorFlow has no such thing. `import penstock as tf` is understood
+throughout. Operators, with the dtypes that they take, are [a table of their own](../ops.md);
+{{py:obj}}`tf.function` is where to begin.
 
 | module | |
 |---|---|

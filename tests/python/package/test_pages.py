@@ -137,6 +137,17 @@ def test_the_reference_has_an_entry_for_every_public_name(tmp_path):
         assert f"`{name}" in text
 
 
+def test_the_reference_says_how_a_name_differs_from_tensorflow_s():
+    assert documentation.in_tensorflow("math.sin", tf.math.sin) == ""
+    assert documentation.in_tensorflow("vmap_of_nothing", tf.math.sin) == "*Not in TensorFlow.*"
+    assert documentation.in_tensorflow("function", tf.function) == (
+        "*TensorFlow's parameters, and `guard`, `max_traces`.*"
+    )
+    assert documentation.in_tensorflow("linalg.einsum", tf.linalg.einsum) == (
+        "*TensorFlow's parameters without `**kwargs`, and `optimize`, `name`.*"
+    )
+
+
 def test_documentation_becomes_fields_and_blocks_of_code():
     def double(x: "tf.Tensor", *more: int, name: "str | None" = None) -> "tf.Tensor":
         """Double a tensor.
