@@ -274,7 +274,10 @@ class Recording:
         rows = self.rows()
         width = min(_WIDTH, max((len(row.key) for row in rows[:_SHOWN]), default=8))
         lines = [f"{_time(self.took)} recorded: {', '.join(parts)}"]
-        lines += [f"{'':{width}}  {'count':>10}  {'own time':>10}  {'each':>10}"]
+        if not rows:
+            lines.append("no operation ran, and no function was traced")
+        else:
+            lines.append(f"{'':{width}}  {'count':>10}  {'own time':>10}  {'each':>10}")
         for row in rows[:_SHOWN]:
             key = row.key if len(row.key) <= width else "…" + row.key[1 - width :]
             lines.append(

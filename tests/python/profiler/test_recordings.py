@@ -212,6 +212,13 @@ def test_events_beyond_the_limit_are_counted():
     assert "were not kept" in str(recording)
 
 
+def test_a_recording_of_nothing_says_so():
+    with tf.profiler.record() as recording:
+        pass
+    assert "no operation ran, and no function was traced" in str(recording)
+    assert "own time" not in str(recording)
+
+
 def test_what_is_not_complete_says_so():
     with tf.profiler.record() as recording:
         assert "not complete" in str(recording)
