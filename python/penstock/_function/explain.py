@@ -194,7 +194,7 @@ def explain(function: Any) -> CacheExplanation:
         line = _call_line(trace) + (f" [{types}]" if types else "")
         traces.append(TraceExplanation(line, hits, seconds, instructions))
     return CacheExplanation(
-        function.__name__,
+        function._shown_name,
         calls,
         tuple(traces),
         tuple(

@@ -198,6 +198,11 @@ class Function(_core._Function, Generic[_P, _R]):
 
         return explain(self)
 
+    @property
+    def _shown_name(self) -> str:
+        """The name of the Python function; of a callable object, which has none, that of its class."""
+        return str(getattr(self, "__name__", type(self.python_function).__name__))
+
     def _repr_html_(self) -> str:
         return self.explain_cache()._repr_html_()
 
@@ -233,8 +238,10 @@ class Function(_core._Function, Generic[_P, _R]):
         if kind not in twins or twins[kind][0] is not owner:
             of = self.__dict__["_options"]
             options = of["input_signature"], of["autograph"], of["reduce_retracing"], of["guard"]
-            name = getattr(self, "__name__", type(self.python_function).__name__)
-            twins[kind] = owner, Function(self.python_function, name, *options, of["max_traces"], kind)
+            twins[kind] = (
+                owner,
+                Function(self.python_function, self._shown_name, *options, of["max_traces"], kind),
+            )
         return twins[kind][1]  # type: ignore[no-any-return]
 
     def _call_twin(self, kind: str, args: tuple[Any, ...], kwargs: dict[str, Any], owner: Any = None) -> Any:

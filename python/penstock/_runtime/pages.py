@@ -164,7 +164,7 @@ def of_module(module: Any) -> str:
     sizes = [variable.shape.num_elements() or 0 for _, variable in named]
     facts = f"{len(named)} variables, {sum(sizes):,} elements"
     shown = [("…", "", "", "") if i is None else rows[i] for i in ends(len(rows))]
-    return title(type(module).__name__, facts) + table(shown, ("variable", "dtype", "shape", ""))
+    return title(type(module).__name__.lstrip("_"), facts) + table(shown, ("variable", "dtype", "shape", ""))
 
 
 _STYLE = """
@@ -218,17 +218,17 @@ def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
 
 
 def of_cache(found: CacheExplanation) -> str:
-    """The traces of a function, and why it was traced anew."""
+    """The traces of a function, and why it was traced anew; tables that would be empty are left out."""
     rows = [
         (trace.signature, str(trace.hits), f"{trace.seconds * 1e3:.3g} ms", str(trace.instructions))
         for trace in found.traces[-2 * _ENDS :]
     ]
-    traces = table(rows, ("trace", "calls", "traced in", "instructions"))
+    traces = table(rows, ("trace", "calls", "traced in", "instructions")) if rows else ""
     misses = [
         (miss.location, "; ".join(map(str, miss.differences)) or "the first", miss.outcome)
         for miss in found.misses[-2 * _ENDS :]
     ]
-    why = table(misses, ("call", "what differed", "outcome"))
+    why = table(misses, ("call", "what differed", "outcome")) if misses else ""
     return title(f"Function {found.name}", found._numbers()) + traces + why
 
 

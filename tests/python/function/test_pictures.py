@@ -1,5 +1,6 @@
 """Pictures of graphs, and what notebooks show of objects."""
 
+import functools
 import html.parser
 import re
 
@@ -286,6 +287,20 @@ def test_long_arguments_are_shortened_around_what_differs():
     assert str(found.misses[1].differences[0]).endswith("y1'")
     assert len(str(found.misses[1])) < 500
     assert "more" in found.traces[0].signature
+
+
+def test_the_cache_of_a_callable_object_has_the_name_of_its_class():
+    class Double:
+        def __call__(self, x):
+            return x + x
+
+    for function, name in (
+        (tf.function(Double()), "Double"),
+        (tf.function(functools.partial(lambda a, b: a + b, b=2.0)), "partial"),
+    ):
+        function(tf.ones([1]))
+        assert function.explain_cache().name == name
+        assert f"Function {name}" in function._repr_html_()
 
 
 def test_the_object_of_a_method_is_shown_by_the_name_of_its_parameter():
