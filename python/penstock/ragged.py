@@ -13,6 +13,7 @@ from penstock._ops.ragged_selection import boolean_mask as _boolean_mask, stack 
 from penstock._runtime.arguments import known_rank, require
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, Nested, TensorLike
@@ -83,20 +84,20 @@ def constant(
     for _ in builtins.range(ragged_rank):
         for row in values:
             if not isinstance(row, list | tuple):
-                raise ValueError(
+                raise InvalidArgumentError(
                     "argument 'pylist' has scalars at different depths, or at less than "
                     f"ragged_rank={ragged_rank} asks for: {row!r} is no row"
                 )
         lengths.append([len(row) for row in values])
         values = [item for row in values for item in row]
     if any(_depth(v) != _depth(values[0]) for v in values):
-        raise ValueError("argument 'pylist' has scalars at different depths")
+        raise InvalidArgumentError("argument 'pylist' has scalars at different depths")
     try:
         flat = _core._to_tensor(values, None if dtype is None else _core.DType(dtype))
     except TypeError as error:
         if dtype is not None:
             raise
-        raise ValueError(f"argument 'pylist': {error}") from None
+        raise InvalidArgumentError(f"argument 'pylist': {error}") from None
     if inner is not None:
         flat = raw_ops.reshape(flat, _core._to_tensor([len(values), *inner], _core.int32))
     splits_dtype = _core.DType(row_splits_dtype)
@@ -132,7 +133,7 @@ def map_flat_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     first = ragged[0]
     for other in ragged[1:]:
         if other.ragged_rank != first.ragged_rank:
-            raise ValueError(
+            raise InvalidArgumentError(
                 "arguments must have one number of ragged dimensions, "
                 f"got {first.ragged_rank} and {other.ragged_rank}"
             )
@@ -355,7 +356,7 @@ def stack_dynamic_partitions(
     count = raw_ops.cast(_core._to_tensor(num_partitions), dtype=_core.int64)
     if isinstance(partitions, RaggedTensor):
         if not isinstance(data, RaggedTensor):
-            raise ValueError("argument 'data' must be ragged, as argument 'partitions' is")
+            raise InvalidArgumentError("argument 'data' must be ragged, as argument 'partitions' is")
         numbers, values = partitions.flat_values, data.flat_values
     else:
         numbers, values = _core._to_tensor_hinted(partitions, _core.int64), data

@@ -11,6 +11,7 @@ from penstock._runtime.arguments import known_rank, require
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -35,7 +36,7 @@ def _sets(value: Any, argument: str) -> SparseTensor:
         places = raw_ops.where_indices(raw_ops.fill(shape, _core._to_tensor(True)))
         made = SparseTensor(places, raw_ops.gather_nd(x, places), shape)
     if rank_of(made) < 2:
-        raise ValueError(f"argument '{argument}' must have rank 2 or more, got shape {made.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must have rank 2 or more, got shape {made.shape}")
     if made.dtype != _core.string and not made.dtype.is_integer:
         raise TypeError(f"argument '{argument}' must hold integers or strings, got {made.dtype.name}")
     return made
@@ -55,7 +56,7 @@ def _combined(a: Any, b: Any, keep: Callable[[Any, Any], Any]) -> SparseTensor:
         raise TypeError(f"arguments 'a' and 'b' must have one dtype, got {x.dtype.name} and {y.dtype.name}")
     rank = rank_of(x)
     if rank_of(y) != rank or not x.shape[:-1].is_compatible_with(y.shape[:-1]):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"arguments 'a' and 'b' must have sets in one arrangement, got {x.shape} and {y.shape}"
         )
     same = raw_ops.reduce_all(raw_ops.equal(x.dense_shape[:-1], y.dense_shape[:-1]))

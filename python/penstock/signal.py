@@ -31,6 +31,7 @@ from penstock._ops.windows import (
 from penstock._runtime.arguments import axes as axes_argument, axis_of, known_rank
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, TensorLike
@@ -82,7 +83,7 @@ def _last(input: Any, count: int, argument: str = "input") -> tuple[_core.Tensor
     x = _core._to_tensor(input)
     rank = len(known_rank(x))
     if rank < count:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument '{argument}' must have at least {count} dimension(s), got shape {x.shape}"
         )
     return x, list(range(rank - count, rank))
@@ -98,7 +99,7 @@ def _lengths(fft_length: Any, count: int) -> list[Any]:
         return [None] * count
     vector = _core._to_tensor_hinted(fft_length, _core.int32)
     if vector.shape.rank != 1 or vector.shape[0] not in (count, None):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'fft_length' must be a vector of {count} length(s), got shape {vector.shape}"
         )
     known = _core._known_value(vector)
@@ -113,14 +114,16 @@ def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[
         lengths = None if fft_length is None else _core._to_tensor_hinted(fft_length, _core.int32)
         count = rank if lengths is None else lengths.shape.num_elements()
         if count is None or count > rank:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'fft_length' must be a vector of at most {rank} lengths, got {fft_length!r}"
             )
         along = list(range(rank - count, rank))
     else:
         along = [axis_of(axis, rank, "axes") for axis in axes_argument(axes) or ()]
     if len(set(along)) != len(along) or not along:
-        raise ValueError(f"argument 'axes' must be different dimensions, at least one, got {axes!r}")
+        raise InvalidArgumentError(
+            f"argument 'axes' must be different dimensions, at least one, got {axes!r}"
+        )
     return x, along, _lengths(fft_length, len(along))
 
 
@@ -580,7 +583,7 @@ def _norm(norm: str | None) -> str:
     if norm is None:
         return "backward"
     if norm not in NORMS:
-        raise ValueError(f"argument 'norm' must be one of {', '.join(NORMS)}, got {norm!r}")
+        raise InvalidArgumentError(f"argument 'norm' must be one of {', '.join(NORMS)}, got {norm!r}")
     return norm
 
 

@@ -24,6 +24,7 @@ from penstock._runtime.dispatch import dispatched
 from penstock._runtime.public_names import publish as _publish
 from penstock._types.argument_names import expect
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, IntLike, Nested, TensorLike
@@ -91,7 +92,7 @@ def format(
     expect(template, str, "template", "a string")
     parts = template.split(expect(placeholder, str, "placeholder", "a string"))
     if len(parts) - 1 != len(tensors):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'template' has {len(parts) - 1} placeholders, argument 'inputs' {len(tensors)} tensors"
         )
     tensors = [_core._to_tensor(t) for t in tensors]
@@ -124,7 +125,7 @@ def join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = N
     [b'a-c', b'b-c']
     """
     if not inputs:
-        raise ValueError("join: argument 'inputs' must hold at least one tensor")
+        raise InvalidArgumentError("join: argument 'inputs' must hold at least one tensor")
     return raw_ops.string_join(items(inputs, "inputs"), separator=separator, name=name)
 
 
@@ -461,7 +462,7 @@ def to_hash_bucket_strong(
     [2, 0]
     """
     if not isinstance(key, Sequence) or len(key) != 2:
-        raise ValueError(f"argument 'key' must be two integers, got {key}")
+        raise InvalidArgumentError(f"argument 'key' must be two integers, got {key}")
     # Attributes are signed.
     signed = [(integer(half, "key") + 2**63) % 2**64 - 2**63 for half in key]
     buckets = integer(num_buckets, "num_buckets")

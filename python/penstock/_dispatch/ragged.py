@@ -20,6 +20,7 @@ from penstock._runtime.dispatch import (
     dispatch_for_unary_elementwise_apis,
 )
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, TensorLike
@@ -79,7 +80,7 @@ def _where(condition: Any, x: Any = None, y: Any = None, name: str | None = None
     if x is not None and y is not None:
         return apply(indexing.where, condition, x, y)
     if x is not None or y is not None:
-        raise ValueError("arguments 'x' and 'y' must be given together")
+        raise InvalidArgumentError("arguments 'x' and 'y' must be given together")
     sparse = to_sparse(condition)
     return raw_ops.gather(sparse.indices, kept(sparse.values))
 
@@ -171,7 +172,9 @@ def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
 def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
     times = axes(multiples) or []
     if len(times) != rank_of_ragged(input):
-        raise ValueError(f"argument 'multiples' must have {rank_of_ragged(input)} numbers, got {len(times)}")
+        raise InvalidArgumentError(
+            f"argument 'multiples' must have {rank_of_ragged(input)} numbers, got {len(times)}"
+        )
     made: Any = input
     for place, many in reversed([*enumerate(times)]):
         made = repeated(made, place, many)
@@ -189,7 +192,7 @@ def _one_hot(
     name: str | None = None,
 ) -> Any:
     if axis is not None and axis_of(axis, rank_of_ragged(indices) + 1) <= indices.ragged_rank:
-        raise ValueError(f"argument 'axis' must be behind the ragged dimensions, got {axis}")
+        raise InvalidArgumentError(f"argument 'axis' must be behind the ragged dimensions, got {axis}")
     place = None if axis is None else axis_of(axis, rank_of_ragged(indices) + 1) - indices.ragged_rank
     return indices.with_flat_values(
         creation.one_hot(indices.flat_values, depth, on_value, off_value, place, dtype)
@@ -265,7 +268,9 @@ def _joined_rows(x: Any, place: int, separator: str) -> Any:
     if place > 1:
         return x.with_values(_joined_rows(x.values, place - 1, separator))
     if place == 0 or isinstance(x.values, RaggedTensor):
-        raise ValueError(f"argument 'axis' must be the last ragged dimension, or behind it, got {place}")
+        raise InvalidArgumentError(
+            f"argument 'axis' must be the last ragged dimension, or behind it, got {place}"
+        )
     first = raw_ops.equal(within_rows(x), _core._to_tensor(0, x.row_splits.dtype))
     begun = raw_ops.string_select(first, _core._to_tensor(""), _core._to_tensor(separator))
     whole = x.with_values(raw_ops.string_join(begun, x.values)).to_tensor("")
@@ -294,7 +299,7 @@ def _expand_dims(input: RaggedTensor, axis: Any, name: str | None = None) -> Any
 def _squeeze(input: RaggedTensor, axis: Any = None, name: str | None = None) -> Any:
     places = axes(axis)
     if places is None:
-        raise ValueError("argument 'axis' must be given for a ragged tensor")
+        raise InvalidArgumentError("argument 'axis' must be given for a ragged tensor")
     rank = rank_of_ragged(input)
     made: Any = input
     for place in sorted({axis_of(a, rank) for a in places}, reverse=True):

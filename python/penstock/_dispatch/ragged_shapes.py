@@ -13,6 +13,7 @@ from penstock._runtime.arguments import axis_of, integer, require
 from penstock._runtime.dispatch import dispatch_for_api
 from penstock._values.dynamic_ragged_shape import DynamicRaggedShape
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -77,7 +78,7 @@ def _broadcast_to(input: Any, shape: DynamicRaggedShape, name: str | None = None
     given = input if isinstance(input, RaggedTensor) else _core._to_tensor(input)
     rank = rank_of_ragged(given) if isinstance(given, RaggedTensor) else given.shape.rank
     if rank is not None and shape.rank is not None and rank > shape.rank:
-        raise ValueError(f"argument 'input' must be of rank {shape.rank} or less, got {rank}")
+        raise InvalidArgumentError(f"argument 'input' must be of rank {shape.rank} or less, got {rank}")
 
     def spread(a: Any, b: Any) -> Any:
         return raw_ops.broadcast_to(a, raw_ops.shape(b))
@@ -95,7 +96,9 @@ def _broadcast_to(input: Any, shape: DynamicRaggedShape, name: str | None = None
 
 def _direction(direction: Any) -> str:
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"argument 'direction' must be 'ASCENDING' or 'DESCENDING', got {direction!r}")
+        raise InvalidArgumentError(
+            f"argument 'direction' must be 'ASCENDING' or 'DESCENDING', got {direction!r}"
+        )
     return str(direction)
 
 
@@ -163,10 +166,10 @@ def _split(
 @dispatch_for_api(shapes.unstack, {"value": RaggedTensor})
 def _unstack(value: RaggedTensor, num: int | None = None, axis: IntLike = 0, name: str | None = None) -> Any:
     if axis_of(integer(axis, "axis"), rank_of_ragged(value)) != 0:
-        raise ValueError(f"argument 'axis' must be 0 for a ragged tensor, got {axis}")
+        raise InvalidArgumentError(f"argument 'axis' must be 0 for a ragged tensor, got {axis}")
     count = value.shape[0] if num is None else num
     if count is None:
-        raise ValueError("argument 'num' must be given where the number of rows is not known")
+        raise InvalidArgumentError("argument 'num' must be given where the number of rows is not known")
     return [value[i] for i in range(count)]
 
 
@@ -191,12 +194,16 @@ def _gather_nd(
     if isinstance(indices, RaggedTensor):
         flat = indices.flat_values
         if rank_of_ragged(indices) == indices.ragged_rank + 1:
-            raise ValueError("argument 'indices' must have places of one size: its last dimension is ragged")
+            raise InvalidArgumentError(
+                "argument 'indices' must have places of one size: its last dimension is ragged"
+            )
         return indices.with_flat_values(indexing.gather_nd(params, flat))
     places = _core._to_tensor_hinted(indices, _core.int64)
     depth = places.shape[-1] if places.shape.rank else None
     if places.shape.rank in (None, 0) or depth is None:
-        raise ValueError(f"argument 'indices' must have a last dimension of known size, got {places.shape}")
+        raise InvalidArgumentError(
+            f"argument 'indices' must have a last dimension of known size, got {places.shape}"
+        )
     if depth == 0:
         return NotImplemented
     outer = raw_ops.reshape(places, [-1, depth])
@@ -253,7 +260,7 @@ def _dropout(
     x: RaggedTensor, rate: Any, noise_shape: Any = None, seed: int | None = None, name: str | None = None
 ) -> Any:
     if noise_shape is not None:
-        raise ValueError("argument 'noise_shape' must not be given for a ragged tensor")
+        raise InvalidArgumentError("argument 'noise_shape' must not be given for a ragged tensor")
     return x.with_flat_values(nn.dropout(x.flat_values, rate, seed=seed))
 
 
@@ -286,7 +293,7 @@ def _extreme(kind: str) -> Any:
     ) -> Any:
         place = axis_of(0 if axis is None else integer(axis, "axis"), rank_of_ragged(input))
         if place == 0:
-            raise ValueError("argument 'axis' must not be 0 for a ragged tensor")
+            raise InvalidArgumentError("argument 'axis' must not be 0 for a ragged tensor")
         if place > input.ragged_rank:
             return input.with_flat_values(
                 getattr(math, f"arg{kind}")(input.flat_values, place - input.ragged_rank, output_type)

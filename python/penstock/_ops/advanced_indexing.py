@@ -8,6 +8,7 @@ from typing import Any
 from penstock import _core, raw_ops
 from penstock._ops import shapes
 from penstock._runtime.arguments import extents, known_rank, results, sizes
+from penstock.errors import InvalidArgumentError
 
 
 def from_the_front(indices: _core.Tensor, length: Any) -> _core.Tensor:
@@ -86,7 +87,7 @@ def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> tuple[list[Any], i
     """
     dims = tensor.shape.dims
     if dims is None:
-        raise ValueError("a tensor of unknown rank cannot be indexed by arrays")
+        raise InvalidArgumentError("a tensor of unknown rank cannot be indexed by arrays")
     out: list[Any] = []
     gap: int | None = None
     used = 0

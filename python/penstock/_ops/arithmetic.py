@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._values.indexed_slices import IndexedSlices
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
@@ -229,7 +230,8 @@ def add_n(inputs: Sequence[TensorLike] | TensorLike, name: str | None = None) ->
     """Add tensors of one shape and dtype.
 
     Args:
-        inputs: tensors of one shape and one numeric dtype, at least one.
+        inputs: tensors of one shape and one numeric dtype, at least one; of one tensor, outside of a traced
+            function, the rows.
         name: a name for the result in a graph.
 
     Returns:
@@ -242,10 +244,12 @@ def add_n(inputs: Sequence[TensorLike] | TensorLike, name: str | None = None) ->
     >>> tf.add_n([[1, 2], [3, 4], [5, 6]]).numpy()
     array([ 9, 12], dtype=int32)
     """
+    if isinstance(inputs, _core.Tensor) and inputs.shape.rank:
+        inputs = list(inputs)
     if not isinstance(inputs, list | tuple):
         inputs = [inputs]
     if not inputs:
-        raise ValueError("argument 'inputs' must hold at least one tensor")
+        raise InvalidArgumentError("argument 'inputs' must hold at least one tensor")
     return raw_ops.add_n(list(inputs), name=name)
 
 
@@ -281,7 +285,7 @@ def accumulate_n(
             f"the dtype of the inputs {total.dtype.name}"
         )
     if shape is not None and not total.shape.is_compatible_with(shape):
-        raise ValueError(f"argument 'shape' is {shape}, the shape of the inputs {total.shape}")
+        raise InvalidArgumentError(f"argument 'shape' is {shape}, the shape of the inputs {total.shape}")
     return total
 
 
@@ -309,7 +313,7 @@ def scalar_mul(
     values = x.values if isinstance(x, IndexedSlices) else _core._to_tensor(x)
     factor = _core._to_tensor_hinted(scalar, values.dtype)
     if factor.shape.rank not in (0, None):
-        raise ValueError(f"argument 'scalar' must be a scalar, got shape {factor.shape}")
+        raise InvalidArgumentError(f"argument 'scalar' must be a scalar, got shape {factor.shape}")
     product = raw_ops.mul(factor, values, name=name)
     return IndexedSlices(product, x.indices, x.dense_shape) if isinstance(x, IndexedSlices) else product
 
@@ -500,7 +504,7 @@ def polyval(coeffs: Sequence[TensorLike], x: TensorLike, name: str | None = None
     np.float32(19.0)
     """
     if not isinstance(coeffs, list):
-        raise ValueError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
+        raise InvalidArgumentError(f"argument 'coeffs' must be a list, got {type(coeffs).__name__}")
     x = _core._to_tensor(x)
     if not coeffs:
         return raw_ops.zeros_like(x)

@@ -13,6 +13,7 @@ from penstock._ops.segments import invert_permutation
 from penstock._ops.shapes import concat, pad, transpose
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,22 +40,26 @@ def _three(diagonals: Any, diagonals_format: str) -> tuple[_core.Tensor, _core.T
     if diagonals_format == "compact":
         compact = _core._to_tensor(diagonals)
         if len(known_rank(compact, 2)) < 2 or compact.shape[-2] not in (3, None):
-            raise ValueError(f"argument 'diagonals' must have shape [..., 3, n], got {compact.shape}")
+            raise InvalidArgumentError(
+                f"argument 'diagonals' must have shape [..., 3, n], got {compact.shape}"
+            )
         upper, main, lower = (compact[..., i, :] for i in range(3))
         return upper, main, lower
     if diagonals_format == "matrix":
         matrix = _core._to_tensor(diagonals)
         if len(known_rank(matrix)) < 2:
-            raise ValueError(f"argument 'diagonals' must be square matrices, got shape {matrix.shape}")
+            raise InvalidArgumentError(
+                f"argument 'diagonals' must be square matrices, got shape {matrix.shape}"
+            )
         main = diag_part(matrix)
         beside = main.shape[-1] != 1
         parts: Any = [diag_part(matrix, k=k) if k == 0 or beside else main[..., :0] for k in (1, 0, -1)]
     elif diagonals_format == "sequence":
         if not isinstance(diagonals, list | tuple) or len(diagonals) != 3:
-            raise ValueError("argument 'diagonals' must be three tensors for the format 'sequence'")
+            raise InvalidArgumentError("argument 'diagonals' must be three tensors for the format 'sequence'")
         parts = [_core._to_tensor(part) for part in diagonals]
     else:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'diagonals_format' must be 'compact', 'matrix' or 'sequence', got {diagonals_format!r}"
         )
     upper, main, lower = parts
@@ -246,7 +251,9 @@ def banded_triangular_solve(
     x = _core._to_tensor_hinted(rhs, diagonals.dtype)
     count = known_rank(diagonals, 2)[-2]
     if count is None or count < 1:
-        raise ValueError(f"argument 'bands' must have a known number of rows, got shape {diagonals.shape}")
+        raise InvalidArgumentError(
+            f"argument 'bands' must have a known number of rows, got shape {diagonals.shape}"
+        )
     band = (1 - count, 0) if lower else (0, count - 1)
     if count == 1:
         matrix = diag(diagonals[..., 0, :])
@@ -290,9 +297,9 @@ def eigh_tridiagonal(
     main = _core._to_tensor(alpha)
     beside = _core._to_tensor_hinted(beta, main.dtype)
     if select not in ("a", "i", "v"):
-        raise ValueError(f"argument 'select' must be 'a', 'i' or 'v', got {select!r}")
+        raise InvalidArgumentError(f"argument 'select' must be 'a', 'i' or 'v', got {select!r}")
     if select != "a" and select_range is None:
-        raise ValueError(f"argument 'select_range' is needed where 'select' is {select!r}")
+        raise InvalidArgumentError(f"argument 'select_range' is needed where 'select' is {select!r}")
     if beside.dtype.is_complex:
         main = raw_ops.cast(main, dtype=beside.dtype)
     matrix = diag(main) + diag(beside, k=-1) + diag(_conjugate(beside), k=1)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, integer, known_rank, product, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -68,26 +69,28 @@ def depth_to_space(
 
 def _blocks(input: TensorLike, block_size: IntLike, data_format: str, to_depth: bool) -> _core.Tensor:
     if data_format not in ("NHWC", "NCHW"):
-        raise ValueError(f"argument 'data_format' must be 'NHWC' or 'NCHW', got {data_format!r}")
+        raise InvalidArgumentError(f"argument 'data_format' must be 'NHWC' or 'NCHW', got {data_format!r}")
     b = integer(block_size, "block_size")
     if b < 2:
-        raise ValueError(f"argument 'block_size' must be at least 2, got {b}")
+        raise InvalidArgumentError(f"argument 'block_size' must be at least 2, got {b}")
     x = _core._to_tensor(input)
     if len(known_rank(x)) != 4:
-        raise ValueError(f"argument 'input' must have rank 4, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'input' must have rank 4, got shape {x.shape}")
     if data_format == "NCHW":
         x = raw_ops.transpose(x, perm=[0, 2, 3, 1])
     n, h, w, c = sizes(x)
     if to_depth:
         for what, extent in (("height", h), ("width", w)):
             if isinstance(extent, int) and extent % b:
-                raise ValueError(f"argument 'block_size' ({b}) must divide the {what} {extent}")
+                raise InvalidArgumentError(f"argument 'block_size' ({b}) must divide the {what} {extent}")
         x = raw_ops.reshape(x, extents([n, h // b, b, w // b, b, c]))
         x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])
         x = raw_ops.reshape(x, extents([n, h // b, w // b, product([b * b, c])]))
     else:
         if isinstance(c, int) and c % (b * b):
-            raise ValueError(f"the square of argument 'block_size' ({b}) must divide the {c} channels")
+            raise InvalidArgumentError(
+                f"the square of argument 'block_size' ({b}) must divide the {c} channels"
+            )
         d = c // (b * b)
         x = raw_ops.reshape(x, extents([n, h, w, b, b, d]))
         x = raw_ops.transpose(x, perm=[0, 1, 3, 2, 4, 5])

@@ -48,7 +48,9 @@ def _true(true_classes: Any, num_true: Any) -> _core.Tensor:
         raise TypeError(f"argument 'true_classes' must be integers, got {classes.dtype.name}")
     count = integer(num_true, "num_true")
     if len(known_rank(classes)) != 2 or classes.shape[1] not in (count, None):
-        raise ValueError(f"argument 'true_classes' must have shape [batch, {count}], got {classes.shape}")
+        raise InvalidArgumentError(
+            f"argument 'true_classes' must have shape [batch, {count}], got {classes.shape}"
+        )
     return raw_ops.cast(classes, dtype=_core.int64)
 
 
@@ -84,9 +86,11 @@ def _draw(
     count = integer(num_sampled, "num_sampled")
     number = sizes(weights)[0]
     if count < 1:
-        raise ValueError(f"argument 'num_sampled' must be at least 1, got {count}")
+        raise InvalidArgumentError(f"argument 'num_sampled' must be at least 1, got {count}")
     if unique and isinstance(number, int) and count > number:
-        raise ValueError(f"argument 'num_sampled' must be at most {number} for a unique sample, got {count}")
+        raise InvalidArgumentError(
+            f"argument 'num_sampled' must be at most {number} for a unique sample, got {count}"
+        )
     probabilities = raw_ops.cast(weights, dtype=_core.float64)
     probabilities = probabilities / reduce_sum(probabilities)
     if unique:
@@ -113,7 +117,7 @@ def _below_one() -> _core.Tensor:
 def _classes(range_max: Any) -> int:
     number = integer(range_max, "range_max")
     if number < 1:
-        raise ValueError(f"argument 'range_max' must be at least 1, got {number}")
+        raise InvalidArgumentError(f"argument 'range_max' must be at least 1, got {number}")
     return number
 
 
@@ -288,7 +292,7 @@ def fixed_unigram_candidate_sampler(
     """
     number = _classes(range_max)
     if bool(vocab_file) == bool(len(unigrams)):
-        raise ValueError("exactly one of the arguments 'vocab_file' and 'unigrams' must be given")
+        raise InvalidArgumentError("exactly one of the arguments 'vocab_file' and 'unigrams' must be given")
     if vocab_file:
         file = vocab_file.numpy().decode() if isinstance(vocab_file, _core.Tensor) else vocab_file
         try:
@@ -299,10 +303,10 @@ def fixed_unigram_candidate_sampler(
             raise InvalidArgumentError(f"argument 'vocab_file': {file!r} is a directory") from None
         unigrams = [float(line.rsplit(",", 1)[-1]) for line in lines if line.strip()]
     if num_shards < 1 or not 0 <= shard < num_shards:
-        raise ValueError(f"argument 'shard' must be from 0 to {num_shards - 1}, got {shard}")
+        raise InvalidArgumentError(f"argument 'shard' must be from 0 to {num_shards - 1}, got {shard}")
     weights = [0.0] * int(num_reserved_ids) + [float(w) ** distortion if w else 0.0 for w in unigrams]
     if len(weights) != number:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'unigrams' must give {number - num_reserved_ids} weights, got {len(unigrams)}"
         )
     own = [w if i % num_shards == shard else 0.0 for i, w in enumerate(weights)]

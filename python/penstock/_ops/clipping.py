@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import axes as axis_list
 from penstock._runtime.dispatch import dispatched
 from penstock._values.indexed_slices import IndexedSlices
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, TensorLike
@@ -71,7 +72,7 @@ def clip_by_norm(
 
     Args:
         t: a floating-point tensor; `IndexedSlices` stay such, and each slice counts for itself.
-        clip_norm: the greatest norm.
+        clip_norm: the greatest norm; one below 0 counts as 0.
         axes: the dimensions of what is clipped; all by default.
         name: a name for the result in a graph.
 
@@ -86,7 +87,7 @@ def clip_by_norm(
     array([0.6, 0.8], dtype=float32)
     """
     x = _elements(t)
-    limit = _core._to_tensor_hinted(clip_norm, x.dtype)
+    limit = raw_ops.maximum(_core._to_tensor_hinted(clip_norm, x.dtype), 0)
     squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes), keepdims=True)
     positive = squares > 0
     safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
@@ -115,7 +116,7 @@ def global_norm(t_list: _Tensors, name: str | None = None) -> _core.Tensor:
     """
     tensors = [_elements(t) for t in _sequence(t_list) if t is not None]
     if not tensors:
-        raise ValueError("argument 't_list' must hold at least one tensor")
+        raise InvalidArgumentError("argument 't_list' must hold at least one tensor")
     return raw_ops.sqrt(raw_ops.add_n([raw_ops.reduce_sum(raw_ops.square(t)) for t in tensors]), name=name)
 
 

@@ -15,6 +15,7 @@ from penstock._ops.conv_arguments import (
 )
 from penstock._runtime.arguments import UnknownRankError, extents, known_rank, named, product, sizes
 from penstock._runtime.dispatch import dispatched
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import PaddingLike, SizesLike, TensorLike, WindowLike
@@ -88,7 +89,7 @@ def convolution(
 
 def _axes(rank: int) -> int:
     if not 3 <= rank <= 5:
-        raise ValueError(f"argument 'filters' must have rank 3 to 5, got rank {rank}")
+        raise InvalidArgumentError(f"argument 'filters' must have rank 3 to 5, got rank {rank}")
     return rank - 2
 
 
@@ -316,7 +317,9 @@ def _transposed(
         attributes["dilations"] = spatial(dilations, axes, first, "dilations")
     shape = extents(output_shape, "output_shape")
     if shape.shape.rank != 1 or shape.shape[0] not in (None, axes + 2):
-        raise ValueError(f"argument 'output_shape' must have {axes + 2} sizes, got {output_shape!r}")
+        raise InvalidArgumentError(
+            f"argument 'output_shape' must have {axes + 2} sizes, got {output_shape!r}"
+        )
     if first:
         shape = raw_ops.gather(shape, [0, *range(2, axes + 2), 1])
         made = raw_ops.conv_input_grad(shape, f, channels_last(y, axes), **attributes)
@@ -476,13 +479,13 @@ def depthwise_conv2d(
     x = _core._to_tensor(input)
     f = _core._to_tensor_hinted(filter, x.dtype)
     if len(known_rank(f)) != 4:
-        raise ValueError(f"argument 'filter' must have rank 4, got shape {f.shape}")
+        raise InvalidArgumentError(f"argument 'filter' must have rank 4, got shape {f.shape}")
     height, width, channels, multiplier = sizes(f)
     place = 1 if is_channels_first(data_format, 2) else -1
     if x.shape.rank is not None and x.shape.rank >= 4 and isinstance(channels, int):
         size = x.shape[place if place == -1 else x.shape.rank - 3]
         if size not in (None, channels):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'filter' must have {size} channels, as 'input' has, got shape {f.shape}"
             )
     f = raw_ops.reshape(f, extents([height, width, 1, product([channels, multiplier])]))
@@ -529,9 +532,13 @@ def separable_conv2d(
     x = _core._to_tensor(input)
     p = _core._to_tensor_hinted(pointwise_filter, x.dtype)
     if len(known_rank(p)) != 4 or not p.shape[:2].is_compatible_with([1, 1]):
-        raise ValueError(f"argument 'pointwise_filter' must have shape [1, 1, in, out], got {p.shape}")
+        raise InvalidArgumentError(
+            f"argument 'pointwise_filter' must have shape [1, 1, in, out], got {p.shape}"
+        )
     between = depthwise_conv2d(x, depthwise_filter, strides, padding, data_format, dilations)
     have, want = between.shape[1 if is_channels_first(data_format, 2) else -1], p.shape[2]
     if None not in (have, want) and have != want:
-        raise ValueError(f"argument 'pointwise_filter' must have {have} input channels, got shape {p.shape}")
+        raise InvalidArgumentError(
+            f"argument 'pointwise_filter' must have {have} input channels, got shape {p.shape}"
+        )
     return _convolution(between, p, 2, 1, "VALID", data_format, None, name)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, integer, named, product, sizes
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import WindowLike
@@ -25,7 +26,7 @@ def is_channels_first(data_format: str | None, axes: int) -> bool:
         return False
     if data_format == CHANNELS_FIRST[axes]:
         return True
-    raise ValueError(
+    raise InvalidArgumentError(
         f"argument 'data_format' must be {CHANNELS_LAST[axes]!r} or {CHANNELS_FIRST[axes]!r}, "
         f"got {data_format!r}"
     )
@@ -40,7 +41,9 @@ def spatial(value: Any, axes: int, channels_first: bool, argument: str) -> list[
     if isinstance(value, int) or not hasattr(value, "__len__"):
         return [integer(value, argument)] * axes
     if len(value) not in (1, axes, axes + 2):
-        raise ValueError(f"argument '{argument}' must have 1, {axes} or {axes + 2} values, got {value!r}")
+        raise InvalidArgumentError(
+            f"argument '{argument}' must have 1, {axes} or {axes + 2} values, got {value!r}"
+        )
     values = [integer(v, argument) for v in value]
     if len(values) == 1:
         return values * axes
@@ -48,7 +51,7 @@ def spatial(value: Any, axes: int, channels_first: bool, argument: str) -> list[
         return values
     channels = 1 if channels_first else -1
     if values[0] != 1 or values[channels] != 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument '{argument}' must be 1 for the batch and for channels, got {values} "
             f"with channels {'second' if channels_first else 'last'}"
         )
@@ -64,19 +67,23 @@ def window_attributes(padding: Any, strides: WindowLike, axes: int, channels_fir
     attributes: dict[str, Any] = {"strides": spatial(strides, axes, channels_first, "strides")}
     if isinstance(padding, str):
         if padding == "EXPLICIT":
-            raise ValueError("argument 'padding' must be 'SAME', 'VALID' or the list of explicit paddings")
+            raise InvalidArgumentError(
+                "argument 'padding' must be 'SAME', 'VALID' or the list of explicit paddings"
+            )
         return {**attributes, "padding": padding}
     try:
         pairs = [[integer(size, "padding") for size in pair] for pair in padding]
     except TypeError:
         pairs = []
     if len(pairs) != axes + 2 or any(len(pair) != 2 for pair in pairs):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'padding' must be 'SAME', 'VALID' or {axes + 2} pairs of sizes, got {padding!r}"
         )
     inner = pairs[2:] if channels_first else pairs[1:-1]
     if pairs[0] != [0, 0] or pairs[1 if channels_first else -1] != [0, 0]:
-        raise ValueError(f"argument 'padding' must be 0 for the batch and for channels, got {padding!r}")
+        raise InvalidArgumentError(
+            f"argument 'padding' must be 0 for the batch and for channels, got {padding!r}"
+        )
     return {
         **attributes,
         "padding": "EXPLICIT",

@@ -17,6 +17,7 @@ from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import extents, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, PaddingLike, SizesLike, TensorLike, WindowLike
@@ -151,7 +152,7 @@ def _four(filter: _core.Tensor) -> list[Any]:
         ValueError: for another rank than 4.
     """
     if len(known_rank(filter)) != 4:
-        raise ValueError(f"argument 'filter' must have rank 4, got shape {filter.shape}")
+        raise InvalidArgumentError(f"argument 'filter' must have rank 4, got shape {filter.shape}")
     return sizes(filter)
 
 
@@ -197,7 +198,7 @@ def depthwise_conv2d_backprop_filter(
         x, y = channels_last(x, 2), channels_last(y, 2)
     shape = extents(filter_sizes, "filter_sizes")
     if shape.shape.rank != 1 or shape.shape[0] not in (4, None):
-        raise ValueError(f"argument 'filter_sizes' must have 4 sizes, got {filter_sizes!r}")
+        raise InvalidArgumentError(f"argument 'filter_sizes' must have 4 sizes, got {filter_sizes!r}")
     height, width, channels, multiplier = (shape[i] for i in range(4))
     one = raw_ops.ones_like(height)
     flat = raw_ops.stack(height, width, one, channels * multiplier)

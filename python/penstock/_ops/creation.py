@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import axis_of, extents, integer, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -331,7 +332,7 @@ def meshgrid(*args: TensorLike, indexing: str = "xy", name: str | None = None) -
     ([[1, 2], [1, 2]], [[3, 3], [4, 4]])
     """
     if indexing not in ("xy", "ij"):
-        raise ValueError(f"argument 'indexing' must be 'xy' or 'ij', got {indexing!r}")
+        raise InvalidArgumentError(f"argument 'indexing' must be 'xy' or 'ij', got {indexing!r}")
     hint = next((a.dtype for a in args if isinstance(a, _core.Tensor | _core._Variable)), None)
     vectors = [_core._to_tensor_hinted(a, hint) for a in args]
     places = list(builtins.range(len(vectors)))

@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._ops.sparse_places import int64
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["Crossed", "Feature", "crossed", "feature"]
 
@@ -57,18 +58,18 @@ def feature(value: Any) -> Feature:
     """
     if isinstance(value, SparseTensor):
         if value.shape.rank not in (2, None):
-            raise ValueError(f"argument 'inputs' must hold matrices, got shape {value.shape}")
+            raise InvalidArgumentError(f"argument 'inputs' must hold matrices, got shape {value.shape}")
         ones = raw_ops.ones_like(value.indices[:, 0])
         lengths = raw_ops.unsorted_segment_sum(ones, value.indices[:, 0], value.dense_shape[0])
         values = value.values
     elif isinstance(value, RaggedTensor):
         if value.ragged_rank != 1 or value.shape.rank != 2:
-            raise ValueError(f"argument 'inputs' must hold matrices, got shape {value.shape}")
+            raise InvalidArgumentError(f"argument 'inputs' must hold matrices, got shape {value.shape}")
         lengths, values = int64(value.row_lengths()), value.values
     else:
         x = _core._to_tensor(value)
         if x.shape.rank != 2:
-            raise ValueError(f"argument 'inputs' must hold matrices, got shape {x.shape}")
+            raise InvalidArgumentError(f"argument 'inputs' must hold matrices, got shape {x.shape}")
         sizes = raw_ops.shape(x, dtype=_INT64)
         lengths, values = raw_ops.fill(sizes[:1], sizes[1]), raw_ops.reshape(x, [-1])
     if values.dtype != _core.string and not values.dtype.is_integer:
@@ -93,7 +94,7 @@ def crossed(
     from penstock._ops.shapes import repeat  # that module needs this one, too
 
     if not features:
-        raise ValueError("argument 'inputs' must hold at least one feature")
+        raise InvalidArgumentError("argument 'inputs' must hold at least one feature")
     lengths = features[0].lengths
     for one in features[1:]:
         lengths = lengths * one.lengths

@@ -16,6 +16,7 @@ from penstock._ops.reductions import cumsum, reduce_logsumexp, reduce_max, reduc
 from penstock._ops.shapes import concat, pad, reshape, stack, transpose
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -37,7 +38,7 @@ def _lengths(value: Any, argument: str) -> _core.Tensor:
     if not lengths.dtype.is_integer:
         raise TypeError(f"argument '{argument}' must be integers, got {lengths.dtype.name}")
     if lengths.shape.rank not in (1, None):
-        raise ValueError(f"argument '{argument}' must be a vector, got shape {lengths.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must be a vector, got shape {lengths.shape}")
     return raw_ops.cast(lengths, dtype=_core.int32)
 
 
@@ -85,7 +86,9 @@ def ctc_loss(
         raise TypeError(f"argument 'labels' must be integers, got {targets.dtype.name}")
     for tensor, rank, argument in (targets, 2, "labels"), (scores, 3, "logits"):
         if len(known_rank(tensor)) != rank:
-            raise ValueError(f"argument '{argument}' must have rank {rank}, got shape {tensor.shape}")
+            raise InvalidArgumentError(
+                f"argument '{argument}' must have rank {rank}, got shape {tensor.shape}"
+            )
     if not logits_time_major:
         scores = transpose(scores, [1, 0, 2])
     dtype = scores.dtype
@@ -168,7 +171,7 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[_cor
     """
     x = _core._to_tensor(labels)
     if len(known_rank(x)) != 2:
-        raise ValueError(f"argument 'labels' must have rank 2, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'labels' must have rank 2, got shape {x.shape}")
     size = sizes(x)[1]
     same = raw_ops.equal(x[:, :, None], x[:, None, :])
     places = range_of(size)
@@ -205,7 +208,7 @@ def collapse_repeated(
     """
     x = _core._to_tensor(labels)
     if len(known_rank(x)) != 2:
-        raise ValueError(f"argument 'labels' must have rank 2, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'labels' must have rank 2, got shape {x.shape}")
     given = _core._to_tensor(seq_length)
     lengths = _lengths(given, "seq_length")
     width = sizes(x)[1]

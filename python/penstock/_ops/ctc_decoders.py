@@ -19,6 +19,7 @@ from penstock._ops.sorting import top_k
 from penstock._runtime.arguments import integer, known_rank, require, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -37,13 +38,13 @@ def _arguments(inputs: Any, sequence_length: Any) -> tuple[_core.Tensor, _core.T
     """
     scores, lengths = _core._to_tensor(inputs), _core._to_tensor(sequence_length)
     if len(known_rank(scores)) != 3:
-        raise ValueError(f"argument 'inputs' must have rank 3, got shape {scores.shape}")
+        raise InvalidArgumentError(f"argument 'inputs' must have rank 3, got shape {scores.shape}")
     if not scores.dtype.is_floating:
         raise TypeError(f"argument 'inputs' must be floating, got {scores.dtype.name}")
     if not lengths.dtype.is_integer:
         raise TypeError(f"argument 'sequence_length' must be integers, got {lengths.dtype.name}")
     if not lengths.shape.is_compatible_with([scores.shape[1]]):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'sequence_length' must have an element for each of the batch, of shape "
             f"[{scores.shape[1]}], got shape {lengths.shape}"
         )
@@ -102,7 +103,7 @@ def ctc_greedy_decoder(
     steps, _, classes = sizes(scores)
     blank = integer(-1 if blank_index is None else blank_index, "blank_index")
     if isinstance(classes, int) and not -classes <= blank < classes:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'blank_index' must be from {-classes} to {classes - 1} for {classes} classes, "
             f"got {blank}"
         )
@@ -245,9 +246,9 @@ def ctc_beam_search_decoder(
     scores, lengths = _arguments(inputs, sequence_length)
     width, paths = integer(beam_width, "beam_width"), integer(top_paths, "top_paths")
     if width < 1:
-        raise ValueError(f"argument 'beam_width' must be 1 or more, got {width}")
+        raise InvalidArgumentError(f"argument 'beam_width' must be 1 or more, got {width}")
     if not 1 <= paths <= width:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'top_paths' must be from 1 to 'beam_width', which is {width}, got {paths}"
         )
     steps, batch, classes = sizes(scores)

@@ -19,7 +19,7 @@ __all__ = ["diag", "diag_part", "rows_and_columns", "set_diag"]
 def rows_and_columns(x: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor, Any, Any]:
     """The index of the row of each element of a matrix, that of its column, and how many there are."""
     if len(known_rank(x)) < 2:
-        raise ValueError(f"expected a matrix or a batch of matrices, got shape {x.shape}")
+        raise InvalidArgumentError(f"expected a matrix or a batch of matrices, got shape {x.shape}")
     m, n = sizes(x, 2)[-2:]
     return raw_ops.expand_dims(raw_ops.range(0, m, 1), axis=1), raw_ops.range(0, n, 1), m, n
 
@@ -35,10 +35,10 @@ def _band(k: Any, argument: str = "k") -> tuple[int, int]:
     if not isinstance(k, list | tuple):
         return integer(k, argument), integer(k, argument)
     if len(k) not in (1, 2):
-        raise ValueError(f"argument '{argument}' must be a diagonal or a pair of them, got {k!r}")
+        raise InvalidArgumentError(f"argument '{argument}' must be a diagonal or a pair of them, got {k!r}")
     low, high = integer(k[0], argument), integer(k[-1], argument)
     if low > high:
-        raise ValueError(f"argument '{argument}' must name the lower diagonal first, got {k!r}")
+        raise InvalidArgumentError(f"argument '{argument}' must name the lower diagonal first, got {k!r}")
     return low, high
 
 
@@ -58,7 +58,7 @@ def _smaller(a: Any, b: Any) -> Any:
 def _indent(k: Any, m: Any, n: Any, longest: Any, align: str) -> Any:
     """How far from the left the elements of diagonals `k` begin in rows of `longest`."""
     if align not in ("LEFT_RIGHT", "RIGHT_LEFT", "LEFT_LEFT", "RIGHT_RIGHT"):
-        raise ValueError(
+        raise InvalidArgumentError(
             "argument 'align' must be 'LEFT_RIGHT', 'RIGHT_LEFT', 'LEFT_LEFT' or 'RIGHT_RIGHT', "
             f"got {align!r}"
         )

@@ -12,6 +12,7 @@ from penstock._runtime.arguments import axis_of, extents, known_rank, product, s
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -44,7 +45,7 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
         axes = _known_axes(axes)
     if isinstance(axes, int):
         if not 0 <= axes <= min(n, m):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'axes' must be from 0 to {min(n, m)} for ranks {n} and {m}, got {axes}"
             )
         of_a, of_b = list(range(n - axes, n)), list(range(axes))
@@ -52,10 +53,10 @@ def tensordot(a: TensorLike, b: TensorLike, axes: TensorLike, name: str | None =
         given: Any = axes
         pair = list(given)
         if len(pair) != 2:
-            raise ValueError(f"argument 'axes' must be an int or a pair of lists, got {axes!r}")
+            raise InvalidArgumentError(f"argument 'axes' must be an int or a pair of lists, got {axes!r}")
         of_a, of_b = (_axis_list(p, rank) for p, rank in zip(pair, (n, m), strict=True))
     if len(of_a) != len(of_b):
-        raise ValueError(f"argument 'axes' names {len(of_a)} dimensions of a and {len(of_b)} of b")
+        raise InvalidArgumentError(f"argument 'axes' names {len(of_a)} dimensions of a and {len(of_b)} of b")
     free_a = [i for i in range(n) if i not in of_a]
     free_b = [i for i in range(m) if i not in of_b]
     dims_a, dims_b = sizes(a), sizes(b)
@@ -118,7 +119,9 @@ def einsum(
     [[11]]
     """
     if optimize not in ORDERS:
-        raise ValueError(f"einsum: argument 'optimize' must be one of {', '.join(ORDERS)}, got {optimize!r}")
+        raise InvalidArgumentError(
+            f"einsum: argument 'optimize' must be one of {', '.join(ORDERS)}, got {optimize!r}"
+        )
     tensors: list[_core.Tensor] = []
     for value in inputs:
         tensors.append(_core._to_tensor_hinted(value, tensors[0].dtype if tensors else None))
@@ -161,7 +164,7 @@ def _parse(equation: str, tensors: list[_core.Tensor]) -> tuple[list[list[str]],
     left, arrow, right = text.partition("->")
     operands = left.split(",")
     if len(operands) != len(tensors):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"einsum: argument 'equation' {equation!r} has {len(operands)} operands, {len(tensors)} are given"
         )
     labels, widest = [], 0
@@ -174,7 +177,7 @@ def _parse(equation: str, tensors: list[_core.Tensor]) -> tuple[list[list[str]],
             own[place : place + 1] = [f".{i}" for i in reversed(range(max(hidden, 0)))]
             widest = max(widest, hidden)
         if len(own) != rank:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"einsum: argument 'equation' {equation!r} does not fit operand {k} of rank {rank}"
             )
         labels.append(own)
@@ -186,7 +189,7 @@ def _parse(equation: str, tensors: list[_core.Tensor]) -> tuple[list[list[str]],
             output[place : place + 1] = dots
         known = set().union(*labels) if labels else set()
         if len(set(output)) != len(output) or not set(output) <= known:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"einsum: the result of argument 'equation' {equation!r} repeats a label or has a new one"
             )
     else:
@@ -199,7 +202,9 @@ def _letters(term: str, equation: str) -> list[str]:
     head, dots, tail = term.partition("...")
     letters = [*head, *(["..."] if dots else []), *tail]
     if not all(c == "..." or c.isalpha() for c in letters):
-        raise ValueError(f"einsum: argument 'equation' {equation!r} has a character that is no letter")
+        raise InvalidArgumentError(
+            f"einsum: argument 'equation' {equation!r} has a character that is no letter"
+        )
     return letters
 
 
@@ -223,7 +228,9 @@ def _diagonal(x: Any, first: int, second: int, label: str) -> Any:
     """The diagonal of two dimensions, as the last one."""
     dims = sizes(x)
     if isinstance(dims[first], int) and isinstance(dims[second], int) and dims[first] != dims[second]:
-        raise ValueError(f"einsum: label '{label}' stands for sizes {dims[first]} and {dims[second]}")
+        raise InvalidArgumentError(
+            f"einsum: label '{label}' stands for sizes {dims[first]} and {dims[second]}"
+        )
     rest = [i for i in range(len(dims)) if i not in (first, second)]
     n = dims[first]
     flat = raw_ops.reshape(
@@ -252,7 +259,7 @@ def _contract(a: Any, of_a: list[str], b: Any, of_b: list[str], later: set[str])
             and p != q
             and (not name.startswith(".") or 1 not in (p, q))
         ):
-            raise ValueError(f"einsum: label '{name}' stands for sizes {p} and {q}")
+            raise InvalidArgumentError(f"einsum: label '{name}' stands for sizes {p} and {q}")
     left = raw_ops.transpose(a, perm=[of_a.index(n) for n in batch + free_a + summed])
     right = raw_ops.transpose(b, perm=[of_b.index(n) for n in batch + summed + free_b])
     rows, columns = product([size_a[n] for n in free_a]), product([size_b[n] for n in free_b])

@@ -14,6 +14,7 @@ from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -26,7 +27,7 @@ def _table(params: Any, argument: str) -> Any:
     if not isinstance(params, list | tuple):
         return params
     if not params:
-        raise ValueError(f"argument '{argument}' must hold at least one table")
+        raise InvalidArgumentError(f"argument '{argument}' must hold at least one table")
     return params[0] if len(params) == 1 else raw_ops.concat(list(params), axis=0)
 
 
@@ -103,11 +104,13 @@ def embedding_lookup_sparse(
     """
     combiner = "mean" if combiner is None else combiner
     if combiner not in ("sum", "mean", "sqrtn"):
-        raise ValueError(f"argument 'combiner' must be 'sum', 'mean' or 'sqrtn', got {combiner!r}")
+        raise InvalidArgumentError(f"argument 'combiner' must be 'sum', 'mean' or 'sqrtn', got {combiner!r}")
     if isinstance(sp_ids, RaggedTensor):
         segments, ids = int64(sp_ids.value_rowids()), sp_ids.flat_values
         if sp_ids.ragged_rank != 1:
-            raise ValueError(f"argument 'sp_ids' must have rows of numbers, got shape {sp_ids.shape}")
+            raise InvalidArgumentError(
+                f"argument 'sp_ids' must have rows of numbers, got shape {sp_ids.shape}"
+            )
     else:
         segments, ids = checked(sp_ids, "sp_ids").indices[:, 0], checked(sp_ids, "sp_ids").values
     if sp_weights is not None and isinstance(sp_weights, RaggedTensor) != isinstance(sp_ids, RaggedTensor):

@@ -15,6 +15,7 @@ from penstock._ops.shapes import concat, pad, reshape, reverse, tile, transpose
 from penstock._ops.windows import hann_window, vorbis_window
 from penstock._runtime.arguments import axis_of, known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -46,13 +47,13 @@ def _count(value: Any, argument: str) -> Any:
     if not scalar.dtype.is_integer:
         raise TypeError(f"argument '{argument}' must be an integer, got {value!r}")
     if scalar.shape.rank not in (0, None):
-        raise ValueError(f"argument '{argument}' must be a scalar, got shape {scalar.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must be a scalar, got shape {scalar.shape}")
     known = _core._known_value(scalar)
     if known is None:
         return raw_ops.cast(scalar, dtype=_core.int32)
     number = int(known.numpy())
     if number < 1:
-        raise ValueError(f"argument '{argument}' must be at least 1, got {number}")
+        raise InvalidArgumentError(f"argument '{argument}' must be at least 1, got {number}")
     return number
 
 
@@ -324,7 +325,7 @@ def mdct(
     """
     length = _count(frame_length, "frame_length")
     if isinstance(length, int) and length % 4:
-        raise ValueError(f"argument 'frame_length' must be a multiple of 4, got {length}")
+        raise InvalidArgumentError(f"argument 'frame_length' must be a multiple of 4, got {length}")
     x = frame(_core._to_tensor(signals), length, length // 2, pad_end)
     x = x * _halves(window_fn, length, x)
     quarter = length // 4
@@ -390,7 +391,7 @@ def _as(number: Any, like: _core.Tensor) -> _core.Tensor:
 def _check_type(number: int) -> None:
     # A dtype is equal to its number.
     if not isinstance(number, int) or number not in (1, 2, 3, 4):
-        raise ValueError(f"argument 'type' must be 1, 2, 3 or 4, got {number!r}")
+        raise InvalidArgumentError(f"argument 'type' must be 1, 2, 3 or 4, got {number!r}")
 
 
 @scoped
@@ -435,9 +436,9 @@ def dct(
         raise NotImplementedError(f"argument 'axis' must be -1, got {axis!r}")
     _check_type(type)
     if norm not in (None, "ortho"):
-        raise ValueError(f"argument 'norm' must be None or 'ortho', got {norm!r}")
+        raise InvalidArgumentError(f"argument 'norm' must be None or 'ortho', got {norm!r}")
     if type == 1 and norm == "ortho":
-        raise ValueError("argument 'norm' must be None for type 1, got 'ortho'")
+        raise InvalidArgumentError("argument 'norm' must be None for type 1, got 'ortho'")
     x = _core._to_tensor(input)
     rank = len(known_rank(x, 1))
     if n is not None:
@@ -445,7 +446,9 @@ def dct(
     size = sizes(x)[-1]
     if type == 1:
         if isinstance(size, int) and size < 2:
-            raise ValueError(f"argument 'input' must have at least 2 samples for type 1, got {size}")
+            raise InvalidArgumentError(
+                f"argument 'input' must have at least 2 samples for type 1, got {size}"
+            )
         return raw_ops.real(real_transform(concat([x, reverse(x[..., 1:-1], [-1])], -1), [rank - 1], [None]))
     if norm == "ortho" and type == 3:
         scale, first = _root(2 * size, x), _root(size, x)

@@ -15,6 +15,7 @@ from penstock import _core, raw_ops
 from penstock._ops.arithmetic import xlog1py
 from penstock._ops.reductions import reduce_any, reduce_sum
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -280,7 +281,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> _core.Tensor:
     if not tensor.dtype.is_floating:
         raise TypeError(f"argument 'x' must be floating, got {tensor.dtype.name}")
     if tensor.shape.rank == 0:
-        raise ValueError("argument 'x' must have at least one dimension, got a scalar")
+        raise InvalidArgumentError("argument 'x' must have at least one dimension, got a scalar")
     return reduce_sum(raw_ops.lgamma(tensor), -1) - raw_ops.lgamma(reduce_sum(tensor, -1))
 
 

@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import axis_of, extents, integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, SizesLike, TensorLike
@@ -182,7 +183,7 @@ def _within_batch(indices: _core.Tensor, batch: int) -> _core.Tensor:
     """Rows of indices with those of their batch before their own."""
     dims = sizes(indices)
     if not 0 < batch < len(dims):
-        raise ValueError(f"argument 'batch_dims' must be from 0 to {len(dims) - 1}, got {batch}")
+        raise InvalidArgumentError(f"argument 'batch_dims' must be from 0 to {len(dims) - 1}, got {batch}")
     place = extents([*dims[:-1], 1])
     columns = []
     zero, one = _core._to_tensor(0, indices.dtype), _core._to_tensor(1, indices.dtype)
@@ -197,7 +198,7 @@ def _within_batch(indices: _core.Tensor, batch: int) -> _core.Tensor:
 def _ignores(policy: str) -> bool:
     """Whether positions that are out of range count nothing; otherwise they are errors."""
     if policy not in ("", "DEFAULT", "ERROR", "IGNORE"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'bad_indices_policy' must be '', 'DEFAULT', 'ERROR' or 'IGNORE', got {policy!r}"
         )
     return policy == "IGNORE"
@@ -443,7 +444,7 @@ def boolean_mask(
     of_mask = known_rank(mask)
     covered = len(of_mask)
     if covered == 0:
-        raise ValueError("boolean_mask: argument 'mask' cannot be a scalar")
+        raise InvalidArgumentError("boolean_mask: argument 'mask' cannot be a scalar")
     if mask.dtype != _core.bool:
         raise TypeError(f"boolean_mask: argument 'mask' must be bool, got {mask.dtype.name}")
     static = known_rank(x)
@@ -453,7 +454,7 @@ def boolean_mask(
         len(along) != covered
         or any(a != b and a is not None and b is not None for a, b in zip(along, of_mask, strict=True))
     ):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"boolean_mask: argument 'mask' of shape {mask.shape} does not fit {x.shape} from axis {start}"
         )
     if start == 0:
@@ -494,7 +495,7 @@ def where(
     if x is None and y is None:
         return raw_ops.where_indices(condition, name=name)
     if x is None or y is None:
-        raise ValueError("where: arguments 'x' and 'y' must be given both or not at all")
+        raise InvalidArgumentError("where: arguments 'x' and 'y' must be given both or not at all")
     tensors = [v.dtype for v in (x, y) if isinstance(v, _core.Tensor | _core._Variable)]
     hint = tensors[0] if tensors else None
     x = _core._to_tensor_hinted(x, hint)
@@ -528,7 +529,7 @@ def dynamic_partition(
     partitions = _core._to_tensor_hinted(partitions, _core.int32)
     count = integer(num_partitions, "num_partitions")
     if count < 1:
-        raise ValueError(f"argument 'num_partitions' must be at least 1, got {count}")
+        raise InvalidArgumentError(f"argument 'num_partitions' must be at least 1, got {count}")
     inside = raw_ops.reduce_all(raw_ops.logical_and(partitions >= 0, partitions < count))
     _ASSERT(inside, partitions, message=f"dynamic_partition: argument 'partitions' must be in [0, {count}):")
     if partitions.shape.rank == 0:
@@ -560,7 +561,7 @@ def dynamic_stitch(
     [10, 20, 30]
     """
     if len(indices) != len(data) or not indices:
-        raise ValueError(
+        raise InvalidArgumentError(
             "arguments 'indices' and 'data' must have the same length, at least 1, "
             f"got {len(indices)} and {len(data)}"
         )
@@ -571,7 +572,7 @@ def dynamic_stitch(
         values = _core._to_tensor_hinted(values, what[0].dtype if what else None)
         inner = known_rank(index)
         if not TensorShape(inner).is_compatible_with(values.shape[: len(inner)]):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'data' has an entry of shape {values.shape} for indices of shape {index.shape}"
             )
         flat = raw_ops.reshape(index, [-1])

@@ -10,6 +10,7 @@ from penstock._ops.reductions import cumsum, reduce_max
 from penstock._ops.shapes import pad, transpose
 from penstock._runtime.arguments import axis_of, known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -72,7 +73,7 @@ def _running(x: _core.Tensor, axis: int) -> _core.Tensor:
     """The greatest element so far along a dimension, in steps that double."""
     size = sizes(x)[axis]
     if not isinstance(size, int):
-        raise ValueError("argument 'inputs' must have a known size along 'axis'")
+        raise InvalidArgumentError("argument 'inputs' must have a known size along 'axis'")
     shift = 1
     while shift < size:
         key: list[Any] = [slice(None)] * len(known_rank(x))

@@ -14,6 +14,7 @@ from penstock._ops.sorting import approx_max_k, approx_min_k
 from penstock._runtime.arguments import axis_of, integer, items, known_rank, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -63,11 +64,11 @@ def reverse_sequence(
     x = _core._to_tensor(input)
     rank = len(known_rank(x))
     if seq_axis is None:
-        raise ValueError("argument 'seq_axis' is needed")
+        raise InvalidArgumentError("argument 'seq_axis' is needed")
     along = axis_of(seq_axis, rank, "seq_axis")
     batch = axis_of(0 if batch_axis is None else batch_axis, rank, "batch_axis")
     if along == batch:
-        raise ValueError(f"arguments 'seq_axis' and 'batch_axis' must differ, got {along} for both")
+        raise InvalidArgumentError(f"arguments 'seq_axis' and 'batch_axis' must differ, got {along} for both")
     lengths = raw_ops.cast(_core._to_tensor(seq_lengths), dtype=_core.int32)[:, None]
     front = [batch, along, *(i for i in range(rank) if i not in (batch, along))]
     rows = transpose(x, front)
@@ -151,13 +152,13 @@ def histogram_fixed_width_bins(
     x = _core._to_tensor(values)
     bounds = _core._to_tensor_hinted(value_range, x.dtype)
     if not bounds.shape.is_compatible_with([2]):
-        raise ValueError(f"argument 'value_range' must have shape [2], got {bounds.shape}")
+        raise InvalidArgumentError(f"argument 'value_range' must have shape [2], got {bounds.shape}")
     bins = _core._to_tensor(nbins)
     if not bins.dtype.is_integer or bins.shape.rank not in (0, None):
         raise TypeError(f"argument 'nbins' must be an integer, got {nbins!r}")
     known = _core._known_value(bins)
     if known is not None and int(known.numpy()) < 1:
-        raise ValueError(f"argument 'nbins' must be at least 1, got {int(known.numpy())}")
+        raise InvalidArgumentError(f"argument 'nbins' must be at least 1, got {int(known.numpy())}")
     count = raw_ops.cast(bins, dtype=_core.float64)
     wide, edges = raw_ops.cast(x, dtype=_core.float64), raw_ops.cast(bounds, dtype=_core.float64)
     places = raw_ops.floor((wide - edges[0]) / (edges[1] - edges[0]) * count)
@@ -303,10 +304,10 @@ def extract_volume_patches(
     """
     x = _core._to_tensor(input)
     if len(known_rank(x)) != 5:
-        raise ValueError(f"argument 'input' must have rank 5, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'input' must have rank 5, got shape {x.shape}")
     box, steps = (_inner(value, argument) for value, argument in ((ksizes, "ksizes"), (strides, "strides")))
     if padding not in ("SAME", "VALID"):
-        raise ValueError(f"argument 'padding' must be 'SAME' or 'VALID', got {padding!r}")
+        raise InvalidArgumentError(f"argument 'padding' must be 'SAME' or 'VALID', got {padding!r}")
     edges: list[list[Any]] = []
     counts: list[Any] = []
     zero = _core._to_tensor(0, _core.int32)
@@ -341,5 +342,5 @@ def _inner(value: Any, argument: str) -> list[int]:
     """
     five = [integer(n, argument) for n in items(value, argument)]
     if len(five) != 5 or five[0] != 1 or five[4] != 1 or min(five) < 1:
-        raise ValueError(f"argument '{argument}' must be [1, planes, rows, columns, 1], got {five}")
+        raise InvalidArgumentError(f"argument '{argument}' must be [1, planes, rows, columns, 1], got {five}")
     return five[1:4]

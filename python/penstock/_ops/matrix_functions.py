@@ -16,6 +16,7 @@ from penstock._ops.indexing import where
 from penstock._ops.reductions import reduce_any, reduce_max, reduce_sum
 from penstock._runtime.arguments import known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -68,7 +69,7 @@ def _square(input: Any) -> _core.Tensor:
         raise TypeError(f"argument 'input' must be floating or complex, got {x.dtype.name}")
     extents = known_rank(x)
     if len(extents) < 2 or (None not in extents[-2:] and extents[-1] != extents[-2]):
-        raise ValueError(f"argument 'input' must be square matrices, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'input' must be square matrices, got shape {x.shape}")
     return x
 
 
@@ -182,7 +183,7 @@ def _root(x: _core.Tensor) -> _core.Tensor:
     identity = _identity(x)
     size = sizes(x)[-1]
     epsilon = 2.0**-22 if x.dtype in (_core.float32, _core.complex64) else 2.0**-50
-    scale = -0.5 / size if isinstance(size, int) else -0.5 / raw_ops.cast(size, dtype=_core.float64)
+    scale = -0.5 / max(size, 1) if isinstance(size, int) else -0.5 / raw_ops.cast(size, dtype=_core.float64)
 
     def off(m: _core.Tensor) -> _core.Tensor:
         return _norm(m - identity)

@@ -10,6 +10,7 @@ from penstock._ops.frames import dct
 from penstock._ops.shapes import pad
 from penstock._runtime.arguments import integer, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -70,21 +71,23 @@ def linear_to_mel_weight_matrix(
     )
     dtype = _core.DType(dtype)
     if not dtype.is_floating:
-        raise ValueError(f"argument 'dtype' must be floating, got {dtype.name}")
+        raise InvalidArgumentError(f"argument 'dtype' must be floating, got {dtype.name}")
     for number, argument in (bands, "num_mel_bins"), (frequencies, "num_spectrogram_bins"):
         if number < 1:
-            raise ValueError(f"argument '{argument}' must be at least 1, got {number}")
+            raise InvalidArgumentError(f"argument '{argument}' must be at least 1, got {number}")
     rate, lower, upper = _known(sample_rate), _known(lower_edge_hertz), _known(upper_edge_hertz)
     if rate is not None and rate <= 0:
-        raise ValueError(f"argument 'sample_rate' must be positive, got {rate}")
+        raise InvalidArgumentError(f"argument 'sample_rate' must be positive, got {rate}")
     if lower is not None and lower < 0:
-        raise ValueError(f"argument 'lower_edge_hertz' must not be negative, got {lower}")
+        raise InvalidArgumentError(f"argument 'lower_edge_hertz' must not be negative, got {lower}")
     if lower is not None and upper is not None and lower >= upper:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'upper_edge_hertz' must be greater than 'lower_edge_hertz', got {upper} and {lower}"
         )
     if rate is not None and upper is not None and upper > rate / 2:
-        raise ValueError(f"argument 'upper_edge_hertz' must not exceed half the sample rate, got {upper}")
+        raise InvalidArgumentError(
+            f"argument 'upper_edge_hertz' must not exceed half the sample rate, got {upper}"
+        )
     half, low, high = (
         raw_ops.cast(_core._to_tensor(value), dtype=dtype)
         for value in (sample_rate, lower_edge_hertz, upper_edge_hertz)
@@ -122,6 +125,8 @@ def mfccs_from_log_mel_spectrograms(
     bands = sizes(x, 1)[-1]
     if isinstance(bands, int):
         if bands == 0:
-            raise ValueError(f"argument 'log_mel_spectrograms' has no bands: its shape is {x.shape}")
+            raise InvalidArgumentError(
+                f"argument 'log_mel_spectrograms' has no bands: its shape is {x.shape}"
+            )
         return dct(x) * float((2.0 * bands) ** -0.5)
     return dct(x) * raw_ops.rsqrt(raw_ops.cast(bands, dtype=x.dtype) * 2.0)

@@ -15,6 +15,7 @@ from penstock._ops.shapes import pad, reshape
 from penstock._ops.space_batch import with_space_to_batch
 from penstock._runtime.arguments import known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,7 +69,7 @@ def max_pool_with_argmax(
     (4.0, 1)
     """
     if data_format != "NHWC":
-        raise ValueError(f"argument 'data_format' must be 'NHWC', got {data_format!r}")
+        raise InvalidArgumentError(f"argument 'data_format' must be 'NHWC', got {data_format!r}")
     x = _core._to_tensor(input)
     batch, height, width, channels = sizes(x, 4)
     values = max_pool(x, ksize, strides, padding)
@@ -96,10 +97,10 @@ def _greatest_sums(
         spatial(dilations, 2, False, "dilations"),
     )
     if padding not in ("SAME", "VALID"):
-        raise ValueError(f"argument 'padding' must be 'SAME' or 'VALID', got {padding!r}")
+        raise InvalidArgumentError(f"argument 'padding' must be 'SAME' or 'VALID', got {padding!r}")
     rows, columns, _ = known_rank(filters, 3)
     if rows is None or columns is None:
-        raise ValueError(f"argument 'filters' must have known extents, got shape {filters.shape}")
+        raise InvalidArgumentError(f"argument 'filters' must have known extents, got shape {filters.shape}")
     least = -float("inf") if x.dtype.is_floating else x.dtype.min
     counts, edges = [], []
     for size, extent, step, far in zip(
@@ -129,7 +130,7 @@ def _greatest_sums(
             part = part + filters[i, j]
             result = part if result is None else raw_ops.maximum(result, part)
     if result is None:
-        raise ValueError(f"argument 'filters' has no elements: its shape is {filters.shape}")
+        raise InvalidArgumentError(f"argument 'filters' has no elements: its shape is {filters.shape}")
     return result
 
 
@@ -167,7 +168,7 @@ def dilation2d(
     """
     x = _core._to_tensor(input)
     if is_channels_first(data_format, 2):
-        raise ValueError(f"argument 'data_format' must be 'NHWC', got {data_format!r}")
+        raise InvalidArgumentError(f"argument 'data_format' must be 'NHWC', got {data_format!r}")
     return _greatest_sums(x, _core._to_tensor_hinted(filters, x.dtype), strides, padding, dilations)
 
 
@@ -207,7 +208,7 @@ def erosion2d(
     """
     x = _core._to_tensor(value)
     if is_channels_first(data_format, 2):
-        raise ValueError(f"argument 'data_format' must be 'NHWC', got {data_format!r}")
+        raise InvalidArgumentError(f"argument 'data_format' must be 'NHWC', got {data_format!r}")
     mirrored = raw_ops.reverse(_core._to_tensor_hinted(filters, x.dtype), axes=[0, 1])
     return -_greatest_sums(-x, mirrored, strides, padding, dilations)
 
@@ -216,7 +217,9 @@ def _boundaries(size: int, ratio: float, pseudo_random: bool, draws: Any) -> lis
     """Where the regions of a dimension start, and its end (B. Graham, "Fractional max-pooling", 2014)."""
     count = int(size / ratio)
     if not 1 <= count <= size:
-        raise ValueError(f"argument 'pooling_ratio' does not fit a dimension of {size} elements: {ratio}")
+        raise InvalidArgumentError(
+            f"argument 'pooling_ratio' does not fit a dimension of {size} elements: {ratio}"
+        )
     if pseudo_random:
         step, start = size / count, draws.random()
         first = math.ceil(step * start)
@@ -241,7 +244,7 @@ def _fractional(
     if len(ratios) == 2:
         ratios = [1.0, *ratios, 1.0]
     if len(ratios) != 4 or ratios[0] != 1 or ratios[3] != 1 or min(ratios) < 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'pooling_ratio' must be numbers from 1 for height and width, got {ratio!r}"
         )
     draws = random.Random(seed or None)
@@ -249,7 +252,9 @@ def _fractional(
     for axis in (1, 2):
         size = extents[axis]
         if size is None:
-            raise ValueError(f"argument 'value' must have known height and width, got shape {x.shape}")
+            raise InvalidArgumentError(
+                f"argument 'value' must have known height and width, got shape {x.shape}"
+            )
         places = _boundaries(size, ratios[axis], pseudo_random, draws)
         sequences.append(places)
         ends = [min(end + overlapping, size) for end in places[1:]]
@@ -376,7 +381,7 @@ def pool(
     [2.0, 3.0, 4.0, 5.0]
     """
     if pooling_type not in ("MAX", "AVG"):
-        raise ValueError(f"argument 'pooling_type' must be 'MAX' or 'AVG', got {pooling_type!r}")
+        raise InvalidArgumentError(f"argument 'pooling_type' must be 'MAX' or 'AVG', got {pooling_type!r}")
     x = _core._to_tensor(input)
     axes = len(known_rank(x, 3)) - 2
     first = is_channels_first(data_format, axes)
@@ -384,7 +389,9 @@ def pool(
     steps = spatial(1 if strides is None else strides, axes, first, "strides")
     holes = spatial(1 if dilations is None else dilations, axes, first, "dilations")
     if any(step > 1 for step in steps) and any(hole > 1 for hole in holes):
-        raise ValueError(f"arguments 'strides' and 'dilations' cannot both exceed 1: {steps} and {holes}")
+        raise InvalidArgumentError(
+            f"arguments 'strides' and 'dilations' cannot both exceed 1: {steps} and {holes}"
+        )
     operation = max_pool if pooling_type == "MAX" else avg_pool
     if all(hole == 1 for hole in holes):
         return operation(x, window, steps, padding, data_format)

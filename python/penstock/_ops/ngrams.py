@@ -10,6 +10,7 @@ from penstock._ops.shapes import concat, repeat
 from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -50,7 +51,9 @@ def ngrams(
     """
     widths = [ngram_width] if isinstance(ngram_width, int) else list(ngram_width)
     if not widths or min(widths) < 1:
-        raise ValueError(f"argument 'ngram_width' must hold numbers of at least 1, got {ngram_width}")
+        raise InvalidArgumentError(
+            f"argument 'ngram_width' must hold numbers of at least 1, got {ngram_width}"
+        )
     if isinstance(data, RaggedTensor):
         if isinstance(data.values, RaggedTensor):
             inner = ngrams(
@@ -62,7 +65,7 @@ def ngrams(
         return rows.ngrams(widths, separator, pad_values, padding_width, preserve_short_sequences)
     x = _core._to_tensor(data)
     if not known_rank(x):
-        raise ValueError("argument 'data' must not be a scalar")
+        raise InvalidArgumentError("argument 'data' must not be a scalar")
     extents = raw_ops.shape(x, dtype=_core.int64)
     lead, length = extents[:-1], extents[-1]
     count = raw_ops.reduce_prod(lead)

@@ -9,6 +9,7 @@ from penstock._ops.reductions import reduce_sum
 from penstock._runtime.arguments import integer
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, IntLike, TensorLike
@@ -46,7 +47,7 @@ def l2_normalize(
     """
     if dim is not None:
         if axis is not None:
-            raise ValueError("only one of arguments 'axis' and 'dim' can be given")
+            raise InvalidArgumentError("only one of arguments 'axis' and 'dim' can be given")
         axis = dim
     v = _core._to_tensor(x)
     parts = [raw_ops.real(v), raw_ops.imag(v)] if v.dtype.is_complex else [v]

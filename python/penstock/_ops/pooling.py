@@ -14,6 +14,7 @@ from penstock._ops.conv_arguments import (
 )
 from penstock._runtime.arguments import UnknownRankError
 from penstock._runtime.dispatch import dispatched
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import PaddingLike, TensorLike, WindowLike
@@ -47,7 +48,7 @@ def _pool(
             raise UnknownRankError
         axes = rank - 2
         if not 1 <= axes <= 3:
-            raise ValueError(f"argument 'input' must have rank 3 to 5, got rank {rank}")
+            raise InvalidArgumentError(f"argument 'input' must have rank 3 to 5, got rank {rank}")
     first = is_channels_first(data_format, axes)
     attributes = window_attributes(padding, strides, axes, first)
     window = spatial(ksize, axes, first, "ksize")

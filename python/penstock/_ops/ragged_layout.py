@@ -9,6 +9,7 @@ from penstock._ops.sparse_places import checked, int64, rank_of
 from penstock._runtime.arguments import axis_of, known_rank, require
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["expand_dims", "from_sparse", "merge_dims", "rank_of_ragged", "to_sparse", "within_rows"]
 
@@ -56,7 +57,7 @@ def from_sparse(st_input: Any, dtype: _core.DType) -> RaggedTensor:
     """The rows of a sparse matrix as a ragged tensor."""
     x = checked(st_input, "st_input")
     if rank_of(x) != 2:
-        raise ValueError(f"argument 'st_input' must be a matrix, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'st_input' must be a matrix, got shape {x.shape}")
     rows = x.indices[:, 0]
     made = RaggedTensor.from_value_rowids(x.values, rows, x.dense_shape[0], validate=False)
     together = raw_ops.reduce_all(raw_ops.equal(x.indices[:, 1], within_rows(made)))
@@ -72,7 +73,7 @@ def merge_dims(x: Any, outer_axis: int, inner_axis: int) -> Any:
     rank = rank_of_ragged(x) if isinstance(x, RaggedTensor) else len(known_rank(x))
     outer, inner = axis_of(outer_axis, rank, "outer_axis"), axis_of(inner_axis, rank, "inner_axis")
     if outer > inner:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'outer_axis' must not be behind 'inner_axis', got {outer_axis} and {inner_axis}"
         )
     return _merged(x, outer, inner)

@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._ops.ragged_layout import rank_of_ragged, within_rows
 from penstock._runtime.arguments import axis_of, require
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["along_padded", "argsort", "parted"]
 
@@ -26,7 +27,7 @@ def argsort(x: RaggedTensor, axis: Any, direction: str) -> tuple[RaggedTensor, R
         sorted_flat = raw_ops.sort(flat, axis=inner, descending=descending)
         return x.with_flat_values(order), x.with_flat_values(sorted_flat)
     if place < levels or rank > levels + 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             "argument 'axis' must be the innermost ragged dimension of scalars, or behind the ragged ones, "
             f"got {axis}"
         )
@@ -87,7 +88,9 @@ def parted(x: Any, parts: Any, place: int, num: int | None) -> list[Any]:
     if place > 1:
         return [x.with_values(part) for part in parted(x.values, parts, place - 1, num)]
     if place == 1 and x._uniform is None:
-        raise ValueError("argument 'axis' must not be a ragged dimension, along which nothing is split")
+        raise InvalidArgumentError(
+            "argument 'axis' must not be a ragged dimension, along which nothing is split"
+        )
     whole = x.nrows(_core.int64) if place == 0 else _core._to_tensor(x._uniform, _core.int64)
     message = "argument 'num_or_size_splits' must make up the dimension, of size"
     if isinstance(parts, int):
@@ -98,7 +101,7 @@ def parted(x: Any, parts: Any, place: int, num: int | None) -> list[Any]:
         listed = raw_ops.cast(_core._to_tensor_hinted(parts, _core.int64), dtype=_core.int64)
         count = listed.shape[0] if num is None else num
         if count is None:
-            raise ValueError("argument 'num' must be given where the number of sizes is not known")
+            raise InvalidArgumentError("argument 'num' must be given where the number of sizes is not known")
         sizes = [listed[i] for i in range(count)]
         require(raw_ops.equal(raw_ops.reduce_sum(listed), whole), message, whole)
     found, start = [], _core._to_tensor(0, _core.int64)

@@ -10,6 +10,7 @@ from penstock._ops.ragged_layout import expand_dims, rank_of_ragged, within_rows
 from penstock._ops.sparse_places import kept
 from penstock._runtime.arguments import axis_of, known_rank, require
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["boolean_mask", "concat", "gather", "repeated", "reverse", "stack", "step_within", "with_rank"]
 
@@ -30,7 +31,7 @@ def concat(values: Sequence[Any], axis: Any) -> Any:
     parts = [x if isinstance(x, RaggedTensor) else _core._to_tensor(x) for x in values]
     ranks = {_rank(x) for x in parts}
     if len(ranks) != 1:
-        raise ValueError(f"argument 'values' must be of one rank, got ranks {sorted(ranks)}")
+        raise InvalidArgumentError(f"argument 'values' must be of one rank, got ranks {sorted(ranks)}")
     rank = ranks.pop()
     place = axis_of(axis, rank)
     if len(parts) == 1:
@@ -79,7 +80,7 @@ def stack(values: Sequence[Any], axis: Any) -> Any:
     """Ragged tensors, and tensors, along a new dimension."""
     parts = [x if isinstance(x, RaggedTensor) else _core._to_tensor(x) for x in values]
     if not parts:
-        raise ValueError("argument 'values' must hold at least one tensor")
+        raise InvalidArgumentError("argument 'values' must hold at least one tensor")
     place = axis_of(axis, _rank(parts[0]) + 1)
     if all(_rank(x) == 0 for x in parts):
         return raw_ops.stack(parts)
@@ -95,7 +96,9 @@ def gather(params: Any, indices: Any, axis: Any, batch_dims: int) -> Any:
         batch_dims += _rank(indices)
     place = batch_dims if axis is None else axis_of(axis, _rank(params))
     if place < batch_dims:
-        raise ValueError(f"argument 'axis' must not be below 'batch_dims', got {axis} and {batch_dims}")
+        raise InvalidArgumentError(
+            f"argument 'axis' must not be below 'batch_dims', got {axis} and {batch_dims}"
+        )
     if batch_dims == 0 and place == 0:
         return _rows(params, indices)
     if not isinstance(params, RaggedTensor):
@@ -143,7 +146,7 @@ def _from_each_row(params: RaggedTensor, indices: Any, place: int) -> Any:
 
 def _flat_shape(numbers: Any) -> list[int]:
     if len(known_rank(numbers)) > 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'indices' must be a scalar or a vector for this axis, got {numbers.shape}"
         )
     return [1, -1]
@@ -182,7 +185,7 @@ def boolean_mask(data: Any, mask: Any) -> Any:
     chosen = mask if isinstance(mask, RaggedTensor) else _core._to_tensor(mask, _core.bool)
     rank = _rank(chosen)
     if rank == 0:
-        raise ValueError("argument 'mask' must not be a scalar")
+        raise InvalidArgumentError("argument 'mask' must not be a scalar")
     if rank == 1:
         numbers = kept(chosen)
         return data._rows(numbers) if isinstance(data, RaggedTensor) else raw_ops.gather(data, numbers)
@@ -228,7 +231,7 @@ def reverse(x: Any, places: Sequence[int]) -> Any:
 def repeated(x: Any, place: int, times: int) -> Any:
     """A value so many times, one behind the other along a dimension."""
     if times < 0:
-        raise ValueError(f"argument 'multiples' must not be negative, got {times}")
+        raise InvalidArgumentError(f"argument 'multiples' must not be negative, got {times}")
     if times == 0:
         empty = _core._to_tensor([], _core.int64)
         if place == 0:
@@ -243,7 +246,7 @@ def step_within(x: RaggedTensor, key: slice) -> RaggedTensor:
 
     step = int(key.step)
     if step == 0:
-        raise ValueError("a slice in steps of 0 has no end")
+        raise InvalidArgumentError("a slice in steps of 0 has no end")
     lengths = x.row_lengths()
     dtype = lengths.dtype
     zero = _core._to_tensor(0, dtype)

@@ -11,6 +11,7 @@ from penstock._runtime.arguments import extents, integer, known_rank, results
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._values.variable import Variable
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -38,7 +39,7 @@ _MASK = 2**64 - 1
 def _algorithm(alg: Any) -> int:
     if alg is None or alg in ("philox", "auto_select", Algorithm.PHILOX, Algorithm.AUTO_SELECT):
         return int(Algorithm.PHILOX)
-    raise ValueError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
+    raise InvalidArgumentError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
 
 
 def _signed(word: int) -> int:
@@ -83,12 +84,12 @@ class Generator:
     def __init__(self, copy_from: Generator | None = None, state: Any = None, alg: Any = None) -> None:
         if copy_from is not None:
             if state is not None or alg is not None:
-                raise ValueError("argument 'copy_from' must be given alone")
+                raise InvalidArgumentError("argument 'copy_from' must be given alone")
             expect(copy_from, Generator, "copy_from", "a tf.random.Generator")
             with _core._Outside():
                 state, alg = copy_from.state.read_value(), copy_from.algorithm
         elif state is None:
-            raise ValueError("one of the arguments 'copy_from' and 'state' must be given")
+            raise InvalidArgumentError("one of the arguments 'copy_from' and 'state' must be given")
         self._alg = _algorithm(alg)
         self._state = Variable(
             lambda: _checked_state(state), trainable=False, dtype=_core.int64, name="StateVar"
@@ -357,11 +358,13 @@ class Generator:
         target, dims = _core.DType(dtype), extents(shape)
         if target.is_integer:
             if maxval is None:
-                raise ValueError(f"Must specify maxval for integer dtype {target!r}")
+                raise InvalidArgumentError(f"Must specify maxval for integer dtype {target!r}")
             low, high = _core._to_tensor(minval, target), _core._to_tensor(maxval, target)
             return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high)
         if not target.is_floating:
-            raise ValueError(f"argument 'dtype' must be floating point or integer, got {target.name}")
+            raise InvalidArgumentError(
+                f"argument 'dtype' must be floating point or integer, got {target.name}"
+            )
         unit = raw_ops.stateless_random_uniform(dims, self._reserve(dims), dtype=target)
         low = _core._to_tensor(minval, target)
         return unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low
@@ -388,7 +391,9 @@ class Generator:
         """
         target, dims = _core.DType(dtype), extents(shape)
         if target not in (_core.int32, _core.uint32, _core.int64, _core.uint64):
-            raise ValueError(f"argument 'dtype' must be int32, uint32, int64 or uint64, got {target.name}")
+            raise InvalidArgumentError(
+                f"argument 'dtype' must be int32, uint32, int64 or uint64, got {target.name}"
+            )
         return raw_ops.stateless_random_uniform_full_int(dims, self._reserve(dims), dtype=target, name=name)
 
     def binomial(
@@ -476,7 +481,7 @@ class Generator:
 def _key_counter(key: Any, counter: Any) -> _core.Tensor:
     key, counter = _core._to_tensor_hinted(key, _core.int64), _core._to_tensor_hinted(counter, _core.int64)
     if not counter.shape.is_compatible_with([2]):
-        raise ValueError(f"argument 'counter' must have shape [2], got {counter.shape}")
+        raise InvalidArgumentError(f"argument 'counter' must have shape [2], got {counter.shape}")
     return raw_ops.concat([counter, raw_ops.reshape(key, [1])], axis=0)
 
 
@@ -489,7 +494,7 @@ def _checked_state(state: Any) -> _core.Tensor:
     tensor = _core._to_tensor_hinted(state, _core.int64)
     tensor = raw_ops.cast(tensor, dtype=_core.int64)
     if not tensor.shape.is_compatible_with([_WORDS]):
-        raise ValueError(f"argument 'state' must have shape [{_WORDS}], got {tensor.shape}")
+        raise InvalidArgumentError(f"argument 'state' must have shape [{_WORDS}], got {tensor.shape}")
     return tensor
 
 

@@ -184,7 +184,7 @@ def stateless_shuffle(
 
 def _check_algorithm(alg: Any) -> None:
     if alg not in _ALGORITHMS:
-        raise ValueError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
+        raise InvalidArgumentError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
 
 
 @dispatched
@@ -233,7 +233,7 @@ def index_shuffle(index: TensorLike, seed: SizesLike, max_index: TensorLike) -> 
     """
     pairs = _core._to_tensor(seed)
     if pairs.shape.rank not in (1, 2) or pairs.shape[-1] not in (2, None):
-        raise ValueError(f"argument 'seed' must have shape [2] or [n, 2], got {pairs.shape}")
+        raise InvalidArgumentError(f"argument 'seed' must have shape [2] or [n, 2], got {pairs.shape}")
     zeros = raw_ops.zeros_like(pairs[..., :1])
     return random_index_shuffle(index, raw_ops.concat([zeros, pairs], axis=-1), max_index)
 
@@ -270,13 +270,13 @@ def random_index_shuffle(
 
     mixes = integer(rounds, "rounds")
     if mixes < 4 or mixes % 2:
-        raise ValueError(f"argument 'rounds' must be an even number from 4, got {rounds}")
+        raise InvalidArgumentError(f"argument 'rounds' must be an even number from 4, got {rounds}")
     numbers, keys, most = _core._to_tensor(index), _core._to_tensor(seed), _core._to_tensor(max_index)
     if keys.shape.rank not in (1, 2) or keys.shape[-1] not in (3, None):
-        raise ValueError(f"argument 'seed' must have shape [3] or [n, 3], got {keys.shape}")
+        raise InvalidArgumentError(f"argument 'seed' must have shape [3] or [n, 3], got {keys.shape}")
     for x, what in ((numbers, "index"), (most, "max_index")):
         if x.shape.rank not in (0, 1) or not x.dtype.is_integer:
-            raise ValueError(f"argument '{what}' must be an integer or a vector of them, got {x!r}")
+            raise InvalidArgumentError(f"argument '{what}' must be an integer or a vector of them, got {x!r}")
     x, limit, words = (raw_ops.cast(t, dtype=_core.int64) for t in (numbers, most, keys))
     x, limit = x + raw_ops.zeros_like(limit), limit + raw_ops.zeros_like(x)
     if words.shape.rank == 2:

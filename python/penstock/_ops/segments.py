@@ -9,6 +9,7 @@ from penstock._runtime.arguments import known_rank, named
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -354,7 +355,7 @@ def bincount(
     if not x.dtype.is_integer:
         x = raw_ops.cast(x, dtype=_core.int32)
     if axis not in (None, 0, -1):
-        raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
+        raise InvalidArgumentError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     by_row = axis == -1 and len(known_rank(x)) == 2
     least = 0 if minlength is None else minlength
     most = -1 if maxlength is None else raw_ops.maximum(_core._to_tensor(maxlength), 0)

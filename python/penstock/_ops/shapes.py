@@ -23,6 +23,7 @@ from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, IntLike, ShapeLike, SizesLike, TensorLike
@@ -245,7 +246,7 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShap
         if p == 1 or q == 1:
             dims.append(q if p == 1 else p)
         elif p is not None and q is not None and p != q:
-            raise ValueError(f"shapes {a} and {b} do not broadcast: {p} is not {q}")
+            raise InvalidArgumentError(f"shapes {a} and {b} do not broadcast: {p} is not {q}")
         else:
             dims.append(q if p is None else p)
     return TensorShape(dims)
@@ -431,7 +432,7 @@ def concat(values: TensorLike, axis: IntLike, name: str = "concat") -> _core.Ten
     if not isinstance(values, list | builtins.tuple):
         return raw_ops.identity(values, name=name)
     if not values:
-        raise ValueError("concat: argument 'values' must hold at least one tensor")
+        raise InvalidArgumentError("concat: argument 'values' must hold at least one tensor")
     return raw_ops.concat(list(values), axis=integer(axis, "axis"), name=name)
 
 
@@ -457,7 +458,7 @@ def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") 
     """
     parts = items(values, "values")
     if not parts:
-        raise ValueError("stack: argument 'values' must hold at least one tensor")
+        raise InvalidArgumentError("stack: argument 'values' must hold at least one tensor")
     return raw_ops.stack(parts, axis=integer(axis, "axis"), name=name)
 
 
@@ -540,7 +541,9 @@ def _split_by_tensor(
     """A split whose sizes are known only when the graph runs."""
     count = parts.shape[0] if parts.shape.rank == 1 else None
     if num is None and count is None:
-        raise ValueError("split: argument 'num' must be given where the number of sizes is not known")
+        raise InvalidArgumentError(
+            "split: argument 'num' must be given where the number of sizes is not known"
+        )
     sizes_of = results(raw_ops.unstack(parts, num=num if count is None else count))
     ndim = len(known_rank(value))
     axis = axis_of(axis, ndim)
@@ -627,7 +630,7 @@ def repeat(
     most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
     mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
     if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements of axis {along}"
         )
     index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
@@ -735,7 +738,7 @@ def roll(input: TensorLike, shift: TensorLike, axis: TensorLike, name: str | Non
     along = axes(axis) or []
     moves = results(raw_ops.unstack(shifts))
     if len(moves) != len(along):
-        raise ValueError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
+        raise InvalidArgumentError(f"roll: argument 'shift' has {len(moves)} entries for {len(along)} axes")
     known = _known_ints(shift)
     for i, (move, place) in enumerate(zip(moves, along, strict=True)):
         place = axis_of(place, len(known_rank(x)))
@@ -820,7 +823,9 @@ def pad(
     """
     kind = expect(mode, str, "mode", "a string").upper()
     if kind not in ("CONSTANT", "REFLECT", "SYMMETRIC"):
-        raise ValueError(f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}")
+        raise InvalidArgumentError(
+            f"argument 'mode' must be 'CONSTANT', 'REFLECT' or 'SYMMETRIC', got {mode!r}"
+        )
     x = _core._to_tensor(tensor)
     amounts = extents(paddings, "paddings")
     if kind == "CONSTANT":
@@ -830,7 +835,9 @@ def pad(
         return raw_ops.pad(x, amounts, value, name=name)
     ndim = len(known_rank(x))
     if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
-        raise ValueError(f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}")
+        raise InvalidArgumentError(
+            f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}"
+        )
     known = _core._known_value(amounts)
     amounts = raw_ops.cast(amounts, dtype=_core.int32)
     widths = amounts if known is None else known.numpy().tolist()

@@ -11,6 +11,7 @@ from penstock._ops.reductions import reduce_all, reduce_sum
 from penstock._runtime.arguments import axis_of, integer, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -40,7 +41,9 @@ class UniqueWithCounts(NamedTuple):
 
 def _descending(direction: str) -> bool:
     if direction not in ("ASCENDING", "DESCENDING"):
-        raise ValueError(f"argument 'direction' must be 'ASCENDING' or 'DESCENDING', got {direction!r}")
+        raise InvalidArgumentError(
+            f"argument 'direction' must be 'ASCENDING' or 'DESCENDING', got {direction!r}"
+        )
     return direction == "DESCENDING"
 
 
@@ -244,7 +247,7 @@ def searchsorted(
     [1, 4]
     """
     if side not in ("left", "right"):
-        raise ValueError(f"argument 'side' must be 'left' or 'right', got {side!r}")
+        raise InvalidArgumentError(f"argument 'side' must be 'left' or 'right', got {side!r}")
     return raw_ops.searchsorted(
         sorted_sequence, values, right=side == "right", dtype=_core.DType(out_type), name=name
     )

@@ -11,6 +11,7 @@ from penstock._runtime.arguments import integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, SizesLike, TensorLike
@@ -32,7 +33,7 @@ def _block(block_shape: Any) -> list[int]:
         raise TypeError(f"argument 'block_shape' must hold integers, got dtype {known.dtype.name}")
     extents = known.numpy()
     if extents.ndim != 1 or (extents < 1).any():
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'block_shape' must be a vector of positive integers, got {extents.tolist()}"
         )
     return [int(extent) for extent in extents]
@@ -46,13 +47,13 @@ def _pairs(paddings: Any, count: int, argument: str) -> list[list[Any]]:
     """
     tensor = _core._to_tensor(paddings)
     if not tensor.shape.is_compatible_with([count, 2]):
-        raise ValueError(f"argument '{argument}' must have shape [{count}, 2], got {tensor.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must have shape [{count}, 2], got {tensor.shape}")
     known = _core._known_value(tensor)
     if known is None:
         return [[tensor[i, side] for side in (0, 1)] for i in range(count)]
     pairs: list[list[Any]] = known.numpy().tolist()
     if any(size < 0 for pair in pairs for size in pair):
-        raise ValueError(f"argument '{argument}' must not be negative, got {pairs}")
+        raise InvalidArgumentError(f"argument '{argument}' must not be negative, got {pairs}")
     return pairs
 
 
@@ -93,7 +94,7 @@ def space_to_batch(
     cut: list[Any] = []
     for extent, step in zip(extents, block, strict=False):
         if isinstance(extent, int) and extent % step:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'block_shape' has an extent {step} that does not divide {extent}, padding included"
             )
         cut += [extent // step, step]
@@ -140,7 +141,7 @@ def batch_to_space(
     batch, *extents = sizes(x)
     places = product(list(block))
     if isinstance(batch, int) and batch % places:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'block_shape' has {places} places, which do not divide a batch of {batch}"
         )
     spatial, rest = extents[:count], extents[count:]
@@ -154,7 +155,9 @@ def batch_to_space(
     key: list[Any] = [slice(None)]
     for extent, (before, behind) in zip(grown, around, strict=True):
         if isinstance(extent, int) and isinstance(before, int) and before + behind > extent:
-            raise ValueError(f"argument 'crops' cuts off {before} and {behind} of {extent} elements")
+            raise InvalidArgumentError(
+                f"argument 'crops' cuts off {before} and {behind} of {extent} elements"
+            )
         key.append(slice(before, extent - behind))
     return x[(*key,)]
 
@@ -197,7 +200,7 @@ def with_space_to_batch(
     x = _core._to_tensor(input)
     rates = _block(dilation_rate)
     if padding not in ("VALID", "SAME"):
-        raise ValueError(f"argument 'padding' must be 'VALID' or 'SAME', got {padding!r}")
+        raise InvalidArgumentError(f"argument 'padding' must be 'VALID' or 'SAME', got {padding!r}")
     layout = expect(data_format or "", str, "data_format", "a string")
     if all(rate == 1 for rate in rates):
         return op(x, len(rates), padding)
@@ -207,7 +210,7 @@ def with_space_to_batch(
         dims = [integer(dim, "spatial_dims") for dim in spatial_dims]
     if padding == "SAME":
         if filter_shape is None:
-            raise ValueError("argument 'filter_shape' is needed for padding 'SAME'")
+            raise InvalidArgumentError("argument 'filter_shape' is needed for padding 'SAME'")
         window = _block(filter_shape)
         reach = [(extent - 1) * rate for extent, rate in zip(window, rates, strict=False)]
         base = [[total // 2, total - total // 2] for total in reach]

@@ -11,6 +11,7 @@ from penstock._ops.sparse_places import checked, extents, groups, int64, kept, n
 from penstock._runtime.arguments import axis_of, require
 from penstock._runtime.scope import scoped
 from penstock._values.sparse import SparseTensor, SparseTensorValue
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, TensorLike
@@ -35,7 +36,7 @@ def _alike(a: SparseTensor, b: SparseTensor) -> None:
     if a.dtype != b.dtype:
         raise TypeError(f"the sparse tensors must have one dtype, got {a.dtype.name} and {b.dtype.name}")
     if not a.shape.is_compatible_with(b.shape):
-        raise ValueError(f"the sparse tensors must have one shape, got {a.shape} and {b.shape}")
+        raise InvalidArgumentError(f"the sparse tensors must have one shape, got {a.shape} and {b.shape}")
     same = raw_ops.reduce_all(raw_ops.equal(a.dense_shape, b.dense_shape))
     require(same, "the sparse tensors must have one shape", a.dense_shape, b.dense_shape)
 
@@ -80,7 +81,7 @@ def add(
     if not _is_sparse(b):
         whole = _core._to_tensor(b, x.dtype)
         if not whole.shape.is_compatible_with(x.shape):
-            raise ValueError(f"argument 'b' must have shape {x.shape}, got {whole.shape}")
+            raise InvalidArgumentError(f"argument 'b' must have shape {x.shape}, got {whole.shape}")
         same = raw_ops.reduce_all(raw_ops.equal(raw_ops.shape(whole, dtype=_INT64), x.dense_shape))
         require(same, "the tensors must have one shape", x.dense_shape, raw_ops.shape(whole))
         return raw_ops.tensor_scatter_nd_add(whole, x.indices, x.values)
@@ -283,7 +284,7 @@ def softmax(sp_input: SparseTensor, name: str | None = None) -> SparseTensor:
     """
     x = checked(sp_input)
     if rank_of(x) < 2:
-        raise ValueError(f"argument 'sp_input' must have rank 2 or more, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'sp_input' must have rank 2 or more, got shape {x.shape}")
     group = groups(_columns(x)[:-1], _bounds(extents(x)[:-1]))
     greatest = raw_ops.stop_gradient(raw_ops.unsorted_segment_max(x.values, group.of, group.count))
     powers = raw_ops.exp(x.values - raw_ops.gather(greatest, group.of))
@@ -328,7 +329,7 @@ def map_values(op: Callable[..., Any], *args: Any, **kwargs: Any) -> SparseTenso
     """
     found = [value for value in (*args, *kwargs.values()) if isinstance(value, SparseTensor)]
     if not found:
-        raise ValueError("at least one argument must be a SparseTensor")
+        raise InvalidArgumentError("at least one argument must be a SparseTensor")
     first = found[0]
     for other in found[1:]:
         if other.indices is not first.indices:
@@ -381,14 +382,16 @@ def sparse_dense_matmul(
     a = checked(sp_a, "sp_a")
     whole = _core._to_tensor(b, a.dtype)
     if rank_of(a) != 2 or whole.shape.rank != 2:
-        raise ValueError(f"arguments 'sp_a' and 'b' must be matrices, got shapes {a.shape} and {whole.shape}")
+        raise InvalidArgumentError(
+            f"arguments 'sp_a' and 'b' must be matrices, got shapes {a.shape} and {whole.shape}"
+        )
     if adjoint_b:
         whole = _transposed(raw_ops.conj(whole) if whole.dtype.is_complex else whole)
     rows, columns = (1, 0) if adjoint_a else (0, 1)
     values = raw_ops.conj(a.values) if adjoint_a and a.dtype.is_complex else a.values
     inner, other = a.shape[columns], whole.shape[0]
     if None not in (inner, other) and inner != other:
-        raise ValueError(f"argument 'sp_a' has {inner} columns, argument 'b' {other} rows")
+        raise InvalidArgumentError(f"argument 'sp_a' has {inner} columns, argument 'b' {other} rows")
     same = raw_ops.equal(a.dense_shape[columns], raw_ops.shape(whole, dtype=_INT64)[0])
     require(same, "the columns of argument 'sp_a' must be as many as the rows of 'b'", a.dense_shape)
     parts = raw_ops.expand_dims(values, axis=1) * raw_ops.gather(whole, a.indices[:, columns])
@@ -437,7 +440,9 @@ def sampled_addmm(
     turned = raw_ops.cast(_core._to_tensor(mat2), dtype=dtype)
     rank = rows.shape.rank
     if rank is None or rank < 2 or turned.shape.rank != rank:
-        raise ValueError(f"arguments 'mat1' and 'mat2' must be matrices, got {rows.shape} and {turned.shape}")
+        raise InvalidArgumentError(
+            f"arguments 'mat1' and 'mat2' must be matrices, got {rows.shape} and {turned.shape}"
+        )
     columns = raw_ops.transpose(turned, perm=[*range(rank - 2), rank - 1, rank - 2])
     batch = rank - 2
     left = raw_ops.gather(rows, places[..., 0], axis=batch, batch_dims=batch)

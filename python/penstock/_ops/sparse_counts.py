@@ -10,6 +10,7 @@ from penstock._runtime.arguments import known_rank, require
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -173,9 +174,9 @@ def bincount(
     ([[0, 10], [0, 20], [0, 30], [1, 11], [1, 101], [1, 1001]], [1, 2, 1, 2, 1, 1])
     """
     if axis not in (None, 0, -1):
-        raise ValueError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
+        raise InvalidArgumentError(f"argument 'axis' must be None, 0 or -1, got {axis!r}")
     if weights is not None and binary_output:
-        raise ValueError("arguments 'weights' and 'binary_output' cannot be given together")
+        raise InvalidArgumentError("arguments 'weights' and 'binary_output' cannot be given together")
     numbers, rows, count = _rows_of(values)
     if axis != -1 or rows is None:
         rows, count = raw_ops.zeros_like(numbers), None

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._ops.sparse_places import checked, int64, rank_of
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._values.sparse import SparseTensor
@@ -46,7 +47,7 @@ def edit_distance(
             f"argument 'truth' must be {a.dtype.name} as argument 'hypothesis', got {b.dtype.name}"
         )
     if rank_of(a) != rank_of(b) or rank_of(a) < 2:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"arguments 'hypothesis' and 'truth' must be of one rank, 2 or more, got {a.shape} and {b.shape}"
         )
     lead = raw_ops.maximum(a.dense_shape[:-1], b.dense_shape[:-1])

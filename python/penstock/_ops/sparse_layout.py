@@ -157,7 +157,7 @@ def reshape(sp_input: SparseTensor, shape: SizesLike, name: str | None = None) -
     else:
         count = found._dims[0] if found._dims is not None else None
         if count is None:
-            raise ValueError("argument 'shape' must have a known length")
+            raise InvalidArgumentError("argument 'shape' must have a known length")
         rest = raw_ops.reduce_prod(raw_ops.select(found < 0, int64(1), found))
         inferred = raw_ops.floordiv(int64(whole), raw_ops.maximum(rest, int64(1)))
         dense = raw_ops.select(found < 0, inferred, found)
@@ -196,7 +196,7 @@ def transpose(
     rank = rank_of(x)
     axes = list(range(rank))[::-1] if perm is None else [integer(k, "perm") for k in _listed(perm, "perm")]
     if sorted(k % rank if rank else k for k in axes) != list(range(rank)):
-        raise ValueError(f"argument 'perm' must be a permutation of {rank} dimensions, got {axes}")
+        raise InvalidArgumentError(f"argument 'perm' must be a permutation of {rank} dimensions, got {axes}")
     if not axes:
         return x
     made = x._with(raw_ops.gather(x.indices, axes, axis=1), x.values, raw_ops.gather(x.dense_shape, axes))
@@ -271,10 +271,10 @@ def split(
     [[[1, 2]], [[3]]]
     """
     if sp_input is None or num_split is None or axis is None:
-        raise ValueError("arguments 'sp_input', 'num_split' and 'axis' must be given")
+        raise InvalidArgumentError("arguments 'sp_input', 'num_split' and 'axis' must be given")
     x, count = checked(sp_input), integer(num_split, "num_split")
     if count < 1:
-        raise ValueError(f"argument 'num_split' must be positive, got {count}")
+        raise InvalidArgumentError(f"argument 'num_split' must be positive, got {count}")
     sizes = extents(x)
     place = axis_of(axis, len(sizes))
     whole = int64(sizes[place])
@@ -317,10 +317,12 @@ def concat(
         checked(x, "sp_inputs") for x in ([sp_inputs] if isinstance(sp_inputs, SparseTensor) else sp_inputs)
     ]
     if not parts:
-        raise ValueError("argument 'sp_inputs' must hold at least one sparse tensor")
+        raise InvalidArgumentError("argument 'sp_inputs' must hold at least one sparse tensor")
     rank = rank_of(parts[0])
     if any(rank_of(x) != rank for x in parts):
-        raise ValueError(f"argument 'sp_inputs' must be of one rank, got {[x.shape for x in parts]}")
+        raise InvalidArgumentError(
+            f"argument 'sp_inputs' must be of one rank, got {[x.shape for x in parts]}"
+        )
     place = axis_of(axis, rank)
     along = _core._to_tensor([int(k == place) for k in range(rank)], _INT64)
     shapes = raw_ops.stack([x.dense_shape for x in parts])
@@ -454,7 +456,9 @@ def reset_shape(sp_input: SparseTensor, new_shape: SizesLike | None = None) -> S
         return x._with(x.indices, x.values, raw_ops.reduce_max(least, axes=[0]) + 1)
     dense = int64(new_shape.as_list() if hasattr(new_shape, "as_list") else new_shape)
     if not dense.shape.is_compatible_with(x.dense_shape.shape):
-        raise ValueError(f"argument 'new_shape' must have {rank_of(x)} extents, got shape {dense.shape}")
+        raise InvalidArgumentError(
+            f"argument 'new_shape' must have {rank_of(x)} extents, got shape {dense.shape}"
+        )
     large = raw_ops.reduce_all(dense >= x.dense_shape)
     require(large, "argument 'new_shape' must not be below the extents of the sparse tensor", dense)
     return x._with(x.indices, x.values, dense)
@@ -484,7 +488,7 @@ def fill_empty_rows(
     """
     x = checked(sp_input)
     if rank_of(x) != 2:
-        raise ValueError(f"argument 'sp_input' must be a matrix, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'sp_input' must be a matrix, got shape {x.shape}")
     rows = x.dense_shape[0]
     ones = raw_ops.ones_like(x.indices[:, 0])
     empty = raw_ops.equal(raw_ops.unsorted_segment_sum(ones, x.indices[:, 0], rows), int64(0))
@@ -564,14 +568,14 @@ def part_of(x: SparseTensor, key: Sequence[Any]) -> SparseTensor:
     sizes = x.dense_shape
     rank = rank_of(x)
     if len(key) > rank:
-        raise ValueError(f"a sparse tensor of {rank} dimension(s) has no part {tuple(key)!r}")
+        raise InvalidArgumentError(f"a sparse tensor of {rank} dimension(s) has no part {tuple(key)!r}")
     first, end, gone = [], [], []
     for k in range(rank):
         one = key[k] if k < len(key) else builtins.slice(None)
         whole = sizes[k]
         if isinstance(one, builtins.slice):
             if one.step not in (None, 1):
-                raise ValueError(f"a sparse tensor can be sliced in steps of 1 only, got {one!r}")
+                raise InvalidArgumentError(f"a sparse tensor can be sliced in steps of 1 only, got {one!r}")
             first.append(_place(0 if one.start is None else one.start, whole))
             end.append(whole if one.stop is None else _place(one.stop, whole))
         else:

@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import require
 from penstock._types.argument_names import expect
 from penstock._values.sparse import SparseTensor
+from penstock.errors import InvalidArgumentError
 
 __all__ = [
     "Groups",
@@ -53,7 +54,7 @@ def rank_of(sparse: SparseTensor) -> int:
     rank = dims[1] if dims is not None else None
     rank = sparse.shape.rank if rank is None else rank
     if rank is None:
-        raise ValueError("the rank of the sparse tensor must be known, got one of unknown rank")
+        raise InvalidArgumentError("the rank of the sparse tensor must be known, got one of unknown rank")
     return rank
 
 

@@ -183,7 +183,7 @@ def log_poisson_loss(
     logarithms = _core._to_tensor(log_input)
     counts = _core._to_tensor_hinted(targets, logarithms.dtype)
     if not counts.shape.is_compatible_with(logarithms.shape):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'targets' must have the shape of 'log_input', {logarithms.shape}, got {counts.shape}"
         )
     loss = raw_ops.exp(logarithms) - logarithms * counts
@@ -229,10 +229,10 @@ def local_response_normalization(
     """
     x = _core._to_tensor(input)
     if len(known_rank(x)) != 4:
-        raise ValueError(f"argument 'input' must have rank 4, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'input' must have rank 4, got shape {x.shape}")
     radius = integer(depth_radius, "depth_radius")
     if radius < 0:
-        raise ValueError(f"argument 'depth_radius' must not be negative, got {radius}")
+        raise InvalidArgumentError(f"argument 'depth_radius' must not be negative, got {radius}")
     around = pad(raw_ops.square(x), [[0, 0]] * 3 + [[radius, radius]])
     channels: Any = sizes(x)[-1]
     total = around[..., :channels]

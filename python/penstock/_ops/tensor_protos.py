@@ -8,6 +8,7 @@ from penstock import _core
 from penstock._runtime.protos import TensorProto, array_of, tensor_proto
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +62,9 @@ def make_tensor_proto(
     elif allow_broadcast:
         array = np.broadcast_to(array, wanted)
     else:
-        raise ValueError(f"argument 'values' has {array.size} elements, which do not fill shape {wanted}")
+        raise InvalidArgumentError(
+            f"argument 'values' has {array.size} elements, which do not fill shape {wanted}"
+        )
     return tensor_proto(_core._to_tensor(array, tensor.dtype))
 
 

@@ -9,6 +9,7 @@ from penstock._runtime.arguments import extents, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -180,7 +181,7 @@ def unicode_encode(
     x = _core._to_tensor_hinted(input, _core.int32)
     dims = sizes(x)
     if not dims:
-        raise ValueError("argument 'input' must have at least one dimension, got a scalar")
+        raise InvalidArgumentError("argument 'input' must have at least one dimension, got a scalar")
     rows, length = product(dims[:-1]), dims[-1]
     step = raw_ops.range(0, raw_ops.cast(_core._to_tensor(rows + 1), dtype=_core.int32), 1)
     encoded = raw_ops.unicode_encode(raw_ops.reshape(x, [-1]), step * length, **options)

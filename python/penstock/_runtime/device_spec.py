@@ -39,7 +39,7 @@ class DeviceSpec:
             "job": None if job is None else str(job),
             "replica": _number(replica, "replica"),
             "task": _number(task, "task"),
-            "device_type": None if device_type is None else str(device_type).upper(),
+            "device_type": _kind(device_type),
             "device_index": _number(device_index, "device_index"),
         }
 
@@ -101,7 +101,7 @@ class DeviceSpec:
             if key in ("job", "replica", "task") and len(rest) == 1:
                 parts[key] = rest[0] if key == "job" else _whole(rest[0], spec)
             elif key.upper() in ("CPU", "GPU", "TPU", "*") and len(rest) <= 1:
-                parts["device_type"] = None if key == "*" else key
+                parts["device_type"] = None if key == "*" else key.upper()
                 parts["device_index"] = None if rest in ([], ["*"]) else _whole(rest[0], spec)
             else:
                 raise ValueError(f"argument 'spec' names no device: {spec!r}")
@@ -185,6 +185,12 @@ class DeviceSpec:
 
     def __repr__(self) -> str:
         return f"DeviceSpec({', '.join(f'{k}={v!r}' for k, v in self._parts.items() if v is not None)})"
+
+
+def _kind(device_type: Any) -> str | None:
+    """A type of devices; the two usual ones in capitals, others as they are."""
+    text = None if device_type is None else str(device_type)
+    return text.upper() if text in ("cpu", "gpu") else text
 
 
 def _number(value: Any, argument: str) -> int | None:

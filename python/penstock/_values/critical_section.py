@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any
 
-from penstock import _core
+from penstock import _core, nest
 
 __all__ = ["CriticalSection"]
-
-_R = TypeVar("_R")
 
 
 class CriticalSection:
@@ -48,8 +46,8 @@ class CriticalSection:
         return self._name
 
     def execute(
-        self, fn: Callable[[], _R], exclusive_resource_access: bool = True, name: str | None = None
-    ) -> _R:
+        self, fn: Callable[[], Any], exclusive_resource_access: bool = True, name: str | None = None
+    ) -> Any:
         """Call a function while no other thread executes one here.
 
         Args:
@@ -58,14 +56,14 @@ class CriticalSection:
             name: accepted; what the function does has names of its own.
 
         Returns:
-            What it returns.
+            What it returns, with tensors in place of numbers and arrays.
 
         Raises:
             ValueError: where the function executes another one in the same section.
 
         >>> import penstock as tf
         >>> tf.CriticalSection().execute(lambda: 3)
-        3
+        <tf.Tensor: shape=(), dtype=int32, numpy=3>
         """
         if self._holder == threading.get_ident():
             raise ValueError(f"the critical section '{self._name}' is executed within itself")
@@ -74,9 +72,17 @@ class CriticalSection:
         with self._lock:
             return self._held(fn)
 
-    def _held(self, fn: Callable[[], _R]) -> _R:
+    def _held(self, fn: Callable[[], Any]) -> Any:
         self._holder = threading.get_ident()
         try:
-            return fn()
+            return nest.map_structure(_as_tensor, fn())
         finally:
             self._holder = None
+
+
+def _as_tensor(value: Any) -> Any:
+    """Numbers, text and arrays as tensors; variables, composites and None as they are."""
+    plain = isinstance(value, bool | int | float | complex | str | bytes) or hasattr(
+        value, "__array_interface__"
+    )
+    return _core._to_tensor(value) if plain else value

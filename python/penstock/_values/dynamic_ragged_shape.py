@@ -11,6 +11,7 @@ from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
 from penstock._values.ragged import RaggedTensor
 from penstock._values.row_partition import RowPartition, RowPartitionSpec
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
@@ -65,11 +66,13 @@ class DynamicRaggedShapeSpec(TypeSpec):
             if not isinstance(spec, RowPartitionSpec):
                 raise TypeError(f"argument 'row_partitions' must hold RowPartitionSpecs, got {spec!r}")
             if spec.dtype != self._dtype:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"argument 'row_partitions' must be {self._dtype.name} as 'dtype', got {spec.dtype.name}"
                 )
         if self._partitions and self._inner.rank == 0:
-            raise ValueError("argument 'static_inner_shape' must have a dimension behind partitions")
+            raise InvalidArgumentError(
+                "argument 'static_inner_shape' must have a dimension behind partitions"
+            )
 
     @classmethod
     def from_value(cls, value: DynamicRaggedShape) -> DynamicRaggedShapeSpec:
@@ -224,11 +227,11 @@ class DynamicRaggedShape(Composite):
             dtype = _core.int64 if not found or _core.int64 in found else _core.int32
         kind = _core.DType(dtype)
         if kind not in (_core.int32, _core.int64):
-            raise ValueError(f"argument 'dtype' must be int32 or int64, got {kind.name}")
+            raise InvalidArgumentError(f"argument 'dtype' must be int32 or int64, got {kind.name}")
         self._partitions = tuple(p if p.dtype == kind else p.with_dtype(kind) for p in partitions)
         sizes = _core._to_tensor_hinted(inner_shape, kind)
         if sizes.shape.rank not in (1, None):
-            raise ValueError(f"argument 'inner_shape' must be a vector, got shape {sizes.shape}")
+            raise InvalidArgumentError(f"argument 'inner_shape' must be a vector, got shape {sizes.shape}")
         self._inner: Any = sizes if sizes.dtype == kind else raw_ops.cast(sizes, dtype=kind)
         self._static = _merged(_known_sizes(self._inner), static_inner_shape)
         self._check(validate)
@@ -236,7 +239,7 @@ class DynamicRaggedShape(Composite):
     def _check(self, validate: bool) -> None:
         """Raises where consecutive partitions do not fit."""
         if self._partitions and self._static.rank == 0:
-            raise ValueError("argument 'inner_shape' must have a dimension behind partitions")
+            raise InvalidArgumentError("argument 'inner_shape' must have a dimension behind partitions")
         counts: list[tuple[int | None, Any]] = [(p.static_nrows, p.nrows()) for p in self._partitions[1:]]
         if self._partitions:
             counts.append((None if self._static.rank is None else self._static[0], self._inner[0]))
@@ -245,7 +248,7 @@ class DynamicRaggedShape(Composite):
             values = partition.static_nvals
             if known is not None and values is not None:
                 if known != values:
-                    raise ValueError(f"{message}, got {values} and {known}")
+                    raise InvalidArgumentError(f"{message}, got {values} and {known}")
             elif validate:
                 require(raw_ops.equal(partition.nvals(), count), message, partition.nvals(), count)
 
@@ -275,26 +278,30 @@ class DynamicRaggedShape(Composite):
         [5, 5]
         """
         if not isinstance(lengths, list):
-            raise ValueError(f"argument 'lengths' must be a list, got {lengths!r}")
+            raise InvalidArgumentError(f"argument 'lengths' must be a list, got {lengths!r}")
         for length in lengths:
             whole = isinstance(length, int) and not isinstance(length, bool)
             if not whole and not (isinstance(length, tuple) and all(isinstance(n, int) for n in length)):
-                raise ValueError(f"argument 'lengths' must hold integers and tuples of them, got {length!r}")
+                raise InvalidArgumentError(
+                    f"argument 'lengths' must hold integers and tuples of them, got {length!r}"
+                )
         needed = max((i for i, length in enumerate(lengths) if isinstance(length, tuple)), default=0)
         count = needed if num_row_partitions is None else num_row_partitions
         if not isinstance(count, int):
-            raise ValueError(f"argument 'num_row_partitions' must be an integer, got {count!r}")
+            raise InvalidArgumentError(f"argument 'num_row_partitions' must be an integer, got {count!r}")
         most = max(len(lengths) - 1, 0)
         if not needed <= count <= most:
-            raise ValueError(f"argument 'num_row_partitions' must be from {needed} to {most}, got {count}")
+            raise InvalidArgumentError(
+                f"argument 'num_row_partitions' must be from {needed} to {most}, got {count}"
+            )
         if lengths and isinstance(lengths[0], tuple):
-            raise ValueError("argument 'lengths' must begin with the number of rows, an integer")
+            raise InvalidArgumentError("argument 'lengths' must begin with the number of rows, an integer")
         partitions: list[RowPartition] = []
         values: Any = lengths[0] if lengths else None
         for length in lengths[1 : count + 1]:
             if isinstance(length, tuple):
                 if len(length) != values:
-                    raise ValueError(
+                    raise InvalidArgumentError(
                         f"argument 'lengths' must have {values} rows behind that many places, got {length}"
                     )
                 partitions.append(RowPartition.from_row_lengths(list(length), dtype=dtype))
@@ -330,7 +337,7 @@ class DynamicRaggedShape(Composite):
         2
         """
         if not row_partitions:
-            raise ValueError("argument 'row_partitions' must not be empty")
+            raise InvalidArgumentError("argument 'row_partitions' must not be empty")
         return cls(row_partitions, raw_ops.reshape(row_partitions[-1].nvals(), [1]), dtype)
 
     @classmethod
@@ -478,7 +485,7 @@ class DynamicRaggedShape(Composite):
         if axis <= len(self._partitions):
             size = self._partitions[axis - 1].uniform_row_length()
             if size is None:
-                raise ValueError(f"dimension {axis} is ragged, and has no one size")
+                raise InvalidArgumentError(f"dimension {axis} is ragged, and has no one size")
             return size
         return self._inner[axis - len(self._partitions)]
 
@@ -497,7 +504,7 @@ class DynamicRaggedShape(Composite):
         rank = self.rank
         if isinstance(index, slice):
             if rank is None:
-                raise ValueError("a part of a shape of unknown rank is not known")
+                raise InvalidArgumentError("a part of a shape of unknown rank is not known")
             start, stop, step = index.indices(rank)
             if step != 1:
                 raise IndexError(f"parts of a shape are taken without steps, got {index}")
@@ -514,7 +521,7 @@ class DynamicRaggedShape(Composite):
             raise TypeError(f"a dimension of a shape is an integer or a slice, got {index!r}")
         if index < 0:
             if rank is None:
-                raise ValueError("a shape of unknown rank has no last dimension")
+                raise InvalidArgumentError("a shape of unknown rank has no last dimension")
             index += rank
         if index < 0 or (rank is not None and index >= rank):
             raise IndexError(f"a shape of rank {rank} has no dimension {index}")

@@ -8,6 +8,7 @@ from penstock import _core, raw_ops
 from penstock._runtime import conversion
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
+from penstock.errors import InvalidArgumentError
 
 __all__ = ["IndexedSlices", "IndexedSlicesSpec", "from_pieces"]
 
@@ -250,7 +251,7 @@ def _dense(slices: IndexedSlices, dtype: Any = None, name: str | None = None, as
     if dtype is not None and _core.DType(dtype) != slices.dtype:
         return NotImplemented
     if slices.dense_shape is None:
-        raise ValueError("IndexedSlices without a dense_shape cannot become a tensor")
+        raise InvalidArgumentError("IndexedSlices without a dense_shape cannot become a tensor")
     first = raw_ops.slice(slices.dense_shape, _vector(0), _vector(1))
     size = raw_ops.reshape(first, _core._to_tensor([], _core.int32))
     return raw_ops.unsorted_segment_sum(slices.values, slices.indices, size)

@@ -54,9 +54,11 @@ class RaggedTensor(Composite):
         self._values = expect(values, (_core.Tensor, RaggedTensor), "values", "a tensor or ragged")
         self._row_splits: _core.Tensor = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
         if row_splits.shape.rank not in (1, None):
-            raise ValueError(f"argument 'row_splits' must be a vector, got shape {row_splits.shape}")
+            raise InvalidArgumentError(
+                f"argument 'row_splits' must be a vector, got shape {row_splits.shape}"
+            )
         if isinstance(values, _core.Tensor) and values.shape.rank == 0:
-            raise ValueError("argument 'values' must have at least one dimension, got a scalar")
+            raise InvalidArgumentError("argument 'values' must have at least one dimension, got a scalar")
         self._uniform = uniform_row_length
 
     # --- construction ---
@@ -91,7 +93,7 @@ class RaggedTensor(Composite):
         """
         values, splits = _values(values), _partition(row_splits, "row_splits")
         if splits.shape.dims == [0]:
-            raise ValueError("argument 'row_splits' must not be empty: it begins with 0")
+            raise InvalidArgumentError("argument 'row_splits' must not be empty: it begins with 0")
         if validate:
             _check(splits[0] == 0, "argument 'row_splits' must begin with 0", splits)
             _check_ascent(splits, "row_splits")
@@ -289,7 +291,9 @@ class RaggedTensor(Composite):
         static = None if known is None else int(known.numpy())
         if nrows is None:
             if static == 0:
-                raise ValueError("argument 'nrows' must be given where argument 'uniform_row_length' is 0")
+                raise InvalidArgumentError(
+                    "argument 'nrows' must be given where argument 'uniform_row_length' is 0"
+                )
             nrows = raw_ops.floordiv(_nrows(values, length), length)
         count = raw_ops.cast(_core._to_tensor(nrows), dtype=length.dtype)
         if validate:
@@ -429,11 +433,13 @@ class RaggedTensor(Composite):
         x = _core._to_tensor(tensor)
         rank = len(x.shape.as_list())
         if not 0 < ragged_rank < rank:
-            raise ValueError(f"argument 'ragged_rank' must be from 1 to {rank - 1}, got {ragged_rank}")
+            raise InvalidArgumentError(
+                f"argument 'ragged_rank' must be from 1 to {rank - 1}, got {ragged_rank}"
+            )
         if (lengths is not None or padding is not None) and ragged_rank != 1:
-            raise ValueError("arguments 'lengths' and 'padding' need a ragged_rank of 1")
+            raise InvalidArgumentError("arguments 'lengths' and 'padding' need a ragged_rank of 1")
         if lengths is not None and padding is not None:
-            raise ValueError("only one of arguments 'lengths' and 'padding' can be given")
+            raise InvalidArgumentError("only one of arguments 'lengths' and 'padding' can be given")
         dtype = _core.DType(row_splits_dtype)
         dims = raw_ops.shape(x, dtype=dtype)
         made: Any = raw_ops.reshape(
@@ -597,7 +603,7 @@ class RaggedTensor(Composite):
         [2, 0, 1]
         """
         if not 1 <= axis <= self.ragged_rank:
-            raise ValueError(f"argument 'axis' must be from 1 to {self.ragged_rank}, got {axis}")
+            raise InvalidArgumentError(f"argument 'axis' must be from 1 to {self.ragged_rank}, got {axis}")
         if axis == 1:
             return self._row_splits[1:] - self._row_splits[:-1]
         return self.with_values(self._values.row_lengths(axis - 1))
@@ -694,11 +700,20 @@ class RaggedTensor(Composite):
         Returns:
             The ragged tensor.
 
+        Raises:
+            InvalidArgumentError: for another number of rows, as far as it is known.
+
         >>> import penstock as tf
         >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).with_values([4, 5, 6]).to_list()
         [[4, 5], [6]]
         """
-        return RaggedTensor(_values(new_values), self._row_splits, self._uniform)
+        values = _values(new_values)
+        if not values.shape[:1].is_compatible_with(self._values.shape[:1]):
+            rows = self._values.shape[0]
+            raise InvalidArgumentError(
+                f"argument 'new_values' must have {rows} rows, got shape {values.shape}"
+            )
+        return RaggedTensor(values, self._row_splits, self._uniform)
 
     def with_flat_values(self, new_values: TensorLike | RaggedTensor) -> RaggedTensor:
         """Put other innermost values into the same rows.
@@ -777,7 +792,7 @@ class RaggedTensor(Composite):
             given = sum(k is not None for k in keys) - 1
             rank = self.shape.rank
             if rank is None or given > rank:
-                raise ValueError(f"a ragged tensor of rank {rank} has no part {key!r}")
+                raise InvalidArgumentError(f"a ragged tensor of rank {rank} has no part {key!r}")
             keys[place : place + 1] = [slice(None)] * (rank - given)
         return self._part(keys)
 
@@ -806,7 +821,7 @@ class RaggedTensor(Composite):
             return RaggedTensor.from_uniform_row_length(inner, 1, inner.nrows(), False)
         if not isinstance(second, slice):
             if made._uniform is None:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"a ragged dimension can be sliced, but has no index, got the key {second!r}"
                 )
             from penstock._ops.ragged_selection import gather  # operations build on this
@@ -881,7 +896,7 @@ class RaggedTensor(Composite):
         values = self._values
         bounds = [None, None] if shape is None else TensorShape(shape).as_list()
         if shape is not None and self.shape.rank is not None and len(bounds) != self.shape.rank:
-            raise ValueError(f"argument 'shape' must have rank {self.shape.rank}, got {shape}")
+            raise InvalidArgumentError(f"argument 'shape' must have rank {self.shape.rank}, got {shape}")
         if isinstance(values, RaggedTensor):
             values = values.to_tensor(default_value, shape=None if shape is None else [None, *bounds[2:]])
         dtype = self._row_splits.dtype
@@ -1005,7 +1020,9 @@ class RaggedTensor(Composite):
 
     def _check_known(self) -> None:
         if any(part._is_symbolic for part in self._parts()):
-            raise ValueError("the rows of a symbolic RaggedTensor have values only while the graph runs")
+            raise InvalidArgumentError(
+                "the rows of a symbolic RaggedTensor have values only while the graph runs"
+            )
         if isinstance(self._values, _core.Tensor) and self._values.shape.rank == 0:
             # A graph that knew no rank made it.
             raise InvalidArgumentError("the values of a RaggedTensor are a scalar, which has no rows")
@@ -1114,7 +1131,7 @@ def _values(values: Any) -> Any:
         return values
     made = _core._to_tensor(values)
     if made.shape.rank == 0:
-        raise ValueError("argument 'values' must have at least one dimension, got a scalar")
+        raise InvalidArgumentError("argument 'values' must have at least one dimension, got a scalar")
     return made
 
 
@@ -1122,9 +1139,9 @@ def _partition(vector: Any, argument: str) -> Any:
     """Integers that say what the rows are."""
     made = _core._to_tensor_hinted(vector, _core.int64)
     if made.dtype not in (_core.int32, _core.int64):
-        raise ValueError(f"argument '{argument}' must be int32 or int64, got {made.dtype.name}")
+        raise InvalidArgumentError(f"argument '{argument}' must be int32 or int64, got {made.dtype.name}")
     if made.shape.rank not in (1, None):
-        raise ValueError(f"argument '{argument}' must be a vector, got shape {made.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must be a vector, got shape {made.shape}")
     return made
 
 

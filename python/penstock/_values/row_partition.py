@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._types.argument_names import expect
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
 from penstock._values.ragged import RaggedTensor
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -36,7 +37,7 @@ class RowPartition(Composite):
     def __init__(self, row_splits: TensorLike, uniform_row_length: int | None = None) -> None:
         splits: Any = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
         if splits.dtype not in (_core.int32, _core.int64) or splits.shape.rank not in (None, 1):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'row_splits' must be an integer vector, got {splits.dtype.name}{splits.shape}"
             )
         self._splits = splits
@@ -231,7 +232,7 @@ class RowPartition(Composite):
         """
         length = _numbers(uniform_row_length, dtype, dtype_hint)
         if nvals is None and nrows is None:
-            raise ValueError("one of arguments 'nvals' and 'nrows' must be given")
+            raise InvalidArgumentError("one of arguments 'nvals' and 'nrows' must be given")
         given = length * raw_ops.cast(_core._to_tensor(nrows), dtype=length.dtype) if nvals is None else nvals
         values = _values_up_to(raw_ops.cast(_core._to_tensor(given), dtype=length.dtype))
         return cls._of(RaggedTensor.from_uniform_row_length(values, length, nrows, validate))

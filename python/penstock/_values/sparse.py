@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._types.shape import TensorShape
 from penstock._types.sparse_spec import SparseTensorSpec
 from penstock._types.specs import Composite
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike, TensorLike
@@ -343,7 +344,7 @@ class SparseTensor(Composite):
 
     def _after_loop(self, after: SparseTensor) -> Any:
         if self.dtype != after.dtype:
-            raise ValueError(f"a loop makes of {self._type_spec} one of {after._type_spec}")
+            raise InvalidArgumentError(f"a loop makes of {self._type_spec} one of {after._type_spec}")
         return self._joined(after)
 
     def _repr_html_(self) -> str:
@@ -367,20 +368,22 @@ def _integers(value: Any, argument: str, rank: int) -> Any:
     if made.dtype != _core.int64:
         raise TypeError(f"argument '{argument}' must be int64, got {made.dtype.name}")
     if made.shape.rank not in (rank, None):
-        raise ValueError(f"argument '{argument}' must have rank {rank}, got shape {made.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must have rank {rank}, got shape {made.shape}")
     return made
 
 
 def _check_sizes(indices: TensorShape, values: TensorShape, dense: TensorShape) -> None:
     if values.rank not in (1, None):
-        raise ValueError(f"argument 'values' must be a vector, got shape {values}")
+        raise InvalidArgumentError(f"argument 'values' must be a vector, got shape {values}")
     count, rank = indices.as_list() if indices.rank == 2 else [None, None]
     given = None if values.rank is None else values[0]
     if None not in (count, given) and count != given:
-        raise ValueError(f"argument 'indices' has {count} places, argument 'values' {given} elements")
+        raise InvalidArgumentError(
+            f"argument 'indices' has {count} places, argument 'values' {given} elements"
+        )
     extents = None if dense.rank is None else dense[0]
     if None not in (rank, extents) and rank != extents:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'indices' has places in {rank} dimensions, argument 'dense_shape' {extents}"
         )
 

@@ -11,6 +11,7 @@ from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -133,7 +134,7 @@ class TensorArray(Composite):
             return
         size = _core._to_tensor(0 if size is None else size)
         if not size.dtype.is_integer or size.shape.rank not in (0, None):
-            raise ValueError(f"argument 'size' must be an integer scalar, got {size!r}")
+            raise InvalidArgumentError(f"argument 'size' must be an integer scalar, got {size!r}")
         if _core._is_tracing():
             self._flow = raw_ops.list_new(
                 raw_ops.cast(size, dtype=_core.int32), dtype=self._dtype, shape=self._element_shape
@@ -141,7 +142,7 @@ class TensorArray(Composite):
             return
         length = int(size)
         if length < 0:
-            raise ValueError(f"argument 'size' must not be negative, got {length}")
+            raise InvalidArgumentError(f"argument 'size' must not be negative, got {length}")
         self._items = _Items([None] * length)
 
     # --- what it is ---
@@ -213,7 +214,7 @@ class TensorArray(Composite):
 
     def _after_loop(self, after: TensorArray) -> TensorArray:
         if not after._element_shape.is_subtype_of(self._element_shape):
-            raise ValueError(
+            raise InvalidArgumentError(
                 "the elements of a TensorArray must keep their shape in a loop: it is "
                 f"{self._element_shape} before the loop and {after._element_shape} after an iteration"
             )
@@ -252,7 +253,7 @@ class TensorArray(Composite):
             )
         shape = value.shape if shape is None else shape
         if not self._element_shape.is_compatible_with(shape):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'value' has shape {shape}, but the elements of the TensorArray have shape "
                 f"{self._element_shape}: infer_shape=False lets shapes differ"
             )
@@ -470,7 +471,7 @@ class TensorArray(Composite):
             return self._like(raw_ops.list_from_tensor(value), shape)
         rows = value.shape[0]
         if rows != len(items.items) and not self._dynamic_size and items.items:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'value' has {rows} rows for a TensorArray of {len(items.items)} elements"
             )
         self._items = _Items(results(raw_ops.unstack(value, num=rows)) if rows else [])
@@ -505,7 +506,7 @@ class TensorArray(Composite):
             return self._like(raw_ops.list_set(self.flow, indices, value, grow=self._dynamic_size), shape)
         where = indices.numpy().tolist()
         if len(where) != value.shape[0]:
-            raise ValueError(f"argument 'value' has {value.shape[0]} rows for {len(where)} indices")
+            raise InvalidArgumentError(f"argument 'value' has {value.shape[0]} rows for {len(where)} indices")
         for k, i in enumerate(where):
             self.write(i, raw_ops.gather(value, k))
         return self
@@ -620,7 +621,7 @@ def _indices(value: TensorLike) -> _core.Tensor:
 def _shape_of_rows(value: Any) -> TensorShape:
     dims = value.shape.dims
     if dims is not None and not dims:
-        raise ValueError("argument 'value' must have at least one dimension, got a scalar")
+        raise InvalidArgumentError("argument 'value' must have at least one dimension, got a scalar")
     return TensorShape(None if dims is None else dims[1:])
 
 
@@ -809,7 +810,7 @@ class TensorArraySpec(TypeSpec):
         True
         """
         if not isinstance(other, TensorArraySpec) or self._fields() != other._fields():
-            raise ValueError(f"there is no specification that covers both {self} and {other}")
+            raise InvalidArgumentError(f"there is no specification that covers both {self} and {other}")
         shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
         return TensorArraySpec(shape, self._dtype, self._dynamic_size, self._infer_shape)
 

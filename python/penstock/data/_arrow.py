@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core
 from penstock._ops.shapes import reshape
 from penstock._types.specs import TensorSpec
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,7 +49,7 @@ def stream_of(source: object) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch
 
         def once() -> Iterator[pa.RecordBatch]:
             if not rest:
-                raise ValueError(
+                raise InvalidArgumentError(
                     "a stream of Arrow can be read once: give the table or the file, or use cache()"
                 )
             yield from rest.pop()
@@ -68,7 +69,9 @@ def _file(path: str) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
 
         return parquet.read_schema(path), lambda: parquet.ParquetFile(path).iter_batches()
     if end not in (".arrow", ".feather", ".ipc"):
-        raise ValueError(f"argument 'source' must end in .parquet, .arrow, .feather or .ipc, got {path!r}")
+        raise InvalidArgumentError(
+            f"argument 'source' must end in .parquet, .arrow, .feather or .ipc, got {path!r}"
+        )
     import pyarrow as arrow  # an extra
 
     def mapped() -> Iterator[pa.RecordBatch]:
@@ -88,7 +91,9 @@ def signature_of(schema: Any, columns: Sequence[str] | None) -> dict[str, Tensor
     chosen = list(schema.names) if columns is None else list(columns)
     missing = [name for name in chosen if name not in schema.names]
     if missing or not chosen:
-        raise ValueError(f"argument 'columns': {missing} are not among the columns {list(schema.names)}")
+        raise InvalidArgumentError(
+            f"argument 'columns': {missing} are not among the columns {list(schema.names)}"
+        )
     return {name: _spec(schema.field(name).type, name) for name in chosen}
 
 
@@ -134,7 +139,9 @@ def _column(array: Any, name: str) -> _core.Tensor:
     """
     types = _arrow().types
     if array.null_count:
-        raise ValueError(f"column {name!r} has {array.null_count} missing values: fill or drop them first")
+        raise InvalidArgumentError(
+            f"column {name!r} has {array.null_count} missing values: fill or drop them first"
+        )
     kind = array.type
     if types.is_dictionary(kind):
         return _column(array.dictionary_decode(), name)

@@ -96,7 +96,9 @@ def _default(value: Any) -> _core.Tensor:
     if found.dtype not in _DTYPES:
         raise TypeError(f"argument 'record_defaults' has dtype {found.dtype.name}, which is none of fields")
     if (found.shape.num_elements() or 0) > 1:
-        raise ValueError(f"argument 'record_defaults' must have one element each, got shape {found.shape}")
+        raise InvalidArgumentError(
+            f"argument 'record_defaults' must have one element each, got shape {found.shape}"
+        )
     return found
 
 
@@ -250,7 +252,9 @@ class _Head:
         if self._header:
             for path in self._paths[1:]:
                 if next(self._lines(path), []) != found:
-                    raise ValueError(f"argument 'file_pattern': {path} has other columns than the first file")
+                    raise InvalidArgumentError(
+                        f"argument 'file_pattern': {path} has other columns than the first file"
+                    )
         return found
 
     def kinds(self, columns: list[int], width: int, na_value: str, rows: int | None) -> list[_core.DType]:
@@ -267,7 +271,7 @@ class _Head:
         )
         for line in itertools.islice(lines, rows):
             if len(line) != width:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"argument 'file_pattern': a line has {len(line)} fields, not {width}: {line}"
                 )
             found = [_kind(line[i], na_value, before) for i, before in zip(columns, found, strict=True)]
@@ -286,14 +290,14 @@ def _columns(select_columns: Any, names: list[str]) -> list[int]:
     for column in select_columns:
         if isinstance(column, str):
             if column not in names:
-                raise ValueError(f"argument 'select_columns': there is no column {column!r}")
+                raise InvalidArgumentError(f"argument 'select_columns': there is no column {column!r}")
             found.append(names.index(column))
         else:
             found.append(integer(column, "select_columns", 0))
             if found[-1] >= len(names):
-                raise ValueError(f"argument 'select_columns': there is no column {column}")
+                raise InvalidArgumentError(f"argument 'select_columns': there is no column {column}")
     if len(set(found)) != len(found):
-        raise ValueError(f"argument 'select_columns' has a column twice: {list(select_columns)}")
+        raise InvalidArgumentError(f"argument 'select_columns' has a column twice: {list(select_columns)}")
     return sorted(found)
 
 
@@ -308,7 +312,7 @@ def files_of(file_pattern: Any) -> list[str]:
     patterns = file_pattern if isinstance(file_pattern, list | tuple) else [file_pattern]
     found = sorted(name for pattern in patterns for name in gfile.glob(str(pattern)))
     if not found:
-        raise ValueError(f"argument 'file_pattern': no files match {file_pattern!r}")
+        raise InvalidArgumentError(f"argument 'file_pattern': no files match {file_pattern!r}")
     return found
 
 
@@ -390,12 +394,12 @@ def make_csv_dataset(
     head = _Head(paths, compression_type, field_delim, use_quote_delim, header, encoding)
     if column_names is None:
         if not header:
-            raise ValueError("argument 'column_names' must be given where files have no header")
+            raise InvalidArgumentError("argument 'column_names' must be given where files have no header")
         names = head.names()
     else:
         names = list(column_names)
     if len(set(names)) != len(names):
-        raise ValueError(f"argument 'column_names' has a name twice: {names}")
+        raise InvalidArgumentError(f"argument 'column_names' has a name twice: {names}")
     columns = _columns(select_columns, names)
     if column_defaults is None:
         kinds = head.kinds(columns, len(names), na_value, num_rows_for_inference)
@@ -403,12 +407,12 @@ def make_csv_dataset(
             _core._to_tensor([b"" if kind == _core.string else 0], dtype=kind) for kind in kinds
         ]
     elif len(column_defaults) != len(columns):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'column_defaults' has {len(column_defaults)} items for {len(columns)} columns"
         )
     chosen = [names[i] for i in columns]
     if label_name is not None and label_name not in chosen:
-        raise ValueError(f"argument 'label_name': {label_name!r} is none of the columns {chosen}")
+        raise InvalidArgumentError(f"argument 'label_name': {label_name!r} is none of the columns {chosen}")
 
     def read(name: Any) -> Dataset[Any]:
         dataset: Dataset[Any] = CsvDataset(

@@ -307,7 +307,7 @@ def rejection_resample(
     initial = None if initial_dist is None else _core._to_tensor(initial_dist, _core.float32)
     for given, argument in ((target, "target_dist"), (initial, "initial_dist")):
         if given is not None and (given.shape.rank != 1 or given.shape != target.shape):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument '{argument}' must be a vector with a number for each class, got {given}"
             )
     number = None if seed is None else integer(seed, "seed")

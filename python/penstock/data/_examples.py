@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.data._csv import files_of, ordered
 from penstock.data._dataset import Dataset
 from penstock.data._files import TFRecordDataset
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, PathLike
@@ -43,7 +44,7 @@ def parse_example_dataset(
     from penstock.io import parse_example
 
     if not features:
-        raise ValueError("argument 'features' must have at least one feature")
+        raise InvalidArgumentError("argument 'features' must have at least one feature")
     wanted = dict(features)
 
     def parsed(dataset: Dataset[Any]) -> Dataset[Any]:
@@ -114,7 +115,9 @@ def make_batched_features_dataset(
     if not isinstance(features, Mapping):
         raise TypeError(f"argument 'features' must be a dict, got {features!r}")
     if label_key is not None and label_key not in features:
-        raise ValueError(f"argument 'label_key': {label_key!r} is none of the features {sorted(features)}")
+        raise InvalidArgumentError(
+            f"argument 'label_key': {label_key!r} is none of the features {sorted(features)}"
+        )
     paths, arguments = files_of(file_pattern), list(reader_args or ())
     make = TFRecordDataset if reader is None else reader
 

@@ -100,7 +100,7 @@ def ragged_batch(source: Node, batch_size: Any, drop_remainder: Any, row_splits_
         if not isinstance(spec, TensorSpec):
             return None
         if spec.shape.rank is None:
-            raise ValueError("ragged_batch needs elements of known rank")
+            raise InvalidArgumentError("ragged_batch needs elements of known rank")
         return max((i + 1 for i, d in enumerate(spec.shape.as_list()) if d is None), default=0)
 
     def batched(spec: Any) -> Any:
@@ -165,7 +165,9 @@ def group_by_window(
 ) -> Stage:
     """The elements of what a function makes of windows of elements that have one key."""
     if (window_size is None) == (window_size_func is None):
-        raise ValueError("group_by_window takes one of the arguments 'window_size' and 'window_size_func'")
+        raise InvalidArgumentError(
+            "group_by_window takes one of the arguments 'window_size' and 'window_size_func'"
+        )
     number = TensorSpec([], _core.int64)
     key = traced(key_func, "key_func", unpacked(source._structure.spec), number)
     reduce = traced(reduce_func, "reduce_func", (number, DatasetSpec(source._structure.spec)))
@@ -196,7 +198,7 @@ def buckets(
     """The arguments of `group_by_window` that put elements of like lengths in batches."""
     boundaries, sizes = list(bucket_boundaries), list(bucket_batch_sizes)
     if len(sizes) != len(boundaries) + 1:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'bucket_batch_sizes' must have {len(boundaries) + 1} sizes for {len(boundaries)} "
             f"boundaries, got {len(sizes)}"
         )
@@ -266,16 +268,16 @@ def _padded_shapes(structure: Structure, given: Any) -> list[Any]:
             shape = [None if d == -1 else d for d in shape]
         found = TensorShape(shape)
         if found.rank is None:
-            raise ValueError(
+            raise InvalidArgumentError(
                 "padded_batch: argument 'padded_shapes' must be given for components of unknown rank"
             )
         if spec.shape.rank is not None and spec.shape.rank != found.rank:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'padded_shapes' has shape {found} for a component of shape {spec.shape}"
             )
         for own, size in zip(spec.shape.dims or [], found.as_list(), strict=False):
             if own is not None and size is not None and size < own:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"argument 'padded_shapes' has shape {found} for a component of shape {spec.shape}"
                 )
         shapes.append(found.as_list())
@@ -293,7 +295,7 @@ def _flat_like(spec: Any, value: Any, argument: str) -> list[Any]:
             return [x for k in nest._sorted_keys(spec) for x in _flat_like(spec[k], value[k], argument)]
         return [x for s, v in zip(spec, value, strict=True) for x in _flat_like(s, v, argument)]
     except (TypeError, KeyError, ValueError):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument '{argument}' must be nested as the elements, {spec}, got {value!r}"
         ) from None
 
@@ -318,6 +320,8 @@ def _padding_values(structure: Structure, given: Any) -> list[Any]:
                 f"argument 'padding_values' must be a {spec.dtype.name} scalar: {error}"
             ) from None
         if tensor.shape.rank != 0:
-            raise ValueError(f"argument 'padding_values' must hold scalars, got shape {tensor.shape}")
+            raise InvalidArgumentError(
+                f"argument 'padding_values' must hold scalars, got shape {tensor.shape}"
+            )
         values.append(tensor)
     return values

@@ -97,7 +97,7 @@ class ByHandle(Composite):
     def _after_loop(self, after: Any) -> Any:
         if not after._type_spec.is_subtype_of(self._type_spec):
             mine, its = self._type_spec.element_spec, after._type_spec.element_spec
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"elements must keep their specification in a loop: it is {mine} before the loop and {its} "
                 "after an iteration"
             )

@@ -133,9 +133,9 @@ def from_tensor_slices(tensors: Any) -> Stage:
     }
     sizes |= {0 for x in leaves if isinstance(x, _core.Tensor) and x.shape.dims and x.shape.dims[0] == 0}
     if len(sizes) > 1:
-        raise ValueError(f"argument 'tensors' must have one first dimension, got {sorted(sizes)}")
+        raise InvalidArgumentError(f"argument 'tensors' must have one first dimension, got {sorted(sizes)}")
     if not [leaf for leaf in leaves if leaf is not None]:
-        raise ValueError("argument 'tensors' must hold at least one tensor")
+        raise InvalidArgumentError("argument 'tensors' must hold at least one tensor")
     return Stage(SLICES, [], leaves, spec)
 
 
@@ -221,7 +221,7 @@ def choose(datasets: Any, choice_dataset: Any, stop_on_empty_dataset: Any) -> St
     """Elements of several data sets, in the order that another one gives."""
     sources = items(datasets, "datasets")
     if not sources:
-        raise ValueError("argument 'datasets' must hold at least one data set")
+        raise InvalidArgumentError("argument 'datasets' must hold at least one data set")
     for source in sources:
         _check(source, "datasets")
     _check(choice_dataset, "choice_dataset")
@@ -238,7 +238,7 @@ def sample(
     """Elements of several data sets, each drawn at random."""
     sources = items(datasets, "datasets")
     if not sources:
-        raise ValueError("argument 'datasets' must hold at least one data set")
+        raise InvalidArgumentError("argument 'datasets' must hold at least one data set")
     number = None if seed is None else integer(seed, "seed")
     seeds = _sources.Seeds(bool(rerandomize_each_iteration))
     if isinstance(weights, Node):
@@ -250,7 +250,7 @@ def sample(
     if not chances._is_symbolic:
         found = chances.numpy()
         if not (found >= 0).all():
-            raise ValueError(f"argument 'weights' must hold no chance below 0, got {weights}")
+            raise InvalidArgumentError(f"argument 'weights' must hold no chance below 0, got {weights}")
         spec = _common(sources, "datasets")
         kept = [source for source, chance in builtins.zip(sources, found, strict=True) if chance > 0]
         if len(kept) < 2:
@@ -322,7 +322,7 @@ def _check_weights(spec: Any, count: int, weights: Any) -> None:
     """Raises unless these are as many numbers as there are data sets."""
     shape = spec.shape if isinstance(spec, TensorSpec | _core.Tensor) else None
     if shape is None or not shape.is_compatible_with([count]):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'weights' must have a chance for each of {count} data sets, got {weights}"
         )
     if not (spec.dtype.is_floating or spec.dtype.is_integer):

@@ -16,6 +16,7 @@ from penstock._values.sparse import SparseTensor
 from penstock.data._dataset import Dataset
 from penstock.data._iterator import Iterator
 from penstock.data._specs import DatasetSpec
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, Nested, PathLike, ShapeLike, TensorLike
@@ -193,7 +194,7 @@ def from_list(elements: Sequence[Any], name: str | None = None) -> Dataset[Any]:
     if not isinstance(elements, list | tuple):
         raise TypeError(f"argument 'elements' must be a list, got {elements!r}")
     if not elements:
-        raise ValueError("argument 'elements' must hold at least one element")
+        raise InvalidArgumentError("argument 'elements' must hold at least one element")
     first = elements[0]
     for element in elements[1:]:
         nest.assert_same_structure(first, element)
@@ -248,7 +249,7 @@ def sparse_batch(
         raise TypeError(f"sparse_batch needs elements that are one tensor, got {spec}")
     shape = TensorShape(row_shape)
     if shape.rank is None or spec.shape.rank not in (None, shape.rank):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'row_shape' must have the rank of the elements, got {shape} for {spec.shape}"
         )
 
@@ -336,9 +337,11 @@ def pad_to_cardinality(cardinality: IntLike, mask_key: str = "valid") -> Transfo
             integer(cardinality, "cardinality"),
         )
         if not isinstance(spec, Mapping) or mask_key in spec:
-            raise ValueError(f"elements must be dicts without the key {mask_key!r}, got {spec}")
+            raise InvalidArgumentError(f"elements must be dicts without the key {mask_key!r}, got {spec}")
         if there < 0 or there > wanted:
-            raise ValueError(f"the number of elements must be known, and {wanted} or less, got {there}")
+            raise InvalidArgumentError(
+                f"the number of elements must be known, and {wanted} or less, got {there}"
+            )
 
         def zeros(leaf: Any) -> Any:
             return raw_ops.fill(leaf.shape.as_list(), filling(None, leaf.dtype))
@@ -416,7 +419,7 @@ def _pairs(dataset: Any, vocab_size: int | None) -> tuple[Any, Any]:
     expect(dataset, Dataset, "dataset", "a data set")
     spec = dataset.element_spec
     if not isinstance(spec, tuple) or len(spec) != 2:
-        raise ValueError(f"argument 'dataset' must have pairs of a key and a value, got {spec}")
+        raise InvalidArgumentError(f"argument 'dataset' must have pairs of a key and a value, got {spec}")
     found = list(dataset if vocab_size is None else dataset.take(vocab_size))
     columns = zip(*found, strict=True) if found else ([], [])
     keys, values = (
@@ -486,7 +489,7 @@ def table_from_dataset(
     from penstock.lookup import KeyValueTensorInitializer, StaticHashTable, StaticVocabularyTable
 
     if num_oov_buckets < 0 or (vocab_size is not None and vocab_size < 1):
-        raise ValueError(
+        raise InvalidArgumentError(
             "arguments 'num_oov_buckets' and 'vocab_size' must not be negative, nor the latter 0"
         )
     keys, values = _pairs(dataset, vocab_size)
@@ -498,7 +501,7 @@ def table_from_dataset(
         values = raw_ops.cast(values, dtype=_core.int64)
         return StaticVocabularyTable(KeyValueTensorInitializer(keys, values), num_oov_buckets, name=name)
     if default_value is None:
-        raise ValueError("one of arguments 'num_oov_buckets' and 'default_value' must be given")
+        raise InvalidArgumentError("one of arguments 'num_oov_buckets' and 'default_value' must be given")
     return StaticHashTable(KeyValueTensorInitializer(keys, values), default_value, name)
 
 

@@ -331,10 +331,10 @@ def read_index(prefix: str) -> Index:
     try:
         told = json.loads(*found)
         if told["format"] != _FORMAT:
-            raise ValueError(f"it is of format {told['format']}")
+            raise InvalidArgumentError(f"it is of format {told['format']}")
         files = [Shard(*file) for file in told["shards"]]
         if any(Path(file.name).name != file.name for file in files):
-            raise ValueError("a shard is somewhere else")
+            raise InvalidArgumentError("a shard is somewhere else")
         return Index(_spec(told["spec"]), told["compression"], files)
     except (TypeError, ValueError, LookupError, AttributeError, RecursionError) as error:
         raise DataLossError(f"{name} is corrupted: {error}") from None
@@ -416,7 +416,7 @@ class _Content:
 
     def take(self, size: int) -> bytes:
         if not 0 <= size <= len(self._record) - self._at:
-            raise ValueError("a record ends early")
+            raise InvalidArgumentError("a record ends early")
         self._at += size
         return self._record[self._at - size : self._at]
 
@@ -428,7 +428,7 @@ class _Content:
 
     def end(self) -> None:
         if self._at != len(self._record):
-            raise ValueError("a record has more than its elements")
+            raise InvalidArgumentError("a record has more than its elements")
 
 
 def _unpacked(record: bytes, structure: Structure, name: str) -> Rows:
@@ -438,13 +438,13 @@ def _unpacked(record: bytes, structure: Structure, name: str) -> Rows:
         tensors = [_tensor(content, spec.dtype) for spec in structure.tensor_specs]
         content.end()
         if count < 1 or (count > 1 and not stacked):
-            raise ValueError(f"a record has {count} elements")
+            raise InvalidArgumentError(f"a record has {count} elements")
         for tensor, spec in zip(tensors, structure.tensor_specs, strict=True):
             dims = tensor.shape.dims
             if stacked and dims[:1] != [count]:
-                raise ValueError(f"{count} elements have shape {dims}")
+                raise InvalidArgumentError(f"{count} elements have shape {dims}")
             if not spec.shape.is_compatible_with(dims[1:] if stacked else dims):
-                raise ValueError(f"a tensor has shape {dims}, which is none of {spec}")
+                raise InvalidArgumentError(f"a tensor has shape {dims}, which is none of {spec}")
         return Rows(count, structure.from_tensors(tensors), stacked)
     except (TypeError, ValueError, OverflowError) as error:
         raise DataLossError(f"{name} is corrupted: {error}") from None
@@ -455,7 +455,7 @@ def _tensor(content: _Content, dtype: Any) -> Any:
     dims = content.numbers(rank).tolist()
     size = math.prod(dims)
     if any(d < 0 for d in dims):
-        raise ValueError(f"a tensor has shape {dims}")
+        raise InvalidArgumentError(f"a tensor has shape {dims}")
     if dtype == _core.string:
         lengths = content.numbers(size).tolist()
         return raw_ops.reshape(

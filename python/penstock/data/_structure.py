@@ -259,7 +259,7 @@ def row_spec(spec: Any, what: str) -> Any:
         raise TypeError(f"{what} must hold tensors, or composite values that have rows, got {spec}")
     dims = spec.shape.dims
     if dims == []:
-        raise ValueError(f"{what} must hold tensors of at least one dimension, got a scalar")
+        raise InvalidArgumentError(f"{what} must hold tensors of at least one dimension, got a scalar")
     return TensorSpec(None if dims is None else dims[1:], spec.dtype)
 
 

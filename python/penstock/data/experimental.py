@@ -50,6 +50,7 @@ from penstock.data._options import (
 )
 from penstock.data._specs import DatasetSpec
 from penstock.data._sql import SqlDataset as SqlDataset
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import BoolLike, IntLike, Nested, PathLike, ShapeLike, TensorLike
@@ -480,7 +481,7 @@ class TFRecordWriter:
 
     def __init__(self, filename: PathLike, compression_type: str | None = None) -> None:
         if compression_type not in COMPRESSIONS:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'compression_type' must be None, 'GZIP' or 'ZLIB', got {compression_type!r}"
             )
         self._filename = str(filename)

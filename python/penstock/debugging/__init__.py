@@ -630,7 +630,7 @@ def assert_same_float_dtype(
     tf.float32
     """
     wanted = None if dtype is None else _core.DType(dtype)
-    for tensor in tensors or []:
+    for tensor in () if tensors is None else tensors:
         if tensor is None:
             continue
         # Whatever has a dtype counts by it, such as a distribution.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, random, raw_ops
 from penstock._runtime.arguments import known_rank, require, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,9 @@ def _of_rank(value: Any, argument: str, rank: int, dtype: _core.DType | None = N
     """
     x = _core._to_tensor(value)
     if len(known_rank(x)) != rank:
-        raise ValueError(f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}")
+        raise InvalidArgumentError(
+            f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}"
+        )
     return x if dtype is None else raw_ops.cast(x, dtype=dtype)
 
 
@@ -89,7 +92,7 @@ def crop_and_resize(
     [0.0, 2.0, 6.0, 8.0]
     """
     if method not in ("bilinear", "nearest"):
-        raise ValueError(f"argument 'method' must be 'bilinear' or 'nearest', got {method!r}")
+        raise InvalidArgumentError(f"argument 'method' must be 'bilinear' or 'nearest', got {method!r}")
     x = _of_rank(image, "image", 4, _core.float32)
     edges = _of_rank(boxes, "boxes", 2, _core.float32)
     which = _of_rank(box_indices, "box_indices", 1, _core.int32)
@@ -179,7 +182,7 @@ def draw_bounding_boxes(
         raise TypeError(f"argument 'images' must be of floating point, got {x.dtype.name}")
     _, height, width, channels = sizes(x)
     if isinstance(channels, int) and channels not in (1, 3, 4):
-        raise ValueError(f"argument 'images' must have 1, 3 or 4 channels, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'images' must have 1, 3 or 4 channels, got shape {x.shape}")
     edges = _of_rank(boxes, "boxes", 3, _core.float32)
     if edges.shape[1] == 0:
         return raw_ops.identity(x)
@@ -250,7 +253,7 @@ def extract_glimpse(
     [4.0, 5.0, 7.0, 8.0]
     """
     if noise not in ("uniform", "gaussian", "zero"):
-        raise ValueError(f"argument 'noise' must be 'uniform', 'gaussian' or 'zero', got {noise!r}")
+        raise InvalidArgumentError(f"argument 'noise' must be 'uniform', 'gaussian' or 'zero', got {noise!r}")
     x = _of_rank(input, "input", 4)
     if not x.dtype.is_floating:
         raise TypeError(f"argument 'input' must be of floating point, got {x.dtype.name}")

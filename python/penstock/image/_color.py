@@ -8,6 +8,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.image._images import as_float, images_of, like
 
 if TYPE_CHECKING:
@@ -58,7 +59,7 @@ def _colours(value: Any, argument: str, count: int = 3) -> _core.Tensor:
     x = _core._to_tensor(value)
     dims = known_rank(x, 1)
     if dims[-1] not in (count, None):
-        raise ValueError(f"argument '{argument}' must have {count} channel(s), got shape {x.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must have {count} channel(s), got shape {x.shape}")
     return x
 
 
@@ -340,7 +341,7 @@ def adjust_gamma(image: TensorLike, gamma: TensorLike = 1, gain: TensorLike = 1)
     exponent = _of(gamma, real)
     known = _core._known_value(exponent)
     if known is not None and float(known.numpy()) < 0:
-        raise ValueError(f"argument 'gamma' must not be negative, got {float(known.numpy())}")
+        raise InvalidArgumentError(f"argument 'gamma' must not be negative, got {float(known.numpy())}")
     return like(_of(gain, real) * raw_ops.pow(real, exponent), x)
 
 

@@ -8,6 +8,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, integer, items, known_rank, named, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.image._images import batched, images_of
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def _least(value: Any, least: int, argument: str) -> Any:
         return value
     number = integer(known, argument)
     if number < least:
-        raise ValueError(f"argument '{argument}' must be {least} or more, got {number}")
+        raise InvalidArgumentError(f"argument '{argument}' must be {least} or more, got {number}")
     return number
 
 
@@ -174,7 +175,7 @@ def crop_to_bounding_box(
         (left, columns, width, "target_width"),
     ):
         if all(isinstance(n, int) for n in (first, count, size)) and first + count > size:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument '{what}' must be within the images: {first} + {count} is more than {size}"
             )
 
@@ -287,7 +288,7 @@ def central_crop(image: TensorLike, central_fraction: float | _core.Tensor) -> _
     )
     fraction: Any = central_fraction if known is None else float(known)
     if known is not None and not 0.0 < fraction <= 1.0:
-        raise ValueError(f"argument 'central_fraction' must be above 0 and up to 1, got {fraction}")
+        raise InvalidArgumentError(f"argument 'central_fraction' must be above 0 and up to 1, got {fraction}")
     if fraction == 1.0 and known is not None:
         return x
     starts, counts = [], []
@@ -337,13 +338,13 @@ def extract_patches(
     """
     x = _core._to_tensor(images)
     if len(known_rank(x)) != 4:
-        raise ValueError(f"argument 'images' must have 4 dimensions, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'images' must have 4 dimensions, got shape {x.shape}")
     (rows, columns), (down, across), (far_down, far_across) = (
         _window(value, argument)
         for value, argument in ((sizes, "sizes"), (strides, "strides"), (rates, "rates"))
     )
     if padding not in ("SAME", "VALID"):
-        raise ValueError(f"argument 'padding' must be 'SAME' or 'VALID', got {padding!r}")
+        raise InvalidArgumentError(f"argument 'padding' must be 'SAME' or 'VALID', got {padding!r}")
     spans = ((rows - 1) * far_down + 1, (columns - 1) * far_across + 1)
     steps, edges, counts = (down, across), [0, 0], []
     for size, span, step in zip(_extents_of(x)[1:3], spans, steps, strict=True):
@@ -377,5 +378,5 @@ def _window(value: Any, argument: str) -> tuple[int, int]:
     """
     four = [integer(n, argument) for n in items(value, argument)]
     if len(four) != 4 or four[0] != 1 or four[3] != 1 or min(four) < 1:
-        raise ValueError(f"argument '{argument}' must be [1, rows, columns, 1], got {four}")
+        raise InvalidArgumentError(f"argument '{argument}' must be [1, rows, columns, 1], got {four}")
     return four[1], four[2]

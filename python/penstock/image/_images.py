@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._ops.casts import saturate_cast
 from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -24,7 +25,7 @@ def images_of(value: Any, argument: str = "image") -> _core.Tensor:
     """
     x = _core._to_tensor(value)
     if len(known_rank(x)) not in (3, 4):
-        raise ValueError(f"argument '{argument}' must have 3 or 4 dimensions, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must have 3 or 4 dimensions, got shape {x.shape}")
     return x
 
 
@@ -72,7 +73,9 @@ def convert_image_dtype(
     """
     x, target = _core._to_tensor(image), _core.DType(dtype)
     if not (target.is_integer or target.is_floating):
-        raise ValueError(f"argument 'dtype' must be of integers or floating point, got {target.name}")
+        raise InvalidArgumentError(
+            f"argument 'dtype' must be of integers or floating point, got {target.name}"
+        )
     cast = saturate_cast if saturate else lambda v, d: raw_ops.cast(v, dtype=d)
     source = x.dtype
     if source == target:

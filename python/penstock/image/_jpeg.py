@@ -8,6 +8,7 @@ from penstock import _core, random, raw_ops
 from penstock._runtime.arguments import known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.image._images import convert_image_dtype
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def adjust_jpeg_quality(
     """
     x = _core._to_tensor(image)
     if len(known_rank(x)) != 3:
-        raise ValueError(f"argument 'image' must have 3 dimensions, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'image' must have 3 dimensions, got shape {x.shape}")
     quality = _core._to_tensor(jpeg_quality, dtype=_core.int32)
     contents = raw_ops.encode_jpeg_variable_quality(
         convert_image_dtype(x, _core.uint8, saturate=True), quality
@@ -59,9 +60,9 @@ def _check(least: Any, most: Any) -> None:
     """
     for value, argument in ((least, "min_jpeg_quality"), (most, "max_jpeg_quality")):
         if not 0 <= value <= 100:
-            raise ValueError(f"argument '{argument}' must be from 0 to 100, got {value}")
+            raise InvalidArgumentError(f"argument '{argument}' must be from 0 to 100, got {value}")
     if least >= most:
-        raise ValueError(f"argument 'max_jpeg_quality' must be above {least}, got {most}")
+        raise InvalidArgumentError(f"argument 'max_jpeg_quality' must be above {least}, got {most}")
 
 
 @dispatched

@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.image._images import as_float, images_of
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def image_gradients(image: TensorLike) -> tuple[_core.Tensor, _core.Tensor]:
     """
     x = _core._to_tensor(image)
     if len(known_rank(x)) != 4:
-        raise ValueError(f"argument 'image' must have 4 dimensions, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'image' must have 4 dimensions, got shape {x.shape}")
     down = raw_ops.concat([x[:, 1:] - x[:, :-1], raw_ops.zeros_like(x[:, :1])], axis=1)
     across = raw_ops.concat([x[:, :, 1:] - x[:, :, :-1], raw_ops.zeros_like(x[:, :, :1])], axis=2)
     return down, across
@@ -94,7 +95,7 @@ def sobel_edges(image: TensorLike) -> _core.Tensor:
     """
     x = _core._to_tensor(image)
     if len(known_rank(x)) != 4:
-        raise ValueError(f"argument 'image' must have 4 dimensions, got shape {x.shape}")
+        raise InvalidArgumentError(f"argument 'image' must have 4 dimensions, got shape {x.shape}")
     x = raw_ops.concat([x[:, 1:2], x, x[:, -2:-1]], axis=1)
     x = raw_ops.concat([x[:, :, 1:2], x, x[:, :, -2:-1]], axis=2)
     across, down = x[:, :, :-2] + x[:, :, 1:-1] * 2.0 + x[:, :, 2:], x[:, :-2] + x[:, 1:-1] * 2.0 + x[:, 2:]
@@ -111,7 +112,7 @@ def _pair(first: Any, second: Any, names: tuple[str, str], max_val: Any) -> list
     y = _core._to_tensor_hinted(second, x.dtype)
     dims = [known_rank(x, 3), known_rank(y, 3)]
     if any(a != b and None not in (a, b) for a, b in zip(dims[0][-3:], dims[1][-3:], strict=True)):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"arguments '{names[0]}' and '{names[1]}' must have the same height, width and channels, "
             f"got {x.shape} and {y.shape}"
         )
@@ -171,7 +172,7 @@ def _similarity(
     """The index of each place and channel, and the part of it that brightness has no share in."""
     for size, argument in zip(known_rank(x)[-3:-1], ("height", "width"), strict=True):
         if size is not None and size < len(window):
-            raise ValueError(f"images must have a {argument} of {len(window)} or more, got {size}")
+            raise InvalidArgumentError(f"images must have a {argument} of {len(window)} or more, got {size}")
     c1, c2 = (greatest * k1) * (greatest * k1), (greatest * k2) * (greatest * k2)
     mean_x, mean_y = _blurred(x, window), _blurred(y, window)
     both, squares = mean_x * mean_y * 2.0, mean_x * mean_x + mean_y * mean_y

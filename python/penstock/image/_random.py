@@ -9,6 +9,7 @@ from penstock._control.flow import cond
 from penstock._runtime.arguments import extents, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.image._color import adjust_brightness, adjust_contrast, adjust_hue, adjust_saturation
 from penstock.image._images import images_of
 
@@ -41,7 +42,7 @@ def _positive(value: Any, argument: str, most: float | None = None) -> None:
     """
     if value < 0 or (most is not None and value > most):
         wanted = "not be negative" if most is None else f"be between 0 and {most}"
-        raise ValueError(f"argument '{argument}' must {wanted}, got {value}")
+        raise InvalidArgumentError(f"argument '{argument}' must {wanted}, got {value}")
 
 
 def _range(lower: Any, upper: Any) -> None:
@@ -51,9 +52,9 @@ def _range(lower: Any, upper: Any) -> None:
         ValueError: where the lower one is negative, or not below the other.
     """
     if lower < 0:
-        raise ValueError(f"argument 'lower' must not be negative, got {lower}")
+        raise InvalidArgumentError(f"argument 'lower' must not be negative, got {lower}")
     if upper <= lower:
-        raise ValueError(f"argument 'upper' must be above {lower}, got {upper}")
+        raise InvalidArgumentError(f"argument 'upper' must be above {lower}, got {upper}")
 
 
 def _count(x: _core.Tensor) -> Any:
@@ -81,11 +82,13 @@ def _room(value: Any, size: Any) -> tuple[_core.Tensor, _core.Tensor, _core.Tens
     part = raw_ops.cast(_core._to_tensor(extents(size, "size")), dtype=_core.int32)
     rank = len(known_rank(x))
     if part.shape != (rank,):
-        raise ValueError(f"argument 'size' must hold {rank} sizes, got shape {part.shape}")
+        raise InvalidArgumentError(f"argument 'size' must hold {rank} sizes, got shape {part.shape}")
     room = raw_ops.shape(x) - part + 1
     known = _core._known_value(room)
     if known is not None and rank and int(known.numpy().min()) < 1:
-        raise ValueError(f"argument 'size' must not be above the shape of 'value', which is {x.shape}")
+        raise InvalidArgumentError(
+            f"argument 'size' must not be above the shape of 'value', which is {x.shape}"
+        )
     return x, part, room
 
 
@@ -276,7 +279,7 @@ def stateless_random_saturation(
     TensorShape([2, 2, 3])
     """
     if seed is None:
-        raise ValueError("argument 'seed' must be two integers, got None")
+        raise InvalidArgumentError("argument 'seed' must be two integers, got None")
     _range(lower, upper)
     return adjust_saturation(image, random.stateless_uniform([], seed, lower, upper))
 

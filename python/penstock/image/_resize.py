@@ -16,6 +16,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.image._geometry import pad_to_bounding_box
 from penstock.image._images import batched, images_of
 
@@ -214,7 +215,7 @@ def resize(
     x = images_of(images, "images")
     way = getattr(method, "value", method)
     if way not in _METHODS:
-        raise ValueError(f"argument 'method' must be one of {', '.join(_METHODS)}, got {method!r}")
+        raise InvalidArgumentError(f"argument 'method' must be one of {', '.join(_METHODS)}, got {method!r}")
     height, width = sizes(x)[-3:-1]
     rows, columns = _size(size)
     if preserve_aspect_ratio:
@@ -238,7 +239,9 @@ def _size(size: Any) -> list[Any]:
     """
     vector = _core._to_tensor(extents(size, "size"))
     if vector.shape.rank != 1 or vector.shape[0] not in (2, None):
-        raise ValueError(f"argument 'size' must hold a height and a width, got shape {vector.shape}")
+        raise InvalidArgumentError(
+            f"argument 'size' must hold a height and a width, got shape {vector.shape}"
+        )
     if not vector.dtype.is_integer:
         raise TypeError(f"argument 'size' must hold integers, got dtype {vector.dtype.name}")
     known = _core._known_value(vector)
@@ -246,7 +249,7 @@ def _size(size: Any) -> list[Any]:
         return [vector[0], vector[1]]
     found: list[int] = known.numpy().tolist()
     if min(found) <= 0:
-        raise ValueError(f"argument 'size' must hold positive numbers, got {found}")
+        raise InvalidArgumentError(f"argument 'size' must hold positive numbers, got {found}")
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -36,7 +37,9 @@ def _floats(value: Any, argument: str, rank: int) -> _core.Tensor:
     if x.dtype != _core.float32:
         raise TypeError(f"argument '{argument}' must be of dtype float32 or float16, got {x.dtype.name}")
     if len(known_rank(x)) != rank:
-        raise ValueError(f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}")
+        raise InvalidArgumentError(
+            f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}"
+        )
     return x
 
 
@@ -235,7 +238,7 @@ def non_max_suppression_padded(
     x = _core._to_tensor(boxes)
     rank = len(known_rank(x, 2))
     if rank > 2 and not pad_to_max_output_size:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'pad_to_max_output_size' must be true for several images, got shape {x.shape}"
         )
     x, ranked = _floats(x, "boxes", rank), _floats(scores, "scores", rank - 1)

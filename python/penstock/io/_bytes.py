@@ -61,7 +61,7 @@ def parse_tensor(serialized: TensorLike, out_type: DTypeLike, name: str | None =
     dtype = _core.DType(out_type)
     content = _core._to_tensor(serialized, dtype=_core.string)
     if content.shape.rank not in (0, None):
-        raise ValueError(f"argument 'serialized' must be a scalar, got shape {content.shape}")
+        raise InvalidArgumentError(f"argument 'serialized' must be a scalar, got shape {content.shape}")
     found: _core.Tensor = raw_ops.parse_tensor(content, out_type=dtype)
     return found
 
@@ -96,7 +96,7 @@ def decode_raw(
     """
     dtype = _core.DType(out_type)
     if not (dtype.is_numeric or dtype.is_bool):
-        raise ValueError(f"argument 'out_type' must be a dtype of numbers, got {dtype.name}")
+        raise InvalidArgumentError(f"argument 'out_type' must be a dtype of numbers, got {dtype.name}")
     length = None if fixed_length is None else int(fixed_length)
     if length is not None and (length <= 0 or length % dtype.size):
         raise InvalidArgumentError(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, items, results
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -26,11 +27,11 @@ def _selected(select_cols: Any, count: int) -> list[int] | None:
         return None
     chosen = [integer(i, "select_cols") for i in items(select_cols, "select_cols")]
     if any(a >= b for a, b in itertools.pairwise(chosen)):
-        raise ValueError(f"argument 'select_cols' must be strictly rising, got {chosen}")
+        raise InvalidArgumentError(f"argument 'select_cols' must be strictly rising, got {chosen}")
     if chosen and chosen[0] < 0:
-        raise ValueError(f"argument 'select_cols' must not be negative, got {chosen}")
+        raise InvalidArgumentError(f"argument 'select_cols' must not be negative, got {chosen}")
     if chosen and len(chosen) != count:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'select_cols' has {len(chosen)} fields, for which there are {count} 'record_defaults'"
         )
     return chosen

@@ -185,7 +185,9 @@ def _read_as(name: str, key: str, dtype: DTypeLike) -> _Read:
     """
     kind = _core.DType(dtype)
     if kind.name not in _DTYPES:
-        raise ValueError(f"feature {name!r}: dtype must be float32, int64 or string, got {kind.name}")
+        raise InvalidArgumentError(
+            f"feature {name!r}: dtype must be float32, int64 or string, got {kind.name}"
+        )
     return _Read(key, kind)
 
 
@@ -214,7 +216,7 @@ def _reads(name: str, feature: Feature) -> list[_Read]:
         keys = [p.key for p in feature.partitions if not isinstance(p, UniformRowLength)]
         values = _read_as(name, feature.value_key or name, feature.dtype)
         return [values, *(_Read(key, _core.int64) for key in keys)]
-    raise ValueError(f"argument 'features' has {feature!r} for {name!r}, which is no feature")
+    raise InvalidArgumentError(f"argument 'features' has {feature!r} for {name!r}, which is no feature")
 
 
 def _present(lengths: Any) -> Any:
@@ -278,7 +280,7 @@ def _lengths(partition: Any, given: list[int], count: int) -> list[int]:
         return [b - a for a, b in zip([0, *given], given, strict=False)]
     if isinstance(partition, ValueRowIds):
         return [given.count(row) for row in range(max(given, default=-1) + 1)]
-    raise ValueError(f"argument 'partitions' has {partition!r}, which is none of RaggedFeature's")
+    raise InvalidArgumentError(f"argument 'partitions' has {partition!r}, which is none of RaggedFeature's")
 
 
 def _composed(name: str, feature: Feature, parts: list[list[Any]]) -> Any:
@@ -317,7 +319,7 @@ def _composed(name: str, feature: Feature, parts: list[list[Any]]) -> Any:
 def _fixed(name: str, feature: FixedLenFeature, values: Any, lengths: Any) -> Any:
     shape = TensorShape(feature.shape)
     if not shape.is_fully_defined():
-        raise ValueError(f"feature {name!r}: argument 'shape' must be fully defined, got {shape}")
+        raise InvalidArgumentError(f"feature {name!r}: argument 'shape' must be fully defined, got {shape}")
     size = shape.num_elements() or 0 if shape.rank else 1
     wanted = _core._to_tensor(size, _core.int64)
     fits = raw_ops.equal(lengths, wanted)
@@ -366,7 +368,7 @@ def _steps(name: str, feature: FixedLenSequenceFeature, values: Any, lengths: An
 
 def _checked(features: Any, argument: str) -> dict[str, Feature]:
     if not isinstance(features, Mapping) or not features:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument '{argument}' must be a dict of features with at least one, got {features!r}"
         )
     return {name: features[name] for name in sorted(features)}
@@ -405,7 +407,7 @@ def parse_example(
     wanted = _checked(features, "features")
     content = _core._to_tensor(serialized, _core.string)
     if content.shape.rank not in (1, None):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'serialized' must be a vector, got shape {content.shape}; see parse_single_example"
         )
     return _read("example", wanted, content)
@@ -457,7 +459,7 @@ def parse_single_example(
     """
     content = _core._to_tensor(serialized, _core.string)
     if content.shape.rank not in (0, None):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'serialized' must be a scalar, got shape {content.shape}; see parse_example"
         )
     found = _read("example", _checked(features, "features"), raw_ops.reshape(content, [1]))
@@ -467,9 +469,11 @@ def parse_single_example(
 def _steps_read(name: str, feature: Feature) -> _Read:
     """What is read for a list of features."""
     if not isinstance(feature, FixedLenSequenceFeature | VarLenFeature | RaggedFeature):
-        raise ValueError(f"argument 'sequence_features' has {feature!r} for {name!r}, which has no steps")
+        raise InvalidArgumentError(
+            f"argument 'sequence_features' has {feature!r} for {name!r}, which has no steps"
+        )
     if isinstance(feature, RaggedFeature) and feature.partitions:
-        raise ValueError(f"argument 'sequence_features': {name!r} must have no partitions")
+        raise InvalidArgumentError(f"argument 'sequence_features': {name!r} must have no partitions")
     key = (feature.value_key if isinstance(feature, RaggedFeature) else None) or name
     return _read_as(name, key, feature.dtype)
 
@@ -510,7 +514,9 @@ def parse_sequence_example(
     ([[1, 2]], [2])
     """
     if not context_features and not sequence_features:
-        raise ValueError("one of arguments 'context_features' and 'sequence_features' must be given")
+        raise InvalidArgumentError(
+            "one of arguments 'context_features' and 'sequence_features' must be given"
+        )
     content = _core._to_tensor(serialized, _core.string)
     context = {}
     if context_features:

@@ -15,6 +15,7 @@ from penstock._runtime.scope import scoped
 from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -34,7 +35,7 @@ def _string(value: Any, argument: str, scalar: bool = True) -> _core.Tensor:
     if found.dtype != _core.string:
         raise TypeError(f"argument '{argument}' must be of dtype string, got {found.dtype.name}")
     if scalar and found.shape.rank not in (0, None):
-        raise ValueError(f"argument '{argument}' must be a scalar, got shape {found.shape}")
+        raise InvalidArgumentError(f"argument '{argument}' must be a scalar, got shape {found.shape}")
     return found
 
 
@@ -108,7 +109,9 @@ def matching_files(pattern: TensorLike, name: str | None = None) -> _core.Tensor
     """
     patterns = _string(pattern, "pattern", scalar=False)
     if patterns.shape.rank not in (0, 1, None):
-        raise ValueError(f"argument 'pattern' must be a scalar or a vector, got shape {patterns.shape}")
+        raise InvalidArgumentError(
+            f"argument 'pattern' must be a scalar or a vector, got shape {patterns.shape}"
+        )
 
     def listed(value: _core.Tensor) -> _core.Tensor:
         found = value.numpy()
@@ -189,11 +192,13 @@ class TFRecordOptions:
             compression_level = compression_type.compression_level
             compression_type = compression_type.compression_type
         if compression_type not in COMPRESSIONS:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'compression_type' must be 'GZIP', 'ZLIB' or '', got {compression_type!r}"
             )
         if compression_level not in (None, *range(-1, 10)):
-            raise ValueError(f"argument 'compression_level' must be from -1 to 9, got {compression_level!r}")
+            raise InvalidArgumentError(
+                f"argument 'compression_level' must be from -1 to 9, got {compression_level!r}"
+            )
         self.compression_type = compression_type or ""
         self.compression_level = compression_level
 

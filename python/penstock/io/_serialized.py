@@ -87,10 +87,10 @@ def _example_of(text: bytes) -> Example:
 
     def only(value: Any, names: dict[str, str]) -> dict[str, Any]:
         if not isinstance(value, dict):
-            raise ValueError(f"expected an object, got {value!r}")
+            raise InvalidArgumentError(f"expected an object, got {value!r}")
         unknown = [key for key in value if key not in names]
         if unknown:
-            raise ValueError(f"there is no field {unknown[0]!r}")
+            raise InvalidArgumentError(f"there is no field {unknown[0]!r}")
         return {names[key]: item for key, item in value.items()}
 
     kinds = {
@@ -111,7 +111,7 @@ def _example_of(text: bytes) -> Example:
     for key, feature in (only(outer, {"feature": "feature"}).get("feature") or {}).items():
         lists = only(feature, kinds)
         if len(lists) > 1:
-            raise ValueError(f"feature {key!r} has several lists")
+            raise InvalidArgumentError(f"feature {key!r} has several lists")
         features[key] = {
             kind: {"value": [read[kind](x) for x in only(held or {}, {"value": "value"}).get("value") or []]}
             for kind, held in lists.items()
@@ -163,7 +163,7 @@ def _sparse(value: Any, out_type: DTypeLike) -> SparseTensor:
     if not isinstance(value, SparseTensor):
         raise TypeError(f"argument 'sp_input' must be a SparseTensor, got {value!r}")
     if _core.DType(out_type) != _core.string:
-        raise ValueError(f"argument 'out_type' must be string, got {_core.DType(out_type).name}")
+        raise InvalidArgumentError(f"argument 'out_type' must be string, got {_core.DType(out_type).name}")
     return value
 
 
@@ -281,7 +281,9 @@ def deserialize_many_sparse(
     kind = _core.DType(dtype)
     content = _core._to_tensor(serialized_sparse, dtype=_core.string)
     if not content.shape.is_compatible_with([None, 3]):
-        raise ValueError(f"argument 'serialized_sparse' must have shape [rows, 3], got {content.shape}")
+        raise InvalidArgumentError(
+            f"argument 'serialized_sparse' must have shape [rows, 3], got {content.shape}"
+        )
 
     def wrong(message: str) -> InvalidArgumentError:
         return InvalidArgumentError(f"argument 'serialized_sparse' {message}")

@@ -41,6 +41,7 @@ from penstock._runtime.dispatch import dispatched
 from penstock._runtime.lazy_names import lazily as _lazily
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._ops.banded import (
@@ -204,9 +205,9 @@ def matmul(
     [[20000]]
     """
     if transpose_a and adjoint_a:
-        raise ValueError("only one of arguments 'transpose_a' and 'adjoint_a' can be true")
+        raise InvalidArgumentError("only one of arguments 'transpose_a' and 'adjoint_a' can be true")
     if transpose_b and adjoint_b:
-        raise ValueError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
+        raise InvalidArgumentError("only one of arguments 'transpose_b' and 'adjoint_b' can be true")
     if output_type is not None:
         dtype = _core.DType(output_type)
         a, b = _core._to_tensor(a), _core._to_tensor(b)
@@ -264,7 +265,7 @@ def matvec(
 def _swap_last(x: _core.Tensor, name: str | None = None) -> _core.Tensor:
     rank = len(known_rank(x))
     if rank < 2:
-        raise ValueError(f"expected a matrix or a batch of matrices, got shape {x.shape}")
+        raise InvalidArgumentError(f"expected a matrix or a batch of matrices, got shape {x.shape}")
     return raw_ops.transpose(x, perm=[*range(rank - 2), rank - 1, rank - 2], name=name)
 
 
@@ -416,7 +417,7 @@ def tensor_diag_part(input: TensorLike, name: str | None = None) -> _core.Tensor
     dims = sizes(x)
     half = len(dims) // 2
     if len(dims) % 2 or not dims or not x.shape[:half].is_compatible_with(x.shape[half:]):
-        raise ValueError(f"argument 'input' must have a shape of two equal halves, got {x.shape}")
+        raise InvalidArgumentError(f"argument 'input' must have a shape of two equal halves, got {x.shape}")
     count = raw_ops.reduce_prod(raw_ops.shape(x)[:half])
     square = raw_ops.reshape(x, raw_ops.stack([count, count]))
     return raw_ops.reshape(diag_part(square), extents(dims[:half]), name=name)
@@ -444,7 +445,7 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> _core.Tensor
     a, b = _core._to_tensor(a), _core._to_tensor(b)
     for argument, x in (("a", a), ("b", b)):
         if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (3, None)):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument '{argument}' must have 3 elements along its last dimension, got shape {x.shape}"
             )
     forward, back = [1, 2, 0], [2, 0, 1]
@@ -487,24 +488,28 @@ def norm(
     along = axes(axis)
     is_matrix = isinstance(axis, list | tuple) and len(axis) == 2
     if isinstance(axis, list | tuple) and not is_matrix:
-        raise ValueError(f"argument 'axis' must be None, an int or a pair of ints, got {axis!r}")
+        raise InvalidArgumentError(f"argument 'axis' must be None, an int or a pair of ints, got {axis!r}")
     if is_matrix and along is not None:
         rank = len(known_rank(x))
         along = [axis_of(a, rank) for a in along]
         if along[0] == along[1]:
-            raise ValueError(f"argument 'axis' must be two different dimensions, got {axis!r}")
+            raise InvalidArgumentError(f"argument 'axis' must be two different dimensions, got {axis!r}")
     if isinstance(ord, str):
         if ord not in ("euclidean", "fro") or (ord == "fro" and not is_matrix and axis is not None):
-            raise ValueError(f"argument 'ord' must be 'euclidean', 'fro' or a positive number, got {ord!r}")
+            raise InvalidArgumentError(
+                f"argument 'ord' must be 'euclidean', 'fro' or a positive number, got {ord!r}"
+            )
         return raw_ops.sqrt(raw_ops.reduce_sum(_squared(x), axes=along, keepdims=keep))
     if not (isinstance(ord, int | float) and ord > 0):
-        raise ValueError(f"argument 'ord' must be 'euclidean', 'fro' or a positive number, got {ord!r}")
+        raise InvalidArgumentError(
+            f"argument 'ord' must be 'euclidean', 'fro' or a positive number, got {ord!r}"
+        )
     size = raw_ops.abs(x)
     if is_matrix and along is not None:
         if ord == 2:
             return _spectral_norm(x, along, keep)
         if ord not in (1, _math.inf):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'ord' must be 'euclidean', 'fro', 1, 2 or inf for matrices, got {ord!r}"
             )
         summed, greatest = along if ord == 1 else along[::-1]

@@ -9,6 +9,7 @@ from penstock._ops.complex_numbers import conj, real
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -80,7 +81,9 @@ def conjugate_gradient(
     for given, argument in named:
         expect(given, LinearOperator, argument, "a tf.linalg.LinearOperator")
         if not (given.is_self_adjoint and given.is_positive_definite):
-            raise ValueError(f"argument '{argument}' must be self-adjoint and positive definite, and say so")
+            raise InvalidArgumentError(
+                f"argument '{argument}' must be self-adjoint and positive definite, and say so"
+            )
     right = _core._to_tensor(rhs, operator.dtype)
 
     def prepared(rest: Any) -> Any:

@@ -10,6 +10,7 @@ from penstock import _core
 from penstock._control.flow import init_scope
 from penstock._runtime.conversion import constant, convert_to_tensor
 from penstock._runtime.os_errors import engine_errors
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -61,7 +62,7 @@ class KeyValueTensorInitializer:
             self._keys = convert_to_tensor(keys, dtype=key_dtype)
             self._values = convert_to_tensor(values, dtype=value_dtype)
         if self._keys.shape.rank != 1 or self._keys.shape.dims != self._values.shape.dims:
-            raise ValueError(
+            raise InvalidArgumentError(
                 "arguments 'keys' and 'values' must be vectors of one length, "
                 f"got shapes {self._keys.shape} and {self._values.shape}"
             )
@@ -138,7 +139,7 @@ class TextFileInitializer(KeyValueTensorInitializer):
             lines = Path(os.fsdecode(filename)).read_bytes().splitlines()
         if vocab_size is not None and vocab_size != -1:
             if not 0 < vocab_size <= len(lines):
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"argument 'vocab_size' is {vocab_size}; {os.fsdecode(filename)} has {len(lines)} lines"
                 )
             lines = lines[:vocab_size]
@@ -161,7 +162,9 @@ def _column(
         try:
             found = [line.split(delimiter.encode())[index] for line in lines]
         except IndexError:
-            raise ValueError(f"argument '{argument}' is {index}, but a line has fewer columns") from None
+            raise InvalidArgumentError(
+                f"argument '{argument}' is {index}, but a line has fewer columns"
+            ) from None
     if dtype == _core.string:
         found = [item if isinstance(item, bytes) else str(item).encode() for item in found]
     else:

@@ -22,6 +22,7 @@ from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.variable import Variable
+from penstock.errors import InvalidArgumentError
 from penstock.lookup._initializers import KeyValueTensorInitializer
 
 if TYPE_CHECKING:
@@ -293,7 +294,9 @@ class StaticVocabularyTable(Table):
         if initializer is not None:
             expect(initializer, KeyValueTensorInitializer, "initializer", "an initializer of tables or None")
         if num_oov_buckets < 1:
-            raise ValueError(f"argument 'num_oov_buckets' must be at least 1, got {num_oov_buckets}")
+            raise InvalidArgumentError(
+                f"argument 'num_oov_buckets' must be at least 1, got {num_oov_buckets}"
+            )
         if initializer is not None and initializer.value_dtype != _core.int64:
             raise TypeError(
                 f"argument 'initializer' must have values of int64, got {initializer.value_dtype.name}"
@@ -542,11 +545,11 @@ class DenseHashTable(MutableHashTable):
             empty = convert_to_tensor(empty_key, dtype=dtype)
             deleted = convert_to_tensor(deleted_key, dtype=dtype)
         if empty.shape != deleted.shape:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'deleted_key' must be of shape {empty.shape}, as 'empty_key', got {deleted.shape}"
             )
         if empty.numpy().tolist() == deleted.numpy().tolist():
-            raise ValueError("arguments 'empty_key' and 'deleted_key' must differ")
+            raise InvalidArgumentError("arguments 'empty_key' and 'deleted_key' must differ")
         self._empty(dtype, _extents(empty), DType(value_dtype), default_value, name)
         self._unused = constant([empty.numpy(), deleted.numpy()], dtype)
 

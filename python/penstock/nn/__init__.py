@@ -90,6 +90,7 @@ from penstock._runtime.arguments import axes as axis_list, extents, integer, kno
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.math import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -242,7 +243,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     """
     x = _core._to_tensor(features)
     if not x.dtype.is_floating:
-        raise ValueError(f"argument 'features' must be floating point, got {x.dtype.name}")
+        raise InvalidArgumentError(f"argument 'features' must be floating point, got {x.dtype.name}")
     if approximate:
         inner = _math.sqrt(2.0 / _math.pi) * (x + 0.044715 * (x * x * x))
         return raw_ops.mul(0.5 * x, 1.0 + raw_ops.tanh(inner), name=name)
@@ -339,7 +340,7 @@ def bias_add(
     if data_format is None or data_format in ("NHWC", "NWC", "NDHWC"):
         return raw_ops.bias_add(value, bias, name=name)
     if data_format not in ("NCHW", "NCW", "NCDHW"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'data_format' must be None, or have C second or last, got {data_format!r}"
         )
     x = _core._to_tensor(value)
@@ -378,10 +379,10 @@ def dropout(
 
     v = _core._to_tensor(x)
     if not v.dtype.is_floating:
-        raise ValueError(f"argument 'x' must be floating point, got {v.dtype.name}")
+        raise InvalidArgumentError(f"argument 'x' must be floating point, got {v.dtype.name}")
     if isinstance(rate, int | float):
         if not 0 <= rate < 1:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"`rate` must be a scalar tensor or a float in the range [0, 1). Received: rate={rate}"
             )
         if rate == 0:
@@ -543,7 +544,7 @@ def weighted_cross_entropy_with_logits(
     [0.0]
     """
     if pos_weight is None:
-        raise ValueError("argument 'pos_weight' must be given")
+        raise InvalidArgumentError("argument 'pos_weight' must be given")
     y, x = _labels_and_logits(labels, logits)
     weight = 1 + (_core._to_tensor_hinted(pos_weight, x.dtype) - 1) * y
     return (1 - y) * x + weight * (raw_ops.log1p(raw_ops.exp(-raw_ops.abs(x))) + raw_ops.relu(-x))
@@ -551,11 +552,11 @@ def weighted_cross_entropy_with_logits(
 
 def _labels_and_logits(labels: Any, logits: Any) -> tuple[_core.Tensor, _core.Tensor]:
     if labels is None or logits is None:
-        raise ValueError("arguments 'labels' and 'logits' must be given both")
+        raise InvalidArgumentError("arguments 'labels' and 'logits' must be given both")
     x = _core._to_tensor(logits)
     y = _core._to_tensor_hinted(labels, x.dtype)
     if not x.shape.is_compatible_with(y.shape):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"`logits` and `labels` must have the same shape, received ({x.shape} vs {y.shape})."
         )
     return y, x
@@ -622,7 +623,7 @@ def sparse_softmax_cross_entropy_with_logits(
     x = _core._to_tensor(logits)
     y = _core._to_tensor_hinted(labels, _core.int32)
     if x.shape.rank is not None and not x.shape[:-1].is_compatible_with(y.shape):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'labels' must have shape {x.shape[:-1]} for logits of shape {x.shape}, got {y.shape}"
         )
     return raw_ops.sparse_softmax_cross_entropy(x, y, name=name)[0]

@@ -9,6 +9,7 @@ from penstock import _core, random, raw_ops
 from penstock._runtime.arguments import extents
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import SizesLike, TensorLike
@@ -51,7 +52,7 @@ def general_dropout(
     share = _core._to_tensor_hinted(rate, v.dtype)
     known = _core._known_value(share)
     if known is not None and not 0 <= float(known.numpy()) < 1:
-        raise ValueError(f"argument 'rate' must be in [0, 1), got {float(known.numpy())}")
+        raise InvalidArgumentError(f"argument 'rate' must be in [0, 1), got {float(known.numpy())}")
     shape: Any = raw_ops.shape(v) if noise_shape is None else extents(noise_shape, "noise_shape")
     keep = raw_ops.greater_equal(uniform_sampler(shape=shape, dtype=v.dtype), share)
     return raw_ops.select(keep, v / (1.0 - share), raw_ops.zeros_like(v))

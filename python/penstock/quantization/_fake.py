@@ -8,6 +8,7 @@ from penstock import _core, raw_ops
 from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._runtime.arguments import integer, known_rank
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -59,7 +60,7 @@ def _bits(num_bits: Any, narrow_range: bool) -> tuple[float, float]:
     """
     bits = integer(num_bits, "num_bits")
     if not 2 <= bits <= 16:
-        raise ValueError(f"argument 'num_bits' must be from 2 to 16, got {bits}")
+        raise InvalidArgumentError(f"argument 'num_bits' must be from 2 to 16, got {bits}")
     return (1.0 if narrow_range else 0.0), float(2**bits - 1)
 
 
@@ -143,9 +144,9 @@ def _check_ends(x: _core.Tensor, low: _core.Tensor, high: _core.Tensor, per_chan
     for end, argument in (low, "min"), (high, "max"):
         if not per_channel:
             if end.shape.rank not in (0, None):
-                raise ValueError(f"argument '{argument}' must be a scalar, got shape {end.shape}")
+                raise InvalidArgumentError(f"argument '{argument}' must be a scalar, got shape {end.shape}")
         elif not end.shape.is_compatible_with([sizes[-1]]):
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument '{argument}' must have an element for each channel of 'inputs', whose shape is "
                 f"{x.shape}, got shape {end.shape}"
             )
@@ -154,7 +155,7 @@ def _check_ends(x: _core.Tensor, low: _core.Tensor, high: _core.Tensor, per_chan
 def _arguments(least: float, greatest: float) -> tuple[float, float]:
     low, high = float(least), float(greatest)
     if not low < high:
-        raise ValueError(f"argument 'min' must be less than 'max', got {low} and {high}")
+        raise InvalidArgumentError(f"argument 'min' must be less than 'max', got {low} and {high}")
     return low, high
 
 

@@ -10,6 +10,7 @@ from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._ops.casts import saturate_cast
 from penstock._runtime.arguments import integer, known_rank, require
 from penstock._runtime.scope import scoped
+from penstock.errors import InvalidArgumentError
 from penstock.quantization._fake import floating, half_away, number
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def _integers(dtype: DTypeLike, argument: str) -> tuple[_core.DType, float, floa
 
 def _mode(mode: str) -> str:
     if mode not in _MODES:
-        raise ValueError(f"argument 'mode' must be one of {', '.join(_MODES)}, got {mode!r}")
+        raise InvalidArgumentError(f"argument 'mode' must be one of {', '.join(_MODES)}, got {mode!r}")
     return mode
 
 
@@ -79,7 +80,7 @@ def _along(end: _core.Tensor, x: _core.Tensor, axis: int | None) -> _core.Tensor
         return end
     rank = len(known_rank(x, 1))
     if not 0 <= axis < rank:
-        raise ValueError(f"argument 'axis' must be from 0 to {rank - 1} or None, got {axis}")
+        raise InvalidArgumentError(f"argument 'axis' must be from 0 to {rank - 1} or None, got {axis}")
     return raw_ops.reshape(end, [-1 if i == axis else 1 for i in range(rank)])
 
 
@@ -169,12 +170,12 @@ def quantize(
     target, low, high = _integers(T, "T")
     rounds = ("HALF_AWAY_FROM_ZERO", "HALF_TO_EVEN") if _mode(mode) == "SCALED" else ("HALF_AWAY_FROM_ZERO",)
     if round_mode not in rounds:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'round_mode' must be {' or '.join(rounds)} with {mode}, got {round_mode!r}"
         )
     along = _axis(axis)
     if along is not None and mode == "MIN_FIRST":
-        raise ValueError("argument 'axis' must be None with MIN_FIRST")
+        raise InvalidArgumentError("argument 'axis' must be None with MIN_FIRST")
     require(
         raw_ops.reduce_all(least <= greatest), "argument 'min_range' must not be above 'max_range'", least
     )
@@ -305,7 +306,7 @@ def quantized_concat(
     lows = [floating(value, "input_mins") for value in input_mins]
     highs = [floating(value, "input_maxes") for value in input_maxes]
     if len(tensors) < 2 or not len(tensors) == len(lows) == len(highs):
-        raise ValueError(
+        raise InvalidArgumentError(
             "arguments 'values', 'input_mins' and 'input_maxes' must have one length of 2 or more, got "
             f"{len(tensors)}, {len(lows)} and {len(highs)}"
         )
@@ -350,15 +351,17 @@ def _there_and_back(
         raise TypeError(f"argument 'input' must be floating, got {x.dtype.name}")
     bits = integer(num_bits, "num_bits")
     if not 1 <= bits - bool(signed) <= 62:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"argument 'num_bits' must be from {1 + bool(signed)} to {62 + bool(signed)}, got {bits}"
         )
     if round_mode not in ("HALF_TO_EVEN", "HALF_UP"):
-        raise ValueError(f"argument 'round_mode' must be HALF_TO_EVEN or HALF_UP, got {round_mode!r}")
+        raise InvalidArgumentError(
+            f"argument 'round_mode' must be HALF_TO_EVEN or HALF_UP, got {round_mode!r}"
+        )
     along = _axis(axis)
     ends = [_core._to_tensor_hinted(end, x.dtype) for end in (input_min, input_max)]
     if along is None and any(end.shape.rank not in (0, None) for end in ends):
-        raise ValueError("arguments 'input_min' and 'input_max' must be scalars, without 'axis'")
+        raise InvalidArgumentError("arguments 'input_min' and 'input_max' must be scalars, without 'axis'")
     low = float(-(2 ** (bits - 1)) + bool(narrow_range)) if signed else 0.0
     high = float(2 ** (bits - 1) - 1) if signed else float(2**bits - 1)
     given = [_along(end, x, along) for end in ends]

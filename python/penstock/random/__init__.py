@@ -157,9 +157,11 @@ def uniform(
 def _checked(dtype: Any, maxval: Any) -> _core.DType:
     target = _core.DType(dtype)
     if not target.is_floating and target not in _INTEGERS:
-        raise ValueError(f"argument 'dtype' must be floating point, int32 or int64, got {target.name}")
+        raise InvalidArgumentError(
+            f"argument 'dtype' must be floating point, int32 or int64, got {target.name}"
+        )
     if target in _INTEGERS and maxval is None:
-        raise ValueError(f"Must specify maxval for integer dtype {target!r}")
+        raise InvalidArgumentError(f"Must specify maxval for integer dtype {target!r}")
     return target
 
 
@@ -575,7 +577,7 @@ def _seed(seed: Any) -> _core.Tensor:
 
 def _check_algorithm(alg: Any) -> None:
     if alg not in ("philox", "auto_select"):
-        raise ValueError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
+        raise InvalidArgumentError(f"argument 'alg' must be 'philox' or 'auto_select', got {alg!r}")
 
 
 @scoped
@@ -645,7 +647,7 @@ def stateless_categorical(
 def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tensor:
     logits = _core._to_tensor(logits)
     if logits.shape.rank not in (2, None):
-        raise ValueError(f"argument 'logits' must be a matrix, got shape {logits.shape}")
+        raise InvalidArgumentError(f"argument 'logits' must be a matrix, got shape {logits.shape}")
     if logits.dtype.is_integer:
         raise TypeError(f"argument 'logits' must be floating point, got {logits.dtype.name}")
     shape = raw_ops.shape(logits, dtype=_core.int64)

@@ -52,8 +52,8 @@ def test_workers_train_a_model() -> None:
     losses = [coordinator.schedule(step, args=(iterators,)) for _ in range(200)]
     coordinator.join()
     assert coordinator.done()
-    first, *_, last = coordinator.fetch(losses)
-    assert last < first / 100
+    found = coordinator.fetch(losses)
+    assert min(found) < max(found) / 100
     assert int(steps) == 200
     np.testing.assert_allclose(w.numpy(), np.ones([3, 1]), atol=1e-2)
 

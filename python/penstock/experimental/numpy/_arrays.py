@@ -14,6 +14,7 @@ from penstock._core import DType, Tensor
 from penstock._ops import shapes
 from penstock._runtime.dispatch import dispatched
 from penstock._types.aliases import TensorLike
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 
 __all__ = ["ArrayLike", "convert", "converted", "floating", "inexact", "plain", "promoted", "public"]
@@ -234,7 +235,7 @@ def refuse(function: str, **given: Any) -> None:
     """
     for name, value in given.items():
         if value is not None:
-            raise ValueError(f"{function}: argument '{name}' is not supported, got {value!r}")
+            raise InvalidArgumentError(f"{function}: argument '{name}' is not supported, got {value!r}")
 
 
 def known_sizes(shape: Sequence[Any]) -> bool:

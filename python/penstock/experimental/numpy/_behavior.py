@@ -17,6 +17,7 @@ from penstock import _core
 from penstock._core import Tensor
 from penstock._ops import casts
 from penstock._types.aliases import DTypeLike, IntLike
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import (
     _binary as binary,
     _manipulation as manipulation,
@@ -126,7 +127,7 @@ def _reshape(a: Tensor, *newshape: Any, **kwargs: Any) -> Tensor:
     """Give an array another shape: `x.reshape(2, 3)` or `x.reshape([2, 3])`, `order='C'` or `'F'`."""
     order = kwargs.pop("order", "C")
     if kwargs:
-        raise ValueError(f"reshape: options {sorted(kwargs)} are not supported")
+        raise InvalidArgumentError(f"reshape: options {sorted(kwargs)} are not supported")
     one = len(newshape) == 1 and not isinstance(newshape[0], int)
     return manipulation.reshape(a, newshape[0] if one else newshape, order=order)
 
@@ -228,7 +229,7 @@ def experimental_enable_numpy_behavior(
     <tf.Tensor: shape=(2,), dtype=float64, numpy=array([1.5, 2.5])>
     """
     if dtype_conversion_mode not in _MODES:
-        raise ValueError(
+        raise InvalidArgumentError(
             f"experimental_enable_numpy_behavior: argument 'dtype_conversion_mode' must be one of "
             f"{', '.join(map(repr, _MODES))}, got {dtype_conversion_mode!r}"
         )

@@ -10,6 +10,7 @@ from penstock._control.flow import cond, while_loop
 from penstock._core import Tensor
 from penstock._runtime.arguments import known_rank
 from penstock.array_api import _formulas as formulas
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -79,7 +80,7 @@ def _heaviside(x: Tensor, y: Tensor) -> Tensor:
 
 def _gcd(x: Tensor, y: Tensor) -> Tensor:
     if not x.dtype.is_integer:
-        raise ValueError(f"gcd: arguments 'x1' and 'x2' must be integers, got {x.dtype.name}")
+        raise InvalidArgumentError(f"gcd: arguments 'x1' and 'x2' must be integers, got {x.dtype.name}")
     zero, one = number(0, x), number(1, x)
     shape = raw_ops.shape(raw_ops.add(x, y))
     magnitude = (lambda t: t) if x.dtype.is_unsigned else raw_ops.abs
@@ -318,7 +319,7 @@ def clip(a: ArrayLike, a_min: ArrayLike | None, a_max: ArrayLike | None) -> Tens
     [2, 5, 6]
     """
     if a_min is None and a_max is None:
-        raise ValueError("clip: one of arguments 'a_min' and 'a_max' must be given")
+        raise InvalidArgumentError("clip: one of arguments 'a_min' and 'a_max' must be given")
     if a_min is None:
         return minimum(a, a_max)  # type: ignore[arg-type]
     if a_max is None:

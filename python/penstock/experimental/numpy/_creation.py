@@ -12,6 +12,7 @@ from penstock._ops import creation, diagonals, shapes
 from penstock._runtime.arguments import extents, known_rank, sizes
 from penstock._types.aliases import DTypeLike, IntLike, SizesLike
 from penstock.array_api import _creation as standard, _formulas as formulas
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -232,9 +233,9 @@ def full_like(
     [7, 7]
     """
     if order != "K":
-        raise ValueError(f"full_like: argument 'order' must be 'K', got {order!r}")
+        raise InvalidArgumentError(f"full_like: argument 'order' must be 'K', got {order!r}")
     if not subok:
-        raise ValueError("full_like: argument 'subok' must be True")
+        raise InvalidArgumentError("full_like: argument 'subok' must be True")
     refuse("full_like", shape=shape)
     return _like(a, fill_value, dtype)
 
@@ -315,7 +316,9 @@ def triu(m: ArrayLike, k: IntLike = 0) -> Tensor:
 def _matrices(function: str, m: ArrayLike) -> Tensor:
     m = convert(m)
     if len(known_rank(m)) < 2:
-        raise ValueError(f"{function}: argument 'm' must have at least two dimensions, got shape {m.shape}")
+        raise InvalidArgumentError(
+            f"{function}: argument 'm' must have at least two dimensions, got shape {m.shape}"
+        )
     return m
 
 
@@ -338,7 +341,7 @@ def arange(
     [1, 3, 5]
     """
     if not isinstance(step, Tensor) and not step:
-        raise ValueError("arange: argument 'step' must not be 0")
+        raise InvalidArgumentError("arange: argument 'step' must not be 0")
     first, last = (0, start) if stop is None else (start, stop)
     given = (start, step) if stop is None else (start, step, stop)
     common = promotion.kind_of(*given).dtype
@@ -361,7 +364,7 @@ def _spaced(
     """Evenly spaced values in the floating-point dtype that both ends promote to, and their distance."""
     count = int(num)
     if count < 0:
-        raise ValueError(f"argument 'num' must not be negative, got {num}")
+        raise InvalidArgumentError(f"argument 'num' must not be negative, got {num}")
     first, last = promoted(start, stop, beside=1.0)
     parts = count - 1 if endpoint else count
     if parts > 0:
@@ -497,9 +500,9 @@ def meshgrid(*xi: ArrayLike, **kwargs: Any) -> list[Tensor]:
         kwargs.pop("copy", True),
     )
     if sparse or not copy:
-        raise ValueError("meshgrid: argument 'sparse' must be False, and 'copy' True")
+        raise InvalidArgumentError("meshgrid: argument 'sparse' must be False, and 'copy' True")
     if kwargs:
-        raise ValueError(f"meshgrid: options {sorted(kwargs)} are not supported")
+        raise InvalidArgumentError(f"meshgrid: options {sorted(kwargs)} are not supported")
     return creation.meshgrid(*converted(xi), indexing=indexing)
 
 
@@ -519,7 +522,7 @@ def diag(v: ArrayLike, k: IntLike = 0) -> Tensor:
     v, place = convert(v), int(k)
     rank = len(known_rank(v))
     if rank not in (1, 2):
-        raise ValueError(f"diag: argument 'v' must have one dimension or two, got shape {v.shape}")
+        raise InvalidArgumentError(f"diag: argument 'v' must have one dimension or two, got shape {v.shape}")
     if rank == 2:
         return diagonal(v, place)
     if known_rank(v) == [0]:
@@ -561,10 +564,14 @@ def diagonal(a: ArrayLike, offset: IntLike = 0, axis1: IntLike = 0, axis2: IntLi
     a = convert(a)
     rank = len(known_rank(a))
     if rank < 2:
-        raise ValueError(f"diagonal: argument 'a' must have at least two dimensions, got shape {a.shape}")
+        raise InvalidArgumentError(
+            f"diagonal: argument 'a' must have at least two dimensions, got shape {a.shape}"
+        )
     pair = [int(axis1) % rank, int(axis2) % rank]
     if pair[0] == pair[1]:
-        raise ValueError(f"diagonal: arguments 'axis1' and 'axis2' must differ, got {axis1} and {axis2}")
+        raise InvalidArgumentError(
+            f"diagonal: arguments 'axis1' and 'axis2' must differ, got {axis1} and {axis2}"
+        )
     order = [axis for axis in builtins.range(rank) if axis not in pair] + pair
     a = a if order == list(builtins.range(rank)) else shapes.transpose(a, order)
     rows, columns = sizes(a)[-2:]
@@ -605,7 +612,7 @@ def diag_indices(n: IntLike, ndim: IntLike = 2) -> tuple[Tensor, ...]:
     """
     for name, value in (("n", n), ("ndim", ndim)):
         if int(value) < 0:
-            raise ValueError(f"diag_indices: argument '{name}' must not be negative, got {value}")
+            raise InvalidArgumentError(f"diag_indices: argument '{name}' must not be negative, got {value}")
     return (creation.range(int(n)),) * int(ndim)
 
 
@@ -629,10 +636,10 @@ def vander(x: ArrayLike, N: IntLike | None = None, increasing: bool = False) -> 
     """
     x = convert(x)
     if len(known_rank(x)) != 1:
-        raise ValueError(f"vander: argument 'x' must be a vector, got shape {x.shape}")
+        raise InvalidArgumentError(f"vander: argument 'x' must be a vector, got shape {x.shape}")
     count = sizes(x)[0] if N is None else int(N)
     if isinstance(count, int) and count < 0:
-        raise ValueError(f"vander: argument 'N' must not be negative, got {N}")
+        raise InvalidArgumentError(f"vander: argument 'N' must not be negative, got {N}")
     exponents = as_type(creation.range(count), x.dtype)
     if not increasing:
         exponents = shapes.reverse(exponents, [0])

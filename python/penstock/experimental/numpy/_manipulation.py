@@ -13,6 +13,7 @@ from penstock._runtime.arguments import axis_of, extents, known_rank, sizes
 from penstock._types.aliases import AxisLike, IntLike, SizesLike
 from penstock._types.shape import TensorShape
 from penstock.array_api import _manipulation as standard
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
     convert,
@@ -81,7 +82,7 @@ def reshape(a: ArrayLike, newshape: SizesLike, order: str = "C") -> Tensor:
     [[1, 2], [3, 4]]
     """
     if order not in ("C", "F"):
-        raise ValueError(f"reshape: argument 'order' must be 'C' or 'F', got {order!r}")
+        raise InvalidArgumentError(f"reshape: argument 'order' must be 'C' or 'F', got {order!r}")
     x, dims = convert(a), extents(newshape, "newshape")
     if order == "C":
         return shapes.reshape(x, dims)
@@ -120,7 +121,7 @@ def flatten(a: ArrayLike, order: str = "C") -> Tensor:
     [1, 3, 2, 4]
     """
     if order not in ("C", "A", "K", "F"):
-        raise ValueError(f"flatten: argument 'order' must be 'C', 'A', 'K' or 'F', got {order!r}")
+        raise InvalidArgumentError(f"flatten: argument 'order' must be 'C', 'A', 'K' or 'F', got {order!r}")
     x = convert(a)
     return shapes.reshape(shapes.transpose(x) if order == "F" else x, [-1])
 
@@ -273,7 +274,7 @@ def rot90(m: ArrayLike, k: IntLike = 1, axes: Sequence[IntLike] = (0, 1)) -> Ten
     rank = len(known_rank(x))
     first, second = (axis_of(axis, rank, "axes") for axis in axes)
     if first == second:
-        raise ValueError(f"rot90: argument 'axes' must hold two dimensions, got {axes}")
+        raise InvalidArgumentError(f"rot90: argument 'axes' must hold two dimensions, got {axes}")
     turns = int(k) % 4
     if turns == 0:
         return x
@@ -335,7 +336,7 @@ def tile(a: ArrayLike, reps: ArrayLike) -> Tensor:
     x, counts = convert(a), shapes.reshape(convert(reps, _core.int32), [-1])
     count, rank = known_rank(counts)[0], len(known_rank(x))
     if count is None:
-        raise ValueError("tile: the number of repetitions in argument 'reps' must be known")
+        raise InvalidArgumentError("tile: the number of repetitions in argument 'reps' must be known")
     if count < rank:
         counts = raw_ops.concat([convert([1] * (rank - count), _core.int32), counts], axis=0)
     if rank < count:
@@ -364,9 +365,11 @@ def pad(array: ArrayLike, pad_width: ArrayLike, mode: str, **kwargs: Any) -> Ten
     """
     constant = kwargs.pop("constant_values", 0)
     if mode not in ("constant", "reflect", "symmetric"):
-        raise ValueError(f"pad: argument 'mode' must be 'constant', 'reflect' or 'symmetric', got {mode!r}")
+        raise InvalidArgumentError(
+            f"pad: argument 'mode' must be 'constant', 'reflect' or 'symmetric', got {mode!r}"
+        )
     if kwargs:
-        raise ValueError(f"pad: options {sorted(kwargs)} are not supported")
+        raise InvalidArgumentError(f"pad: options {sorted(kwargs)} are not supported")
     x = convert(array)
     widths = shapes.broadcast_to(convert(pad_width, _core.int32), [len(known_rank(x)), 2])
     return shapes.pad(x, widths, mode.upper(), convert(constant, x.dtype))
@@ -403,7 +406,7 @@ def broadcast_arrays(*args: ArrayLike, **kwargs: Any) -> list[Tensor]:
     [[1, 1], [2, 3]]
     """
     if kwargs.pop("subok", False) or kwargs:
-        raise ValueError(f"broadcast_arrays: options are not supported, got {['subok', *kwargs]}")
+        raise InvalidArgumentError(f"broadcast_arrays: options are not supported, got {['subok', *kwargs]}")
     return [plain(x) for x in standard.broadcast_arrays(*converted(args))]
 
 
@@ -462,7 +465,7 @@ def concatenate(arys: Sequence[ArrayLike], axis: IntLike | None = 0) -> Tensor:
     """
     parts = list(arys) if isinstance(arys, list | tuple) else [arys]
     if not parts:
-        raise ValueError("concatenate: argument 'arys' must hold at least one array")
+        raise InvalidArgumentError("concatenate: argument 'arys' must hold at least one array")
     if axis is None:
         return _joined([ravel(part) for part in parts], 0)
     return _joined(parts, int(axis))
@@ -551,9 +554,11 @@ def _pieces(x: Tensor, parts: IntLike | Sequence[IntLike], axis: int) -> list[Te
     if isinstance(parts, Tensor) or not isinstance(parts, Sequence):
         size, count = dims[axis], int(parts)
         if count < 1:
-            raise ValueError(f"argument 'indices_or_sections' must be at least 1, got {count}")
+            raise InvalidArgumentError(f"argument 'indices_or_sections' must be at least 1, got {count}")
         if size is not None and size % count:
-            raise ValueError(f"axis {axis} of size {dims[axis]} does not divide into {count} equal parts")
+            raise InvalidArgumentError(
+                f"axis {axis} of size {dims[axis]} does not divide into {count} equal parts"
+            )
         return list(shapes.split(x, count, axis))
     lead = (slice(None),) * axis
     ends = [None, *parts, None]
@@ -593,7 +598,7 @@ def _split_along(name: str, axis: int, summary: str, example: str) -> _SplitAlon
         rank = len(known_rank(x))
         place = 0 if name == "hsplit" and rank == 1 else axis
         if rank <= place:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"{name}: argument 'ary' must have more than {place} dimension(s), got {x.shape}"
             )
         return _pieces(x, indices_or_sections, place)

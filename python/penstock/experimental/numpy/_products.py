@@ -11,6 +11,7 @@ from penstock._ops import einsum as contraction, shapes
 from penstock._runtime.arguments import axis_of, known_rank, results, sizes
 from penstock._types.aliases import DTypeLike, IntLike
 from penstock.array_api import _linear_algebra as standard
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -159,12 +160,12 @@ def einsum(subscripts: str, *operands: ArrayLike, **kwargs: Any) -> Tensor:
     """
     casting, optimize = kwargs.pop("casting", "safe"), kwargs.pop("optimize", False)
     if casting not in ("safe", "no") or optimize not in (True, False, "greedy", "optimal"):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"einsum: argument 'casting' must be 'safe' or 'no', and 'optimize' a boolean, 'greedy' or "
             f"'optimal'; got {casting!r} and {optimize!r}"
         )
     if kwargs:
-        raise ValueError(f"einsum: options {sorted(kwargs)} are not supported")
+        raise InvalidArgumentError(f"einsum: options {sorted(kwargs)} are not supported")
     arrays = promoted(*operands) if casting == "safe" else converted(operands)
     return contraction.einsum(subscripts, *arrays, optimize="optimal" if optimize == "optimal" else "greedy")
 
@@ -237,7 +238,9 @@ def cross(
     x, y = moveaxis(x, int(axisa), -1), moveaxis(y, int(axisb), -1)
     lengths = [known_rank(t)[-1] for t in (x, y)]
     if any(length not in (2, 3) for length in lengths):
-        raise ValueError(f"cross: vectors must have 2 or 3 elements, got {lengths[0]} and {lengths[1]}")
+        raise InvalidArgumentError(
+            f"cross: vectors must have 2 or 3 elements, got {lengths[0]} and {lengths[1]}"
+        )
     parts = [results(raw_ops.unstack(t, num=n, axis=-1)) for t, n in zip((x, y), lengths, strict=True)]
     if lengths == [2, 2]:
         (x0, x1), (y0, y1) = parts
@@ -264,7 +267,7 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Tensor:
         coefficients = shapes.reshape(coefficients, [1])
     count = known_rank(coefficients)[0]
     if count is None:
-        raise ValueError("polyval: the number of coefficients in argument 'p' must be known")
+        raise InvalidArgumentError("polyval: the number of coefficients in argument 'p' must be known")
     value = shapes.broadcast_to(number(0, at), raw_ops.shape(at))
     for coefficient in results(raw_ops.unstack(coefficients, num=count, axis=0)):
         value = value * at + coefficient

@@ -7,6 +7,7 @@ from penstock._core import DType, Tensor
 from penstock._ops import reductions, shapes
 from penstock._runtime.arguments import axis_of, known_rank
 from penstock._types.aliases import AxisLike, DTypeLike, IntLike
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -404,7 +405,7 @@ def average(
     1.25
     """
     if isinstance(axis, list | tuple):
-        raise ValueError(f"average: argument 'axis' must be an integer or None, got {axis!r}")
+        raise InvalidArgumentError(f"average: argument 'axis' must be an integer or None, got {axis!r}")
     x = convert(a)
     if weights is None:
         x = inexact(x)
@@ -414,7 +415,7 @@ def average(
         x, scale = promoted(x, weights, beside=() if is_inexact(x) else promotion.default_float())
         if len(known_rank(scale)) != len(known_rank(x)):
             if axis is None or len(known_rank(scale)) != 1:
-                raise ValueError(
+                raise InvalidArgumentError(
                     f"average: argument 'weights' must have the shape of 'a', {x.shape}, or be a vector "
                     f"along an axis, got shape {scale.shape}"
                 )
@@ -448,7 +449,7 @@ def diff(a: ArrayLike, n: IntLike = 1, axis: IntLike = -1) -> Tensor:
     """
     x = convert(a)
     if int(n) < 0:
-        raise ValueError(f"diff: argument 'n' must not be negative, got {n}")
+        raise InvalidArgumentError(f"diff: argument 'n' must not be negative, got {n}")
     place = axis_of(axis, len(known_rank(x)))
     lead = (slice(None),) * place
     length = known_rank(x)[place]

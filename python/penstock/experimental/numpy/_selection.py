@@ -10,6 +10,7 @@ from penstock._ops import indexing, shapes, sorting
 from penstock._runtime.arguments import axis_of, known_rank, results, sizes
 from penstock._types.aliases import IntLike
 from penstock.array_api import _searching as standard
+from penstock.errors import InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -45,7 +46,7 @@ def where(
     [1.0, 2.5]
     """
     if (x is None) != (y is None):
-        raise ValueError("where: arguments 'x' and 'y' must both be given, or neither")
+        raise InvalidArgumentError("where: arguments 'x' and 'y' must both be given, or neither")
     if x is None:
         return nonzero(condition)
     first, second = promoted(x, y)
@@ -83,7 +84,7 @@ def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], defau
     [1, 7]
     """
     if len(condlist) != len(choicelist) or not len(condlist):
-        raise ValueError(
+        raise InvalidArgumentError(
             f"select: argument 'choicelist' must have as many entries as 'condlist', at least one; got "
             f"{len(choicelist)} and {len(condlist)}"
         )
@@ -113,7 +114,7 @@ def compress(condition: ArrayLike, a: ArrayLike, axis: IntLike | None = None) ->
     """
     mask, x = as_type(convert(condition), _core.bool), convert(a)
     if len(known_rank(mask)) != 1:
-        raise ValueError(f"compress: argument 'condition' must be a vector, got shape {mask.shape}")
+        raise InvalidArgumentError(f"compress: argument 'condition' must be a vector, got shape {mask.shape}")
     if axis is None or not known_rank(x):
         x = shapes.reshape(x, [-1])
     place = axis_of(0 if axis is None else axis, len(known_rank(x)))
@@ -145,7 +146,7 @@ def take(
     """
     refuse("take", out=out)
     if mode not in ("clip", "wrap"):
-        raise ValueError(f"take: argument 'mode' must be 'clip' or 'wrap', got {mode!r}")
+        raise InvalidArgumentError(f"take: argument 'mode' must be 'clip' or 'wrap', got {mode!r}")
     x, at = convert(a), convert(indices)
     if axis is None:
         x = shapes.reshape(x, [-1])
@@ -199,11 +200,11 @@ def ix_(*args: ArrayLike) -> list[Tensor]:
     for place, value in enumerate(args):
         x = convert(value)
         if len(known_rank(x)) != 1:
-            raise ValueError(f"ix_: arguments must be vectors, got shape {x.shape}")
+            raise InvalidArgumentError(f"ix_: arguments must be vectors, got shape {x.shape}")
         if x.dtype == _core.bool:
             x = nonzero(x)[0]
         elif not x.dtype.is_integer:
-            raise ValueError(f"ix_: arguments must be of integers or booleans, got {x.dtype.name}")
+            raise InvalidArgumentError(f"ix_: arguments must be of integers or booleans, got {x.dtype.name}")
         made.append(shapes.reshape(x, [-1 if axis == place else 1 for axis in range(len(args))]))
     return made
 
@@ -236,7 +237,7 @@ def argsort(a: ArrayLike, axis: IntLike | None = -1, kind: str = "quicksort", or
     [1, 2, 0]
     """
     if kind not in ("quicksort", "stable"):
-        raise ValueError(f"argsort: argument 'kind' must be 'quicksort' or 'stable', got {kind!r}")
+        raise InvalidArgumentError(f"argsort: argument 'kind' must be 'quicksort' or 'stable', got {kind!r}")
     x = _orderable("argsort", a, order)
     if axis is None or not known_rank(x):
         x, axis = shapes.reshape(x, [-1]), 0
@@ -265,7 +266,7 @@ def sort(a: ArrayLike, axis: IntLike | None = -1, kind: str = "quicksort", order
     [1, 2, 3]
     """
     if kind != "quicksort":
-        raise ValueError(f"sort: argument 'kind' must be 'quicksort', got {kind!r}")
+        raise InvalidArgumentError(f"sort: argument 'kind' must be 'quicksort', got {kind!r}")
     x = _orderable("sort", a, order)
     if axis is None:
         x, axis = shapes.reshape(x, [-1]), 0

@@ -14,6 +14,7 @@ from penstock._runtime.arguments import known_rank
 from penstock._types.shape import TensorShape
 from penstock._values.module import Module
 from penstock._values.variable import Variable
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -65,9 +66,11 @@ class LinearOperator(Module):
     ) -> None:
         super().__init__(name=name or type(self).__name__)
         if is_positive_definite and is_non_singular is False:
-            raise ValueError("a positive definite operator is not singular")
+            raise InvalidArgumentError("a positive definite operator is not singular")
         if (is_self_adjoint or is_non_singular or is_positive_definite) and is_square is False:
-            raise ValueError("an operator that is not square is not self-adjoint, and has no inverse")
+            raise InvalidArgumentError(
+                "an operator that is not square is not self-adjoint, and has no inverse"
+            )
         said = is_self_adjoint or is_non_singular or is_positive_definite
         self._dtype = _core.DType(dtype)
         self._is_non_singular = True if is_positive_definite else is_non_singular
@@ -544,7 +547,9 @@ class LinearOperator(Module):
         [[2.0]]
         """
         if not (self.is_self_adjoint and self.is_positive_definite):
-            raise ValueError("an operator must be known as self-adjoint and positive definite to be factored")
+            raise InvalidArgumentError(
+                "an operator must be known as self-adjoint and positive definite to be factored"
+            )
         return self._cholesky()
 
     def inverse(self, name: str = "inverse") -> LinearOperator:
@@ -656,16 +661,18 @@ class LinearOperator(Module):
         extents = known_rank(x, 2)
         other = extents[-1] if adjoint_arg else extents[-2]
         if None not in (own, other) and own != other:
-            raise ValueError(f"the operator has shape {self.shape}, which does not fit a tensor of {x.shape}")
+            raise InvalidArgumentError(
+                f"the operator has shape {self.shape}, which does not fit a tensor of {x.shape}"
+            )
 
     def _check_square(self) -> None:
         if self.is_square is False:
-            raise ValueError(f"the operator is not square: its shape is {self.shape}")
+            raise InvalidArgumentError(f"the operator is not square: its shape is {self.shape}")
 
     def _check_invertible(self) -> None:
         self._check_square()
         if self.is_non_singular is False:
-            raise ValueError("the operator is singular: systems of equations have no solution")
+            raise InvalidArgumentError("the operator is singular: systems of equations have no solution")
 
     def _said(self) -> dict[str, Any]:
         """What is said of it, for an operator of which the same holds."""

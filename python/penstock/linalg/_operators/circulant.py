@@ -12,6 +12,7 @@ from penstock._ops.reductions import reduce_max, reduce_min, reduce_sum
 from penstock._ops.shapes import concat, pad, reshape, reverse, transpose
 from penstock._runtime.arguments import known_rank
 from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
 from penstock.linalg._operators.base import (
     LinearOperator,
     adjoint_of,
@@ -50,11 +51,11 @@ class _Circulant(LinearOperator):
     ) -> None:
         self._spectrum = parameter(spectrum)
         if self._spectrum.shape.rank is not None and self._spectrum.shape.rank < self.BLOCKS:
-            raise ValueError(
+            raise InvalidArgumentError(
                 f"argument 'spectrum' must have {self.BLOCKS} dimension(s), got {self._spectrum.shape}"
             )
         if is_square is False:
-            raise ValueError("a circulant operator is square")
+            raise InvalidArgumentError("a circulant operator is square")
         if not self._spectrum.dtype.is_complex and is_self_adjoint is None:
             is_self_adjoint = True
         super().__init__(
@@ -328,12 +329,14 @@ class LinearOperatorToeplitz(LinearOperator):
         name: str = "LinearOperatorToeplitz",
     ) -> None:
         if is_square is False:
-            raise ValueError("a Toeplitz operator is square")
+            raise InvalidArgumentError("a Toeplitz operator is square")
         self._col = parameter(col)
         self._row = parameter(row, self._col.dtype)
         for value, argument in (self._col, "col"), (self._row, "row"):
             if value.shape.rank == 0:
-                raise ValueError(f"argument '{argument}' must have at least one dimension, got a scalar")
+                raise InvalidArgumentError(
+                    f"argument '{argument}' must have at least one dimension, got a scalar"
+                )
         super().__init__(
             self._col.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name,
             {"col": col, "row": row},

@@ -14,6 +14,7 @@ from penstock._ops.shapes import broadcast_dynamic_shape, concat, reshape, split
 from penstock._runtime.arguments import items, known_rank
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
 from penstock.linalg._operators.base import (
     LinearOperator,
     adjoint_of,
@@ -51,7 +52,7 @@ def _checked(operators: Any, argument: str = "operators") -> list[LinearOperator
     """
     found = items(operators, "operators")
     if not found:
-        raise ValueError(f"argument '{argument}' must have at least one operator")
+        raise InvalidArgumentError(f"argument '{argument}' must have at least one operator")
     for operator in found:
         if not isinstance(operator, LinearOperator):
             raise TypeError(f"argument '{argument}' must be linear operators, got {operator!r}")
@@ -182,9 +183,9 @@ class LinearOperatorInversion(LinearOperator):
     ) -> None:
         expect(operator, LinearOperator, "operator", "a linear operator")
         if is_non_singular is False or operator.is_non_singular is False:
-            raise ValueError("a singular operator has no inverse")
+            raise InvalidArgumentError("a singular operator has no inverse")
         if is_square is False or operator.is_square is False:
-            raise ValueError("an operator that is not square has no inverse")
+            raise InvalidArgumentError("an operator that is not square has no inverse")
         self._operator = operator
         super().__init__(
             operator.dtype, None, True,
@@ -260,7 +261,9 @@ class LinearOperatorComposition(LinearOperator):
         for left, right in zip(self._operators, self._operators[1:], strict=False):
             sizes = (left.domain_dimension, right.range_dimension)
             if None not in sizes and sizes[0] != sizes[1]:
-                raise ValueError(f"operators of shapes {left.shape} and {right.shape} have no product")
+                raise InvalidArgumentError(
+                    f"operators of shapes {left.shape} and {right.shape} have no product"
+                )
         known = _all(self._operators, "is_non_singular")
         super().__init__(
             self._operators[0].dtype, None, known if is_non_singular is None else is_non_singular,
@@ -676,7 +679,9 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
         self._lower = [_checked(row) for row in items(operators, "operators")]
         if not self._lower or any(len(row) != i + 1 for i, row in enumerate(self._lower)):
             lengths = [len(row) for row in self._lower]
-            raise ValueError(f"argument 'operators' must have rows of 1, 2, … blocks, got {lengths}")
+            raise InvalidArgumentError(
+                f"argument 'operators' must have rows of 1, 2, … blocks, got {lengths}"
+            )
         _checked(operator for row in self._lower for operator in row)
         known = _all([row[-1] for row in self._lower], "is_non_singular")
         super().__init__(

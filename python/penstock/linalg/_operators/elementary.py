@@ -14,6 +14,7 @@ from penstock._ops.reductions import reduce_max, reduce_min, reduce_sum
 from penstock._ops.shapes import broadcast_dynamic_shape, broadcast_to, concat
 from penstock._runtime.arguments import integer, known_rank
 from penstock._types.shape import TensorShape
+from penstock.errors import InvalidArgumentError
 from penstock.linalg._operators.base import (
     LinearOperator,
     adjoint_of,
@@ -50,7 +51,9 @@ def _matrices(value: Any, argument: str, least: int = 2) -> Any:
     if not (found.dtype.is_floating or found.dtype.is_complex):
         raise TypeError(f"argument '{argument}' must be floating or complex, got {found.dtype.name}")
     if found.shape.rank is not None and found.shape.rank < least:
-        raise ValueError(f"argument '{argument}' must have at least {least} dimension(s), got {found.shape}")
+        raise InvalidArgumentError(
+            f"argument '{argument}' must have at least {least} dimension(s), got {found.shape}"
+        )
     return found
 
 
@@ -135,7 +138,7 @@ class LinearOperatorLowerTriangular(LinearOperator):
         name: str = "LinearOperatorLowerTriangular",
     ) -> None:
         if is_square is False:
-            raise ValueError("a lower triangle is square")
+            raise InvalidArgumentError("a lower triangle is square")
         self._tril = _matrices(tril, "tril")
         super().__init__(
             self._tril.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name,
@@ -255,10 +258,10 @@ class LinearOperatorDiag(_Diagonal):
         self._diag = _matrices(diag, "diag", 1)
         if not self._diag.dtype.is_complex:
             if is_self_adjoint is False:
-                raise ValueError("a real diagonal operator is self-adjoint")
+                raise InvalidArgumentError("a real diagonal operator is self-adjoint")
             is_self_adjoint = True
         if is_square is False:
-            raise ValueError("a diagonal operator is square")
+            raise InvalidArgumentError("a diagonal operator is square")
         super().__init__(
             self._diag.dtype, None, is_non_singular, is_self_adjoint, is_positive_definite, True, name,
             {"diag": diag},
@@ -317,7 +320,7 @@ class LinearOperatorScaledIdentity(_Diagonal):
         name: str = "LinearOperatorScaledIdentity",
     ) -> None:
         if not is_square:
-            raise ValueError("a multiple of the identity is square")
+            raise InvalidArgumentError("a multiple of the identity is square")
         self._multiplier = _matrices(multiplier, "multiplier", 0)
         if not self._multiplier.dtype.is_complex:
             is_self_adjoint = True
@@ -382,7 +385,9 @@ class LinearOperatorIdentity(_Diagonal):
         name: str = "LinearOperatorIdentity",
     ) -> None:
         if not (is_non_singular and is_self_adjoint and is_positive_definite and is_square):
-            raise ValueError("the identity is self-adjoint, positive definite, square and not singular")
+            raise InvalidArgumentError(
+                "the identity is self-adjoint, positive definite, square and not singular"
+            )
         self._size = _size(num_rows, "num_rows")
         self._batch = _core._to_tensor_hinted([] if batch_shape is None else batch_shape, _core.int32)
         super().__init__(
@@ -455,7 +460,7 @@ class LinearOperatorZeros(LinearOperator):
         name: str = "LinearOperatorZeros",
     ) -> None:
         if is_non_singular or is_positive_definite:
-            raise ValueError("zeros are singular")
+            raise InvalidArgumentError("zeros are singular")
         self._rows = _size(num_rows, "num_rows")
         self._columns = self._rows if num_columns is None else _size(num_columns, "num_columns")
         self._batch = _core._to_tensor_hinted([] if batch_shape is None else batch_shape, _core.int32)
@@ -517,7 +522,7 @@ class LinearOperatorPermutation(LinearOperator):
         name: str = "LinearOperatorPermutation",
     ) -> None:
         if is_non_singular is False or is_square is False:
-            raise ValueError("a permutation is square and not singular")
+            raise InvalidArgumentError("a permutation is square and not singular")
         self._perm = parameter(perm, _core.int32)
         if not self._perm.dtype.is_integer:
             raise TypeError(f"argument 'perm' must be integers, got {self._perm.dtype.name}")
@@ -597,7 +602,9 @@ class LinearOperatorHouseholder(LinearOperator):
         name: str = "LinearOperatorHouseholder",
     ) -> None:
         if is_positive_definite or False in (is_non_singular, is_self_adjoint, is_square):
-            raise ValueError("a reflection is self-adjoint, square, not singular and not positive definite")
+            raise InvalidArgumentError(
+                "a reflection is self-adjoint, square, not singular and not positive definite"
+            )
         self._axis = _matrices(reflection_axis, "reflection_axis", 1)
         super().__init__(
             self._axis.dtype, None, True, True, False, True, name, {"reflection_axis": reflection_axis}
@@ -671,7 +678,7 @@ class LinearOperatorTridiag(LinearOperator):
         name: str = "LinearOperatorTridiag",
     ) -> None:
         if is_square is False:
-            raise ValueError("a matrix of three diagonals is square")
+            raise InvalidArgumentError("a matrix of three diagonals is square")
         if diagonals_format == "sequence" and isinstance(diagonals, list | tuple):
             self._diagonals: Any = [_matrices(part, "diagonals", 1) for part in diagonals]
             self._main = self._diagonals[1]
@@ -749,7 +756,7 @@ def _size(value: Any, argument: str) -> Any:
         return raw_ops.cast(value, dtype=_core.int32)
     number = integer(value, argument)
     if number < 0:
-        raise ValueError(f"argument '{argument}' must not be negative, got {number}")
+        raise InvalidArgumentError(f"argument '{argument}' must not be negative, got {number}")
     return number
 
 

@@ -1,0 +1,58 @@
+"""Calls that a comparison with TensorFlow found to differ."""
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+
+def test_the_root_of_no_matrix_is_none():
+    assert tf.linalg.sqrtm(tf.zeros([0, 0])).shape == (0, 0)
+    assert tf.linalg.sqrtm(tf.zeros([2, 0, 0])).shape == (2, 0, 0)
+
+
+def test_a_norm_below_zero_clips_to_zero():
+    np.testing.assert_array_equal(tf.clip_by_norm([3.0, 4.0], -1.0), [0.0, 0.0])
+    np.testing.assert_array_equal(tf.clip_by_norm([3.0, 4.0], 0.0), [0.0, 0.0])
+
+
+def test_the_rows_of_one_tensor_are_added():
+    np.testing.assert_array_equal(tf.add_n(tf.constant([[1, 2], [3, 4]])), [4, 6])
+    np.testing.assert_array_equal(tf.add_n([tf.constant([[1, 2], [3, 4]])]), [[1, 2], [3, 4]])
+
+
+def test_an_empty_tensor_has_a_dtype():
+    assert tf.debugging.assert_same_float_dtype(tf.zeros([2, 0])) == tf.float32
+
+
+def test_other_values_of_a_ragged_tensor_have_as_many_rows():
+    x = tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'new_values' must have 3 rows"):
+        x.with_values([4.0])
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'new_values' must have 3 rows"):
+        x.with_flat_values(tf.zeros([0]))
+
+
+def test_types_of_devices_that_are_not_known_keep_their_letters():
+    assert tf.DeviceSpec(device_type="mine").to_string() == "/device:mine:*"
+    assert tf.DeviceSpec(device_type="gpu").device_type == "GPU"
+    assert tf.DeviceSpec.from_string("/job:worker/gpu:0").device_type == "GPU"
+
+
+def test_a_critical_section_gives_tensors():
+    number, nothing, both = tf.CriticalSection().execute(lambda: (3, None, {"a": [1.5]}))
+    assert (number.dtype, nothing, both["a"][0].dtype) == (tf.int32, None, tf.float32)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.image.resize(tf.zeros([2]), [1, 1]),
+        lambda: tf.RaggedTensor.from_row_splits(1.0, [0, 1]),
+        lambda: tf.batch_to_space(tf.zeros([4, 1, 1, 1]), [2, 2], [[-1, 0], [0, 0]]),
+        lambda: tf.io.decode_csv(["1"], []),
+    ],
+)
+def test_an_argument_that_an_operation_does_not_take_is_an_invalid_argument(call):
+    with pytest.raises(tf.errors.InvalidArgumentError):
+        call()
