@@ -344,7 +344,7 @@ def stack_dynamic_partitions(
         name: a scope for the names of its operations in a graph.
 
     Returns:
-        The ragged tensor, with `num_partitions` rows.
+        The ragged tensor, with `num_partitions` rows, whose splits have the dtype of `partitions`.
 
     Raises:
         InvalidArgumentError: for a number that is no row.
@@ -353,13 +353,12 @@ def stack_dynamic_partitions(
     >>> tf.ragged.stack_dynamic_partitions(["a", "b", "c", "d"], [2, 0, 2, 1], 3).to_list()
     [[b'b'], [b'd'], [b'a', b'c']]
     """
-    count = raw_ops.cast(_core._to_tensor(num_partitions), dtype=_core.int64)
     if isinstance(partitions, RaggedTensor):
         if not isinstance(data, RaggedTensor):
             raise InvalidArgumentError("argument 'data' must be ragged, as argument 'partitions' is")
         numbers, values = partitions.flat_values, data.flat_values
     else:
-        numbers, values = _core._to_tensor_hinted(partitions, _core.int64), data
+        numbers, values = _core._to_tensor(partitions), data
         rank = len(known_rank(numbers))
         if rank == 0:
             numbers, values = (
@@ -371,7 +370,9 @@ def stack_dynamic_partitions(
                 values if isinstance(values, RaggedTensor) else _core._to_tensor(values), 0, rank - 1
             )
             numbers = raw_ops.reshape(numbers, [-1])
-    numbers = raw_ops.cast(numbers, dtype=_core.int64)
+    if numbers.dtype != _core.int32:
+        numbers = raw_ops.cast(numbers, dtype=_core.int64)
+    count = raw_ops.cast(_core._to_tensor(num_partitions), dtype=numbers.dtype)
     inside = raw_ops.logical_and(numbers >= 0, numbers < count)
     require(raw_ops.reduce_all(inside), "argument 'partitions' must be below 'num_partitions'", numbers)
     order = raw_ops.argsort(numbers, dtype=_core.int64)

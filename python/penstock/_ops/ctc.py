@@ -159,7 +159,8 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[_cor
 
     Returns:
         The labels of each row without repetitions, in the order in which they come first, with zeros behind;
-        and the positions of all labels among these. Both have the shape of `labels`.
+        and the positions of all labels among these. Both have the shape of `labels`; labels are `int64`,
+        positions `int32`.
 
     Raises:
         ValueError: for a tensor of another rank.
@@ -181,7 +182,7 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[_cor
     positions = gather(rank, first, axis=1, batch_dims=1)
     slots = raw_ops.logical_and(leads[:, None, :], raw_ops.equal(rank[:, None, :], places[None, :, None]))
     unique = reduce_sum(where(slots, x[:, None, :], raw_ops.zeros_like(x[:, None, :])), 2)
-    return unique, positions
+    return raw_ops.cast(unique, dtype=_core.int64), positions
 
 
 @scoped

@@ -162,7 +162,7 @@ def bincount(
         name: a scope for the names of its operations in a graph.
 
     Returns:
-        A sparse vector of counts, for `axis` -1 a sparse matrix; `int64`, or of the dtype of `weights`.
+        A sparse vector of counts, for `axis` -1 a sparse matrix; `int32`, or of the dtype of `weights`.
 
     Raises:
         ValueError: for another `axis`, or `weights` together with `binary_output`.
@@ -182,6 +182,7 @@ def bincount(
         rows, count = raw_ops.zeros_like(numbers), None
     if weights is None:
         each = raw_ops.ones_like(numbers)
+        each = raw_ops.cast(each, dtype=_core.int32)
     else:
         each = _rows_of(weights)[0]
         if isinstance(weights, SparseTensor) and isinstance(values, SparseTensor):
@@ -192,7 +193,7 @@ def bincount(
         numbers, rows, each = (raw_ops.gather(x, chosen) for x in (numbers, rows, each))
     found = groups([rows, numbers])
     if binary_output:
-        totals = raw_ops.ones_like(found.first)
+        totals = raw_ops.cast(raw_ops.ones_like(found.first), dtype=_core.int32)
     else:
         totals = raw_ops.unsorted_segment_sum(each, found.of, found.count)
     columns = raw_ops.gather(numbers, found.first)

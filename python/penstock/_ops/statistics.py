@@ -127,7 +127,7 @@ def weighted_moments(
         name: a scope for the names of its operations in a graph.
 
     Returns:
-        The mean and the variance, both of the dtype of `x`.
+        The mean and the variance, both of the dtype of `x`; 0 where the weights add up to 0.
 
     Raises:
         InvalidArgumentError: for an axis that is out of range, or shapes that do not broadcast.
@@ -145,9 +145,9 @@ def weighted_moments(
     weights = weights + raw_ops.zeros_like(tensor)
     along = axis_list(axes)
     total = reduce_sum(weights, along, True)
-    mean = reduce_sum(weights * tensor, along, True) / total
+    mean = raw_ops.divide_no_nan(reduce_sum(weights * tensor, along, True), total)
     distance = raw_ops.squared_difference(tensor, raw_ops.stop_gradient(mean))
-    variance = reduce_sum(weights * distance, along, True) / total
+    variance = raw_ops.divide_no_nan(reduce_sum(weights * distance, along, True), total)
     if not keepdims:
         mean, variance = (raw_ops.squeeze(t, axes=_all(along, t)) for t in (mean, variance))
     return raw_ops.cast(mean, dtype=own), raw_ops.cast(variance, dtype=own)
@@ -296,7 +296,7 @@ def compute_average_loss(
         global_batch_size: the size of the batch over all replicas; by default that of the tensor.
 
     Returns:
-        A scalar of the dtype of the losses.
+        A scalar of the dtype of the losses; 0 for a batch of size 0.
 
     Raises:
         ValueError: for a scalar.
@@ -312,7 +312,7 @@ def compute_average_loss(
         for _ in range(len(known_rank(losses)) - len(known_rank(weight))):
             weight = raw_ops.expand_dims(weight, axis=-1)
         losses = losses * weight
-    return reduce_sum(losses) / raw_ops.cast(_core._to_tensor(batch), dtype=losses.dtype)
+    return raw_ops.divide_no_nan(reduce_sum(losses), raw_ops.cast(_core._to_tensor(batch), dtype=losses.dtype))
 
 
 @dispatched

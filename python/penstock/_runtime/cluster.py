@@ -23,7 +23,7 @@ class ClusterSpec:
     >>> import penstock as tf
     >>> cluster = tf.train.ClusterSpec({"worker": ["host0:2222", "host1:2222"], "ps": {1: "host2:2222"}})
     >>> cluster.jobs, cluster.num_tasks("worker"), cluster.task_address("ps", 1)
-    (['ps', 'worker'], 2, 'host2:2222')
+    (['worker', 'ps'], 2, 'host2:2222')
     """
 
     def __init__(self, cluster: Mapping[str, _Tasks] | ClusterSpec) -> None:
@@ -31,8 +31,7 @@ class ClusterSpec:
         if not isinstance(given, Mapping):
             raise TypeError(f"argument 'cluster' must be a dict of jobs, or a ClusterSpec, got {cluster!r}")
         self._tasks: dict[str, dict[int, str]] = {}
-        for job in sorted(given):
-            tasks = given[job]
+        for job, tasks in given.items():
             if isinstance(tasks, list | tuple):
                 listed = dict(enumerate(tasks))
             elif isinstance(tasks, Mapping):
@@ -55,7 +54,7 @@ class ClusterSpec:
         return isinstance(other, ClusterSpec) and self._tasks == other._tasks
 
     def __hash__(self) -> int:
-        return hash(tuple((job, tuple(tasks.items())) for job, tasks in self._tasks.items()))
+        return hash(frozenset((job, tuple(tasks.items())) for job, tasks in self._tasks.items()))
 
     def __repr__(self) -> str:
         return f"ClusterSpec({self.as_dict()!r})"

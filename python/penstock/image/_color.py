@@ -411,8 +411,8 @@ def per_image_standardization(image: TensorLike) -> _core.Tensor:
         image: of shape `[height, width, channels]`, or a batch of them.
 
     Returns:
-        A tensor of the shape of `image`, of its dtype where that is floating point, else `float32`. The
-        standard deviation that is divided by is at least one over the root of the number of values.
+        A `float32` tensor of the shape of `image`. The standard deviation that is divided by is at least one
+        over the root of the number of values.
 
     Raises:
         ValueError: for another rank.
@@ -422,7 +422,7 @@ def per_image_standardization(image: TensorLike) -> _core.Tensor:
     [[[-1.0], [1.0]]]
     """
     x = images_of(image)
-    real = x if x.dtype.is_floating else raw_ops.cast(x, dtype=_core.float32)
+    real = raw_ops.cast(x, dtype=_core.float32)
     axes = [-3, -2, -1]
     height, width, channels = sizes(x)[-3:]
     count = raw_ops.cast(_core._to_tensor(height * width * channels), dtype=real.dtype)

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import IO, Any, TypeAlias
 
 from penstock import errors as _errors
-from penstock._runtime.filesystems import FileSystem, at, scheme_of
+from penstock._runtime.filesystems import FileSystem, Stat, at, scheme_of
 from penstock._runtime.os_errors import engine_errors
 from penstock._types.argument_names import place_of, shown
 
@@ -51,6 +51,12 @@ def _at(name: Name) -> tuple[FileSystem, str]:
     return at(_text(name))
 
 
+def _found(name: Name) -> Stat | None:
+    """What is known of a path; nothing has the empty name."""
+    files, inner = _at(name)
+    return files.find(inner) if _text(name) else None
+
+
 def exists(path: Name) -> bool:
     """Tell whether there is a file or a directory of a name.
 
@@ -64,8 +70,7 @@ def exists(path: Name) -> bool:
     >>> tf.io.gfile.exists("no such file")
     False
     """
-    files, inner = _at(path)
-    return files.find(inner) is not None
+    return _found(path) is not None
 
 
 def isdir(path: Name) -> bool:
@@ -81,8 +86,7 @@ def isdir(path: Name) -> bool:
     >>> tf.io.gfile.isdir(".")
     True
     """
-    files, inner = _at(path)
-    found = files.find(inner)
+    found = _found(path)
     return found is not None and found.is_directory
 
 

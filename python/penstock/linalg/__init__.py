@@ -442,7 +442,8 @@ def cross(a: TensorLike, b: TensorLike, name: str | None = None) -> _core.Tensor
     >>> tf.linalg.cross([1, 0, 0], [0, 1, 0]).numpy().tolist()
     [0, 0, 1]
     """
-    a, b = _core._to_tensor(a), _core._to_tensor(b)
+    a = _core._to_tensor(a)
+    b = _core._to_tensor_hinted(b, a.dtype)
     for argument, x in (("a", a), ("b", b)):
         if x.shape.rank == 0 or (x.shape.rank is not None and x.shape[-1] not in (3, None)):
             raise InvalidArgumentError(

@@ -110,7 +110,8 @@ def _fake_gradients(
     below, above = _sides(x, _grid(least, raw_ops.select(empty, number(1.0), greatest), *limits))
     none = raw_ops.zeros_like(upstream)
     below, above = (raw_ops.logical_and(side, raw_ops.logical_not(empty)) for side in (below, above))
-    inside = raw_ops.select(raw_ops.logical_or(below, above), none, upstream)
+    outside = raw_ops.logical_or(raw_ops.logical_or(below, above), raw_ops.is_nan(x))
+    inside = raw_ops.select(outside, none, upstream)
     ends = [raw_ops.reduce_sum(raw_ops.select(side, upstream, none), axes=over) for side in (below, above)]
     return inside, ends[0], ends[1]
 

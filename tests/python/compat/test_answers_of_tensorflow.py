@@ -56,3 +56,51 @@ def test_a_critical_section_gives_tensors():
 def test_an_argument_that_an_operation_does_not_take_is_an_invalid_argument(call):
     with pytest.raises(tf.errors.InvalidArgumentError):
         call()
+
+
+def test_a_standardized_image_is_float32():
+    for dtype in (tf.uint8, tf.float16, tf.float64):
+        assert tf.image.per_image_standardization(tf.ones([2, 2, 1], dtype)).dtype == tf.float32
+
+
+def test_what_is_divided_by_no_weight_is_zero():
+    assert [float(x) for x in tf.nn.weighted_moments([1.0, 3.0], [0], [0.0, 0.0])] == [0.0, 0.0]
+    assert float(tf.nn.compute_average_loss([1.0, 3.0], global_batch_size=0)) == 0.0
+
+
+def test_integers_have_the_widths_of_tensorflow():
+    labels, positions = tf.nn.ctc_unique_labels([[3, 4, 3]])
+    assert (labels.dtype, positions.dtype) == (tf.int64, tf.int32)
+    assert tf.sparse.bincount([1, 1, 2]).values.dtype == tf.int32
+    assert tf.sparse.bincount([1, 1, 2], binary_output=True).values.dtype == tf.int32
+    for dtype in (tf.int32, tf.int64):
+        numbers = tf.constant([1, 0], dtype)
+        assert tf.ragged.stack_dynamic_partitions([5.0, 6.0], numbers, 2).row_splits.dtype == dtype
+    assert tf.linalg.cross(tf.constant([1, 0, 0], tf.int8), [0, 1, 0]).dtype == tf.int8
+
+
+def test_a_vector_without_direction_reflects_nothing():
+    mirror = tf.linalg.LinearOperatorHouseholder([0.0, 0.0])
+    np.testing.assert_array_equal(mirror.matvec([1.0, 2.0]), [1.0, 2.0])
+
+
+def test_jobs_keep_their_order():
+    jobs = {"worker": ["a:1"], "ps": ["b:2"]}
+    other = tf.train.ClusterSpec(dict(reversed(jobs.items())))
+    assert tf.train.ClusterSpec(jobs).jobs == ["worker", "ps"]
+    assert other.jobs == ["ps", "worker"]
+    assert hash(other) == hash(tf.train.ClusterSpec(jobs))
+    assert other == tf.train.ClusterSpec(jobs)
+
+
+def test_nothing_has_the_empty_name():
+    assert not tf.io.gfile.exists("")
+    assert not tf.io.gfile.isdir("")
+
+
+def test_no_gradient_goes_to_what_is_no_number():
+    x = tf.constant([float("nan"), 0.5])
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = tf.quantization.fake_quant_with_min_max_args(x, 0.0, 1.0)
+    np.testing.assert_array_equal(tape.gradient(y, x), [0.0, 1.0])

@@ -163,7 +163,7 @@ def test_states_of_python_objects_are_saved(tmp_path: Path) -> None:
 
 def test_clusters() -> None:
     cluster = tf.train.ClusterSpec({"worker": ["a:1", "b:1"], "ps": {0: "c:1", 2: "d:1"}})
-    assert cluster.jobs == ["ps", "worker"]
+    assert cluster.jobs == ["worker", "ps"]
     assert cluster.as_dict() == {"worker": ["a:1", "b:1"], "ps": {0: "c:1", 2: "d:1"}}
     assert (cluster.num_tasks("ps"), cluster.task_indices("ps")) == (2, [0, 2])
     assert cluster.job_tasks("ps") == ["c:1", None, "d:1"]

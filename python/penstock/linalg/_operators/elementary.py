@@ -628,7 +628,8 @@ class LinearOperatorHouseholder(LinearOperator):
         axis = now(self._axis)[..., None]
         inner = reduce_sum(conjugate(axis) * operand, -2, keepdims=True)
         square = reduce_sum(conjugate(axis) * axis, -2, keepdims=True)
-        return operand - axis * (inner * 2 / square)
+        # What has no direction reflects nothing.
+        return operand - axis * raw_ops.divide_no_nan(inner * 2, square)
 
     def _solve(self, rhs: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
         return self._matmul(rhs, adjoint, adjoint_arg)
