@@ -11,7 +11,7 @@ from penstock._runtime.arguments import known_rank, require
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
 from penstock._values.sparse import SparseTensor
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -38,7 +38,7 @@ def _sets(value: Any, argument: str) -> SparseTensor:
     if rank_of(made) < 2:
         raise InvalidArgumentError(f"argument '{argument}' must have rank 2 or more, got shape {made.shape}")
     if made.dtype != _core.string and not made.dtype.is_integer:
-        raise TypeError(f"argument '{argument}' must hold integers or strings, got {made.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must hold integers or strings, got {made.dtype.name}")
     return made
 
 
@@ -53,7 +53,7 @@ def _combined(a: Any, b: Any, keep: Callable[[Any, Any], Any]) -> SparseTensor:
     """The elements that `keep` wants, given which of them the sets of `a` and of `b` have."""
     x, y = _sets(a, "a"), _sets(b, "b")
     if x.dtype != y.dtype:
-        raise TypeError(f"arguments 'a' and 'b' must have one dtype, got {x.dtype.name} and {y.dtype.name}")
+        raise DTypeError(f"arguments 'a' and 'b' must have one dtype, got {x.dtype.name} and {y.dtype.name}")
     rank = rank_of(x)
     if rank_of(y) != rank or not x.shape[:-1].is_compatible_with(y.shape[:-1]):
         raise InvalidArgumentError(

@@ -114,10 +114,9 @@ def join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = N
         name: a name for the result in a graph.
 
     Returns:
-        A tensor of strings with the shape to which the operands broadcast.
+        A tensor of strings with the shape to which the operands broadcast; of no tensors the empty string.
 
     Raises:
-        ValueError: for no tensor.
         InvalidArgumentError: where the shapes do not broadcast.
 
     >>> import penstock as tf
@@ -125,7 +124,7 @@ def join(inputs: Sequence[TensorLike], separator: str = "", name: str | None = N
     [b'a-c', b'b-c']
     """
     if not inputs:
-        raise InvalidArgumentError("join: argument 'inputs' must hold at least one tensor")
+        return _core._to_tensor("")
     return raw_ops.string_join(items(inputs, "inputs"), separator=separator, name=name)
 
 

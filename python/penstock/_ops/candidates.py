@@ -19,7 +19,7 @@ from penstock._ops.reductions import cumsum, reduce_sum
 from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError, NotFoundError
+from penstock.errors import DTypeError, InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, PathLike, TensorLike
@@ -45,7 +45,7 @@ class CandidateSample(NamedTuple):
 def _true(true_classes: Any, num_true: Any) -> _core.Tensor:
     classes = _core._to_tensor(true_classes)
     if not classes.dtype.is_integer:
-        raise TypeError(f"argument 'true_classes' must be integers, got {classes.dtype.name}")
+        raise DTypeError(f"argument 'true_classes' must be integers, got {classes.dtype.name}")
     count = integer(num_true, "num_true")
     if len(known_rank(classes)) != 2 or classes.shape[1] not in (count, None):
         raise InvalidArgumentError(

@@ -46,7 +46,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
     """Convert elements to another dtype, and those outside of its range to its limits.
 
     Args:
-        value: a numeric tensor.
+        value: a numeric tensor; of complex numbers the real parts count where `dtype` is real.
         dtype: the dtype to give; values outside of its range become its limits.
         name: a name for the result in a graph.
 
@@ -63,6 +63,7 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
     target = _core.DType(dtype)
     x = _core._to_tensor(value)
     if target.is_integer or target.is_floating:
+        x = raw_ops.real(x) if x.dtype.is_complex else x
         low, high = float(target.min), float(target.max)
         own_low, own_high = float(x.dtype.min), float(x.dtype.max)
         if own_low < low:

@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import axis_of, extents, integer, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -391,7 +391,7 @@ def one_hot(
         target = next((v.dtype for v in given if v is not None), _core.float32)
     for argument, v in zip(("on_value", "off_value"), given, strict=True):
         if v is not None and v.dtype != target:
-            raise TypeError(
+            raise DTypeError(
                 f"one_hot: argument '{argument}' has dtype {v.dtype.name}, expected {target.name}"
             )
     on, off = given

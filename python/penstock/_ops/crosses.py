@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._ops.sparse_places import int64
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 __all__ = ["Crossed", "Feature", "crossed", "feature"]
 
@@ -73,7 +73,7 @@ def feature(value: Any) -> Feature:
         sizes = raw_ops.shape(x, dtype=_INT64)
         lengths, values = raw_ops.fill(sizes[:1], sizes[1]), raw_ops.reshape(x, [-1])
     if values.dtype != _core.string and not values.dtype.is_integer:
-        raise TypeError(f"argument 'inputs' must hold integers or strings, got {values.dtype.name}")
+        raise DTypeError(f"argument 'inputs' must hold integers or strings, got {values.dtype.name}")
     return Feature(values, raw_ops.cumsum(lengths, axis=0, exclusive=True), lengths)
 
 

@@ -16,7 +16,7 @@ from penstock._ops.reductions import cumsum, reduce_logsumexp, reduce_max, reduc
 from penstock._ops.shapes import concat, pad, reshape, stack, transpose
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -36,7 +36,7 @@ def _lengths(value: Any, argument: str) -> _core.Tensor:
     """
     lengths = _core._to_tensor(value)
     if not lengths.dtype.is_integer:
-        raise TypeError(f"argument '{argument}' must be integers, got {lengths.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be integers, got {lengths.dtype.name}")
     if lengths.shape.rank not in (1, None):
         raise InvalidArgumentError(f"argument '{argument}' must be a vector, got shape {lengths.shape}")
     return raw_ops.cast(lengths, dtype=_core.int32)
@@ -83,7 +83,7 @@ def ctc_loss(
     """
     targets, scores = _core._to_tensor(labels), _core._to_tensor(logits)
     if not targets.dtype.is_integer:
-        raise TypeError(f"argument 'labels' must be integers, got {targets.dtype.name}")
+        raise DTypeError(f"argument 'labels' must be integers, got {targets.dtype.name}")
     for tensor, rank, argument in (targets, 2, "labels"), (scores, 3, "logits"):
         if len(known_rank(tensor)) != rank:
             raise InvalidArgumentError(

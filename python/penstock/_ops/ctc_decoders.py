@@ -19,7 +19,7 @@ from penstock._ops.sorting import top_k
 from penstock._runtime.arguments import integer, known_rank, require, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._values.sparse import SparseTensor
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -40,9 +40,9 @@ def _arguments(inputs: Any, sequence_length: Any) -> tuple[_core.Tensor, _core.T
     if len(known_rank(scores)) != 3:
         raise InvalidArgumentError(f"argument 'inputs' must have rank 3, got shape {scores.shape}")
     if not scores.dtype.is_floating:
-        raise TypeError(f"argument 'inputs' must be floating, got {scores.dtype.name}")
+        raise DTypeError(f"argument 'inputs' must be floating, got {scores.dtype.name}")
     if not lengths.dtype.is_integer:
-        raise TypeError(f"argument 'sequence_length' must be integers, got {lengths.dtype.name}")
+        raise DTypeError(f"argument 'sequence_length' must be integers, got {lengths.dtype.name}")
     if not lengths.shape.is_compatible_with([scores.shape[1]]):
         raise InvalidArgumentError(
             f"argument 'sequence_length' must have an element for each of the batch, of shape "

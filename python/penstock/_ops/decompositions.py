@@ -9,6 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock.errors import DTypeError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -277,7 +278,7 @@ def lu(input: TensorLike, output_idx_type: DTypeLike = _core.int32, name: str | 
     """
     target = _core.DType(output_idx_type)
     if target not in (_core.int32, _core.int64):
-        raise TypeError(f"argument 'output_idx_type' must be int32 or int64, got {target.name}")
+        raise DTypeError(f"argument 'output_idx_type' must be int32 or int64, got {target.name}")
     packed, order = raw_ops.lu(input, name=name)
     return Lu(packed, raw_ops.cast(order, dtype=target))
 

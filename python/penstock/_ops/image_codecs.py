@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -36,7 +36,7 @@ def contents_of(value: Any) -> _core.Tensor:
     """
     contents = _core._to_tensor(value)
     if contents.dtype != _core.string:
-        raise TypeError(f"argument 'contents' must be of dtype string, got {contents.dtype.name}")
+        raise DTypeError(f"argument 'contents' must be of dtype string, got {contents.dtype.name}")
     if contents.shape.rank not in (0, None):
         raise InvalidArgumentError(f"argument 'contents' must be a scalar, got shape {contents.shape}")
     return contents

@@ -15,7 +15,7 @@ from penstock import _core, raw_ops
 from penstock._ops.arithmetic import xlog1py
 from penstock._ops.reductions import reduce_any, reduce_sum
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -54,7 +54,7 @@ def _floating(names: str, *values: Any) -> list[_core.Tensor]:
     tensors = [_core._to_tensor(v) if dtype is None else _core._to_tensor_hinted(v, dtype) for v in values]
     for name, tensor in zip(names, tensors, strict=True):
         if not tensor.dtype.is_floating:
-            raise TypeError(f"argument '{name}' must be floating, got {tensor.dtype.name}")
+            raise DTypeError(f"argument '{name}' must be floating, got {tensor.dtype.name}")
     # A sum broadcasts them, and checks that they have one dtype; where all are finite it adds 0.
     zero = raw_ops.zeros_like(tensors[0])
     for tensor in tensors[1:]:
@@ -279,7 +279,7 @@ def lbeta(x: TensorLike, name: str | None = None) -> _core.Tensor:
     """
     tensor = _core._to_tensor(x)
     if not tensor.dtype.is_floating:
-        raise TypeError(f"argument 'x' must be floating, got {tensor.dtype.name}")
+        raise DTypeError(f"argument 'x' must be floating, got {tensor.dtype.name}")
     if tensor.shape.rank == 0:
         raise InvalidArgumentError("argument 'x' must have at least one dimension, got a scalar")
     return reduce_sum(raw_ops.lgamma(tensor), -1) - raw_ops.lgamma(reduce_sum(tensor, -1))

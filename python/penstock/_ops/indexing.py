@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import axis_of, extents, integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._types.shape import TensorShape
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, SizesLike, TensorLike
@@ -446,7 +446,7 @@ def boolean_mask(
     if covered == 0:
         raise InvalidArgumentError("boolean_mask: argument 'mask' cannot be a scalar")
     if mask.dtype != _core.bool:
-        raise TypeError(f"boolean_mask: argument 'mask' must be bool, got {mask.dtype.name}")
+        raise DTypeError(f"boolean_mask: argument 'mask' must be bool, got {mask.dtype.name}")
     static = known_rank(x)
     start = 0 if axis is None else axis_of(axis, len(static))
     along = static[start : start + covered]

@@ -16,7 +16,7 @@ from penstock._ops.indexing import where
 from penstock._ops.reductions import reduce_any, reduce_max, reduce_sum
 from penstock._runtime.arguments import known_rank, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -66,7 +66,7 @@ def _square(input: Any) -> _core.Tensor:
     """
     x = _core._to_tensor(input)
     if not (x.dtype.is_floating or x.dtype.is_complex):
-        raise TypeError(f"argument 'input' must be floating or complex, got {x.dtype.name}")
+        raise DTypeError(f"argument 'input' must be floating or complex, got {x.dtype.name}")
     extents = known_rank(x)
     if len(extents) < 2 or (None not in extents[-2:] and extents[-1] != extents[-2]):
         raise InvalidArgumentError(f"argument 'input' must be square matrices, got shape {x.shape}")

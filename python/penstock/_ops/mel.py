@@ -10,7 +10,7 @@ from penstock._ops.frames import dct
 from penstock._ops.shapes import pad
 from penstock._runtime.arguments import integer, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -71,7 +71,7 @@ def linear_to_mel_weight_matrix(
     )
     dtype = _core.DType(dtype)
     if not dtype.is_floating:
-        raise InvalidArgumentError(f"argument 'dtype' must be floating, got {dtype.name}")
+        raise DTypeError(f"argument 'dtype' must be floating, got {dtype.name}")
     for number, argument in (bands, "num_mel_bins"), (frequencies, "num_spectrogram_bins"):
         if number < 1:
             raise InvalidArgumentError(f"argument '{argument}' must be at least 1, got {number}")

@@ -11,7 +11,7 @@ from penstock._runtime.arguments import extents, integer, known_rank, results
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._values.variable import Variable
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -362,9 +362,7 @@ class Generator:
             low, high = _core._to_tensor(minval, target), _core._to_tensor(maxval, target)
             return raw_ops.stateless_random_uniform_int(dims, self._reserve(dims), low, high)
         if not target.is_floating:
-            raise InvalidArgumentError(
-                f"argument 'dtype' must be floating point or integer, got {target.name}"
-            )
+            raise DTypeError(f"argument 'dtype' must be floating point or integer, got {target.name}")
         unit = raw_ops.stateless_random_uniform(dims, self._reserve(dims), dtype=target)
         low = _core._to_tensor(minval, target)
         return unit * (_core._to_tensor(1 if maxval is None else maxval, target) - low) + low
@@ -391,9 +389,7 @@ class Generator:
         """
         target, dims = _core.DType(dtype), extents(shape)
         if target not in (_core.int32, _core.uint32, _core.int64, _core.uint64):
-            raise InvalidArgumentError(
-                f"argument 'dtype' must be int32, uint32, int64 or uint64, got {target.name}"
-            )
+            raise DTypeError(f"argument 'dtype' must be int32, uint32, int64 or uint64, got {target.name}")
         return raw_ops.stateless_random_uniform_full_int(dims, self._reserve(dims), dtype=target, name=name)
 
     def binomial(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import axes, integer
 from penstock._runtime.dispatch import dispatched
+from penstock.errors import DTypeError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, IntLike, TensorLike
@@ -244,7 +245,7 @@ def reduce_variance(
     """
     x = _core._to_tensor(input_tensor)
     if not (x.dtype.is_floating or x.dtype.is_complex):
-        raise TypeError(f"argument 'input_tensor' must be floating point or complex, got {x.dtype.name}")
+        raise DTypeError(f"argument 'input_tensor' must be floating point or complex, got {x.dtype.name}")
     deviation = x - reduce_mean(x, axis, True)
     squared = (
         raw_ops.real(deviation * raw_ops.conj(deviation)) if x.dtype.is_complex else raw_ops.square(deviation)

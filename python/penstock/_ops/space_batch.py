@@ -11,7 +11,7 @@ from penstock._runtime.arguments import integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, SizesLike, TensorLike
@@ -30,7 +30,7 @@ def _block(block_shape: Any) -> list[int]:
     if known is None:
         raise TypeError("argument 'block_shape' must be constant while a function is traced")
     if not known.dtype.is_integer:
-        raise TypeError(f"argument 'block_shape' must hold integers, got dtype {known.dtype.name}")
+        raise DTypeError(f"argument 'block_shape' must hold integers, got dtype {known.dtype.name}")
     extents = known.numpy()
     if extents.ndim != 1 or (extents < 1).any():
         raise InvalidArgumentError(

@@ -11,7 +11,7 @@ from penstock._ops.sparse_places import checked, extents, groups, int64, kept, n
 from penstock._runtime.arguments import axis_of, require
 from penstock._runtime.scope import scoped
 from penstock._values.sparse import SparseTensor, SparseTensorValue
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, TensorLike
@@ -34,7 +34,7 @@ def _bounds(sizes: list[Any]) -> list[Any] | None:
 def _alike(a: SparseTensor, b: SparseTensor) -> None:
     """Raises where two sparse tensors have other extents or dtypes."""
     if a.dtype != b.dtype:
-        raise TypeError(f"the sparse tensors must have one dtype, got {a.dtype.name} and {b.dtype.name}")
+        raise DTypeError(f"the sparse tensors must have one dtype, got {a.dtype.name} and {b.dtype.name}")
     if not a.shape.is_compatible_with(b.shape):
         raise InvalidArgumentError(f"the sparse tensors must have one shape, got {a.shape} and {b.shape}")
     same = raw_ops.reduce_all(raw_ops.equal(a.dense_shape, b.dense_shape))

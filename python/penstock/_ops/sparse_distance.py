@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._ops.sparse_places import checked, int64, rank_of
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._values.sparse import SparseTensor
@@ -43,7 +43,7 @@ def edit_distance(
     """
     a, b = checked(hypothesis, "hypothesis"), checked(truth, "truth")
     if a.dtype != b.dtype:
-        raise TypeError(
+        raise DTypeError(
             f"argument 'truth' must be {a.dtype.name} as argument 'hypothesis', got {b.dtype.name}"
         )
     if rank_of(a) != rank_of(b) or rank_of(a) < 2:

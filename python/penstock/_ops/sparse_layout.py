@@ -24,7 +24,7 @@ from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.sparse import SparseTensor
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -549,7 +549,7 @@ def to_indicator(sp_input: SparseTensor, vocab_size: IntLike, name: str | None =
     """
     x = checked(sp_input)
     if not x.dtype.is_integer:
-        raise TypeError(f"argument 'sp_input' must have integers for elements, got {x.dtype.name}")
+        raise DTypeError(f"argument 'sp_input' must have integers for elements, got {x.dtype.name}")
     size, values = int64(vocab_size), raw_ops.cast(x.values, dtype=_INT64)
     inside = raw_ops.reduce_all(raw_ops.logical_and(values >= 0, values < size))
     require(inside, "argument 'sp_input' must have elements below 'vocab_size' and not negative", values)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from penstock import _core, raw_ops
 from penstock._ops import special_tables as tables
 from penstock._runtime.scope import scoped
+from penstock.errors import DTypeError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -90,7 +91,7 @@ def _special(input: Any, function: _Function, slope: _Function) -> _core.Tensor:
 
     x = _core._to_tensor(input)
     if not x.dtype.is_floating:
-        raise TypeError(f"argument 'x' must be floating, got {x.dtype.name}")
+        raise DTypeError(f"argument 'x' must be floating, got {x.dtype.name}")
 
     def differentiable(x: _core.Tensor) -> tuple[_core.Tensor, Callable[[_core.Tensor], _core.Tensor]]:
         return function(x), lambda upstream: upstream * slope(x)

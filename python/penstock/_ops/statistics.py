@@ -312,7 +312,9 @@ def compute_average_loss(
         for _ in range(len(known_rank(losses)) - len(known_rank(weight))):
             weight = raw_ops.expand_dims(weight, axis=-1)
         losses = losses * weight
-    return raw_ops.divide_no_nan(reduce_sum(losses), raw_ops.cast(_core._to_tensor(batch), dtype=losses.dtype))
+    return raw_ops.divide_no_nan(
+        reduce_sum(losses), raw_ops.cast(_core._to_tensor(batch), dtype=losses.dtype)
+    )
 
 
 @dispatched

@@ -11,7 +11,7 @@ from penstock._ops.reductions import cumsum
 from penstock._ops.shapes import concat, reverse
 from penstock._ops.special_functions import bessel_i0
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import BoolLike, DTypeLike, IntLike, TensorLike
@@ -38,7 +38,7 @@ def _places(window_length: Any, dtype: Any) -> tuple[_core.Tensor, _core.Tensor]
     if length.shape.rank not in (0, None):
         raise InvalidArgumentError(f"argument 'window_length' must be a scalar, got shape {length.shape}")
     if not dtype.is_floating:
-        raise TypeError(f"argument 'dtype' must be floating, got {dtype.name}")
+        raise DTypeError(f"argument 'dtype' must be floating, got {dtype.name}")
     return raw_ops.cast(range_of(length), dtype=dtype), raw_ops.cast(length, dtype=dtype)
 
 

@@ -11,7 +11,7 @@ from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
 from penstock._values.ragged import RaggedTensor
 from penstock._values.row_partition import RowPartition, RowPartitionSpec
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, ShapeLike, TensorLike
@@ -66,7 +66,7 @@ class DynamicRaggedShapeSpec(TypeSpec):
             if not isinstance(spec, RowPartitionSpec):
                 raise TypeError(f"argument 'row_partitions' must hold RowPartitionSpecs, got {spec!r}")
             if spec.dtype != self._dtype:
-                raise InvalidArgumentError(
+                raise DTypeError(
                     f"argument 'row_partitions' must be {self._dtype.name} as 'dtype', got {spec.dtype.name}"
                 )
         if self._partitions and self._inner.rank == 0:

@@ -14,7 +14,7 @@ from penstock._types.argument_names import expect
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, DTypeLike, ShapeLike, TensorLike
@@ -1139,7 +1139,7 @@ def _partition(vector: Any, argument: str) -> Any:
     """Integers that say what the rows are."""
     made = _core._to_tensor_hinted(vector, _core.int64)
     if made.dtype not in (_core.int32, _core.int64):
-        raise InvalidArgumentError(f"argument '{argument}' must be int32 or int64, got {made.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be int32 or int64, got {made.dtype.name}")
     if made.shape.rank not in (1, None):
         raise InvalidArgumentError(f"argument '{argument}' must be a vector, got shape {made.shape}")
     return made

@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._types.argument_names import expect
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
 from penstock._values.ragged import RaggedTensor
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -37,7 +37,7 @@ class RowPartition(Composite):
     def __init__(self, row_splits: TensorLike, uniform_row_length: int | None = None) -> None:
         splits: Any = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
         if splits.dtype not in (_core.int32, _core.int64) or splits.shape.rank not in (None, 1):
-            raise InvalidArgumentError(
+            raise DTypeError(
                 f"argument 'row_splits' must be an integer vector, got {splits.dtype.name}{splits.shape}"
             )
         self._splits = splits

@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._types.shape import TensorShape
 from penstock._types.sparse_spec import SparseTensorSpec
 from penstock._types.specs import Composite
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike, TensorLike
@@ -366,7 +366,7 @@ def _integers(value: Any, argument: str, rank: int) -> Any:
     if made.dtype == _core.int32:
         made = raw_ops.cast(made, dtype=_core.int64)
     if made.dtype != _core.int64:
-        raise TypeError(f"argument '{argument}' must be int64, got {made.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be int64, got {made.dtype.name}")
     if made.shape.rank not in (rank, None):
         raise InvalidArgumentError(f"argument '{argument}' must have rank {rank}, got shape {made.shape}")
     return made

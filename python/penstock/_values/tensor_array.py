@@ -11,7 +11,7 @@ from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite, TensorSpec, TypeSpec
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -206,7 +206,7 @@ class TensorArray(Composite):
 
     def _check_like(self, other: TensorArray) -> None:
         if self._dtype != other._dtype:
-            raise TypeError(f"one is a TensorArray of {self._dtype.name}, the other of {other._dtype.name}")
+            raise DTypeError(f"one is a TensorArray of {self._dtype.name}, the other of {other._dtype.name}")
 
     def _joined(self, other: TensorArray) -> TensorArray:
         shape = self._element_shape.most_specific_compatible_shape(other._element_shape)
@@ -535,7 +535,7 @@ class TensorArray(Composite):
         value = _core._to_tensor_hinted(value, self._dtype)
         lengths = _core._to_tensor_hinted(lengths, _core.int32)
         if lengths.dtype not in (_core.int32, _core.int64) or lengths.shape.rank not in (None, 1):
-            raise TypeError(
+            raise DTypeError(
                 f"argument 'lengths' must be an integer vector, got {lengths.dtype.name}{lengths.shape}"
             )
         rows = _shape_of_rows(value)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, random, raw_ops
 from penstock._runtime.arguments import known_rank, require, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -179,7 +179,7 @@ def draw_bounding_boxes(
     """
     x = _of_rank(images, "images", 4)
     if not x.dtype.is_floating:
-        raise TypeError(f"argument 'images' must be of floating point, got {x.dtype.name}")
+        raise DTypeError(f"argument 'images' must be of floating point, got {x.dtype.name}")
     _, height, width, channels = sizes(x)
     if isinstance(channels, int) and channels not in (1, 3, 4):
         raise InvalidArgumentError(f"argument 'images' must have 1, 3 or 4 channels, got shape {x.shape}")
@@ -256,7 +256,7 @@ def extract_glimpse(
         raise InvalidArgumentError(f"argument 'noise' must be 'uniform', 'gaussian' or 'zero', got {noise!r}")
     x = _of_rank(input, "input", 4)
     if not x.dtype.is_floating:
-        raise TypeError(f"argument 'input' must be of floating point, got {x.dtype.name}")
+        raise DTypeError(f"argument 'input' must be of floating point, got {x.dtype.name}")
     window = _of_rank(size, "size", 1, _core.int32)
     place = _of_rank(offsets, "offsets", 2, _core.float32)
     whole = raw_ops.shape(x)[1:3]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.creation import zeros
 from penstock._runtime.arguments import extents, integer, items, known_rank, named, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
@@ -220,7 +221,7 @@ def pad_to_bounding_box(
     right = _least(target_width - left - width, 0, "target_width")
     edges = [*[0] * (2 * len(known_rank(x)) - 6), top, below, left, right, 0, 0]
     pairs = raw_ops.reshape(extents(edges), extents([len(edges) // 2, 2]))
-    return raw_ops.pad(x, pairs, _core._to_tensor(0, x.dtype))
+    return raw_ops.pad(x, pairs, zeros([], x.dtype))
 
 
 @dispatched
@@ -357,7 +358,7 @@ def extract_patches(
         counts.append(count)
     if padding == "SAME":
         pairs = raw_ops.reshape(extents([*edges, 0, 0]), extents([4, 2]))
-        x = raw_ops.pad(x, pairs, _core._to_tensor(0, x.dtype))
+        x = raw_ops.pad(x, pairs, zeros([], x.dtype))
     parts = []
     for i in range(0, rows * far_down, far_down):
         for j in range(0, columns * far_across, far_across):

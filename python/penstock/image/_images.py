@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._ops.casts import saturate_cast
 from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -73,9 +73,7 @@ def convert_image_dtype(
     """
     x, target = _core._to_tensor(image), _core.DType(dtype)
     if not (target.is_integer or target.is_floating):
-        raise InvalidArgumentError(
-            f"argument 'dtype' must be of integers or floating point, got {target.name}"
-        )
+        raise DTypeError(f"argument 'dtype' must be of integers or floating point, got {target.name}")
     cast = saturate_cast if saturate else lambda v, d: raw_ops.cast(v, dtype=d)
     source = x.dtype
     if source == target:

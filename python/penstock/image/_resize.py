@@ -16,7 +16,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.arguments import extents, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.image._geometry import pad_to_bounding_box
 from penstock.image._images import batched, images_of
 
@@ -243,7 +243,7 @@ def _size(size: Any) -> list[Any]:
             f"argument 'size' must hold a height and a width, got shape {vector.shape}"
         )
     if not vector.dtype.is_integer:
-        raise TypeError(f"argument 'size' must hold integers, got dtype {vector.dtype.name}")
+        raise DTypeError(f"argument 'size' must hold integers, got dtype {vector.dtype.name}")
     known = _core._known_value(vector)
     if known is None:
         return [vector[0], vector[1]]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -35,7 +35,7 @@ def _floats(value: Any, argument: str, rank: int) -> _core.Tensor:
     if x.dtype == _core.float16:
         x = raw_ops.cast(x, dtype=_core.float32)
     if x.dtype != _core.float32:
-        raise TypeError(f"argument '{argument}' must be of dtype float32 or float16, got {x.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be of dtype float32 or float16, got {x.dtype.name}")
     if len(known_rank(x)) != rank:
         raise InvalidArgumentError(
             f"argument '{argument}' must have {rank} dimension(s), got shape {x.shape}"

@@ -10,7 +10,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.host_calls import numpy_function
 from penstock._runtime.scope import scoped
 from penstock._types.specs import TensorSpec
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
@@ -96,7 +96,7 @@ def decode_raw(
     """
     dtype = _core.DType(out_type)
     if not (dtype.is_numeric or dtype.is_bool):
-        raise InvalidArgumentError(f"argument 'out_type' must be a dtype of numbers, got {dtype.name}")
+        raise DTypeError(f"argument 'out_type' must be a dtype of numbers, got {dtype.name}")
     length = None if fixed_length is None else int(fixed_length)
     if length is not None and (length <= 0 or length % dtype.size):
         raise InvalidArgumentError(

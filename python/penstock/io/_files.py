@@ -15,7 +15,7 @@ from penstock._runtime.scope import scoped
 from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -33,7 +33,7 @@ __all__ = [
 def _string(value: Any, argument: str, scalar: bool = True) -> _core.Tensor:
     found = _core._to_tensor(value)
     if found.dtype != _core.string:
-        raise TypeError(f"argument '{argument}' must be of dtype string, got {found.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be of dtype string, got {found.dtype.name}")
     if scalar and found.shape.rank not in (0, None):
         raise InvalidArgumentError(f"argument '{argument}' must be a scalar, got shape {found.shape}")
     return found

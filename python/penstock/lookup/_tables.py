@@ -22,7 +22,7 @@ from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.variable import Variable
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.lookup._initializers import KeyValueTensorInitializer
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def _of_dtype(value: TensorLike, dtype: DType, argument: str, what: str) -> _cor
     """A tensor of a dtype, which values of Python take."""
     result = convert_to_tensor(value, dtype_hint=dtype)
     if result.dtype != dtype:
-        raise TypeError(
+        raise DTypeError(
             f"argument '{argument}' must be of dtype {dtype.name}, {what}, got {result.dtype.name}"
         )
     return result
@@ -298,7 +298,7 @@ class StaticVocabularyTable(Table):
                 f"argument 'num_oov_buckets' must be at least 1, got {num_oov_buckets}"
             )
         if initializer is not None and initializer.value_dtype != _core.int64:
-            raise TypeError(
+            raise DTypeError(
                 f"argument 'initializer' must have values of int64, got {initializer.value_dtype.name}"
             )
         own = _core.string if initializer is None else initializer.key_dtype

@@ -90,7 +90,7 @@ from penstock._runtime.arguments import axes as axis_list, extents, integer, kno
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.math import (
     l2_normalize as l2_normalize,
     log_softmax as log_softmax,
@@ -243,7 +243,7 @@ def gelu(features: TensorLike, approximate: bool = False, name: str | None = Non
     """
     x = _core._to_tensor(features)
     if not x.dtype.is_floating:
-        raise InvalidArgumentError(f"argument 'features' must be floating point, got {x.dtype.name}")
+        raise DTypeError(f"argument 'features' must be floating point, got {x.dtype.name}")
     if approximate:
         inner = _math.sqrt(2.0 / _math.pi) * (x + 0.044715 * (x * x * x))
         return raw_ops.mul(0.5 * x, 1.0 + raw_ops.tanh(inner), name=name)
@@ -379,7 +379,7 @@ def dropout(
 
     v = _core._to_tensor(x)
     if not v.dtype.is_floating:
-        raise InvalidArgumentError(f"argument 'x' must be floating point, got {v.dtype.name}")
+        raise DTypeError(f"argument 'x' must be floating point, got {v.dtype.name}")
     if isinstance(rate, int | float):
         if not 0 <= rate < 1:
             raise InvalidArgumentError(

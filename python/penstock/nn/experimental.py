@@ -9,7 +9,7 @@ from penstock import _core, random, raw_ops
 from penstock._runtime.arguments import extents
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import SizesLike, TensorLike
@@ -48,7 +48,7 @@ def general_dropout(
     """
     v = _core._to_tensor(x)
     if not v.dtype.is_floating:
-        raise TypeError(f"argument 'x' must be floating, got {v.dtype.name}")
+        raise DTypeError(f"argument 'x' must be floating, got {v.dtype.name}")
     share = _core._to_tensor_hinted(rate, v.dtype)
     known = _core._known_value(share)
     if known is not None and not 0 <= float(known.numpy()) < 1:

@@ -8,7 +8,7 @@ from penstock import _core, raw_ops
 from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._runtime.arguments import integer, known_rank
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import IntLike, TensorLike
@@ -41,7 +41,7 @@ def floating(value: Any, argument: str) -> _core.Tensor:
     """
     x = _core._to_tensor_hinted(value, _F32)
     if x.dtype != _F32:
-        raise TypeError(f"argument '{argument}' must be float32, got {x.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be float32, got {x.dtype.name}")
     return x
 
 

@@ -10,7 +10,7 @@ from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._ops.casts import saturate_cast
 from penstock._runtime.arguments import integer, known_rank, require
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.quantization._fake import floating, half_away, number
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def _integers(dtype: DTypeLike, argument: str) -> tuple[_core.DType, float, floa
     target = _core.DType(dtype)
     if target not in _QUANTIZED:
         names = ", ".join(f"q{d.name.replace('uint', 'uint')}" for d in _QUANTIZED)
-        raise TypeError(f"argument '{argument}' must be one of {names}, got {target.name}")
+        raise DTypeError(f"argument '{argument}' must be one of {names}, got {target.name}")
     return target, float(target.min), float(target.max)
 
 
@@ -247,7 +247,7 @@ def dequantize(
     _, low, high = _integers(q.dtype, "input")
     target = _core.DType(dtype)
     if target not in (_F32, _core.bfloat16):
-        raise TypeError(f"argument 'dtype' must be float32 or bfloat16, got {target.name}")
+        raise DTypeError(f"argument 'dtype' must be float32 or bfloat16, got {target.name}")
     along = _axis(axis)
     least = _along(floating(min_range, "min_range"), q, along)
     greatest = _along(floating(max_range, "max_range"), q, along)
@@ -312,7 +312,7 @@ def quantized_concat(
         )
     target, low, high = _integers(tensors[0].dtype, "values")
     if any(tensor.dtype != target for tensor in tensors):
-        raise TypeError(f"argument 'values' must have one dtype, got {[t.dtype.name for t in tensors]}")
+        raise DTypeError(f"argument 'values' must have one dtype, got {[t.dtype.name for t in tensors]}")
     least = raw_ops.minimum(raw_ops.reduce_min(raw_ops.stack(*lows)), number(0.0))
     greatest = raw_ops.reduce_max(raw_ops.stack(*highs))
     if low:
@@ -348,7 +348,7 @@ def _there_and_back(
 ) -> _core.Tensor:
     x = _core._to_tensor_hinted(input, _F32)
     if not x.dtype.is_floating:
-        raise TypeError(f"argument 'input' must be floating, got {x.dtype.name}")
+        raise DTypeError(f"argument 'input' must be floating, got {x.dtype.name}")
     bits = integer(num_bits, "num_bits")
     if not 1 <= bits - bool(signed) <= 62:
         raise InvalidArgumentError(

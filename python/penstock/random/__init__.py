@@ -33,7 +33,7 @@ from penstock._runtime.dispatch import dispatched
 from penstock._runtime.lazy_names import lazily as _lazily
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, SizesLike, TensorLike
@@ -157,9 +157,7 @@ def uniform(
 def _checked(dtype: Any, maxval: Any) -> _core.DType:
     target = _core.DType(dtype)
     if not target.is_floating and target not in _INTEGERS:
-        raise InvalidArgumentError(
-            f"argument 'dtype' must be floating point, int32 or int64, got {target.name}"
-        )
+        raise DTypeError(f"argument 'dtype' must be floating point, int32 or int64, got {target.name}")
     if target in _INTEGERS and maxval is None:
         raise InvalidArgumentError(f"Must specify maxval for integer dtype {target!r}")
     return target
@@ -471,7 +469,7 @@ def _dims(shape: Any) -> _core.Tensor:
     """A shape argument as a vector of 64-bit integers."""
     dims = extents(shape)
     if not dims.dtype.is_integer:
-        raise TypeError(f"argument 'shape' must hold integers, got dtype {dims.dtype.name}")
+        raise DTypeError(f"argument 'shape' must hold integers, got dtype {dims.dtype.name}")
     return raw_ops.cast(dims, dtype=_core.int64)
 
 
@@ -649,7 +647,7 @@ def _classes(logits: Any, num_samples: Any, dtype: Any, draw: Any) -> _core.Tens
     if logits.shape.rank not in (2, None):
         raise InvalidArgumentError(f"argument 'logits' must be a matrix, got shape {logits.shape}")
     if logits.dtype.is_integer:
-        raise TypeError(f"argument 'logits' must be floating point, got {logits.dtype.name}")
+        raise DTypeError(f"argument 'logits' must be floating point, got {logits.dtype.name}")
     shape = raw_ops.shape(logits, dtype=_core.int64)
     # The greatest of logits with Gumbel noise is distributed as they say.
     unit = draw(

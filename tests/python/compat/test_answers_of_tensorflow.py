@@ -104,3 +104,36 @@ def test_no_gradient_goes_to_what_is_no_number():
         tape.watch(x)
         y = tf.quantization.fake_quant_with_min_max_args(x, 0.0, 1.0)
     np.testing.assert_array_equal(tape.gradient(y, x), [0.0, 1.0])
+
+
+def test_images_of_any_dtype_are_padded():
+    padded = tf.image.pad_to_bounding_box(tf.constant([[[True]]]), 0, 1, 1, 3)
+    np.testing.assert_array_equal(padded[0, :, 0], [False, True, False])
+    words = tf.image.resize_with_crop_or_pad(tf.constant([[["a"]]]), 1, 2)
+    assert sorted(words.numpy().ravel().tolist()) == [b"", b"a"]
+
+
+def test_real_parts_of_complex_numbers_saturate():
+    got = tf.saturate_cast(tf.constant([300 + 1j, -5]), tf.uint8)
+    np.testing.assert_array_equal(got, np.array([255, 0], np.uint8))
+
+
+def test_no_strings_join_to_an_empty_one():
+    assert tf.strings.join([], separator="-").numpy() == b""
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda: tf.nn.gelu([1]),
+        lambda: tf.linalg.expm(tf.ones([2, 2], tf.int8)),
+        lambda: tf.SparseTensor(tf.constant([[1.0]]), [1], [2]),
+        lambda: tf.boolean_mask([1, 2], [1, 0]),
+        lambda: tf.quantization.fake_quant_with_min_max_args(tf.constant([1]), 0, 1),
+    ],
+)
+def test_a_dtype_that_an_operation_does_not_take_is_told_by_every_class_for_it(call):
+    with pytest.raises(tf.errors.InvalidArgumentError) as caught:
+        call()
+    assert isinstance(caught.value, TypeError)
+    assert isinstance(caught.value, ValueError)

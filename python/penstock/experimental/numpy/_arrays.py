@@ -14,7 +14,7 @@ from penstock._core import DType, Tensor
 from penstock._ops import shapes
 from penstock._runtime.dispatch import dispatched
 from penstock._types.aliases import TensorLike
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 
 __all__ = ["ArrayLike", "convert", "converted", "floating", "inexact", "plain", "promoted", "public"]
@@ -183,7 +183,7 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
     if target != _core.string and isinstance(value, _PYTHON):
         value = np.asarray(value)
         if value.dtype == object:
-            raise TypeError(f"values of different shapes or kinds make no array of {target.name}")
+            raise DTypeError(f"values of different shapes or kinds make no array of {target.name}")
     return as_type(_core._to_tensor(value), target)
 
 

@@ -10,7 +10,7 @@ from penstock._control.flow import cond, while_loop
 from penstock._core import Tensor
 from penstock._runtime.arguments import known_rank
 from penstock.array_api import _formulas as formulas
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -80,7 +80,7 @@ def _heaviside(x: Tensor, y: Tensor) -> Tensor:
 
 def _gcd(x: Tensor, y: Tensor) -> Tensor:
     if not x.dtype.is_integer:
-        raise InvalidArgumentError(f"gcd: arguments 'x1' and 'x2' must be integers, got {x.dtype.name}")
+        raise DTypeError(f"gcd: arguments 'x1' and 'x2' must be integers, got {x.dtype.name}")
     zero, one = number(0, x), number(1, x)
     shape = raw_ops.shape(raw_ops.add(x, y))
     magnitude = (lambda t: t) if x.dtype.is_unsigned else raw_ops.abs
@@ -326,7 +326,7 @@ def clip(a: ArrayLike, a_min: ArrayLike | None, a_max: ArrayLike | None) -> Tens
         return maximum(a, a_min)
     x, low, high = promoted(a, a_min, a_max)
     if x.dtype.is_complex:
-        raise TypeError(f"clip: argument 'a' must be real, got {x.dtype.name}")
+        raise DTypeError(f"clip: argument 'a' must be real, got {x.dtype.name}")
     if x.dtype == _core.bool:
         return raw_ops.logical_and(raw_ops.logical_or(x, low), high)
     # Where the bounds cross, the upper one holds, as for NumPy.

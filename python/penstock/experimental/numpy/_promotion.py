@@ -11,6 +11,7 @@ import numpy as np
 from penstock import _core
 from penstock._core import DType
 from penstock._types.shape import TensorShape
+from penstock.errors import DTypeError
 
 __all__ = ["Kind", "as_dtype", "default_float", "is_weak", "kind_of", "of_dtypes", "settings"]
 
@@ -181,7 +182,7 @@ def joined(a: Kind, b: Kind, mode: str) -> Kind:
     if a == b:
         return a
     if _core.string in (a.dtype, b.dtype):
-        raise TypeError(f"dtypes {a.dtype.name} and {b.dtype.name} have no common dtype")
+        raise DTypeError(f"dtypes {a.dtype.name} and {b.dtype.name} have no common dtype")
     above = _lowest_above(a, b)
     if mode == "safe" and not _is_safe(a, b, above):
         raise TypeError(

@@ -10,7 +10,7 @@ from penstock._ops import indexing, shapes, sorting
 from penstock._runtime.arguments import axis_of, known_rank, results, sizes
 from penstock._types.aliases import IntLike
 from penstock.array_api import _searching as standard
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import (
     ArrayLike,
@@ -204,7 +204,7 @@ def ix_(*args: ArrayLike) -> list[Tensor]:
         if x.dtype == _core.bool:
             x = nonzero(x)[0]
         elif not x.dtype.is_integer:
-            raise InvalidArgumentError(f"ix_: arguments must be of integers or booleans, got {x.dtype.name}")
+            raise DTypeError(f"ix_: arguments must be of integers or booleans, got {x.dtype.name}")
         made.append(shapes.reshape(x, [-1 if axis == place else 1 for axis in range(len(args))]))
     return made
 
@@ -213,7 +213,7 @@ def _orderable(function: str, a: ArrayLike, order: None) -> Tensor:
     refuse(function, order=order)
     x = convert(a)
     if x.dtype.is_complex:
-        raise TypeError(f"{function}: argument 'a' must be real, got {x.dtype.name}")
+        raise DTypeError(f"{function}: argument 'a' must be real, got {x.dtype.name}")
     return x
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from penstock import _core, nest, raw_ops
 from penstock._core import Tensor
 from penstock._values.variable import Variable
+from penstock.errors import DTypeError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import convert
 
@@ -169,7 +170,7 @@ def _assignment(name: str) -> Callable[..., Any]:
         if promotion.settings.lattice and isinstance(value, (Tensor, *_PYTHON)):
             dtype = promotion.kind_of(self, value).dtype
             if dtype != self.dtype:
-                raise TypeError(
+                raise DTypeError(
                     f"{name}: argument 'value' promotes with the variable to {dtype.name}, but a variable "
                     f"keeps its dtype, {self.dtype.name}; convert the value with tf.cast"
                 )

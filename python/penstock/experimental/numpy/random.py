@@ -10,7 +10,7 @@ from penstock import _core, random as _random, raw_ops
 from penstock._core import Tensor
 from penstock._runtime.arguments import extents
 from penstock._types.aliases import DTypeLike, IntLike, SizesLike
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.experimental.numpy import _promotion as promotion
 from penstock.experimental.numpy._arrays import ArrayLike, convert, public
 
@@ -138,7 +138,7 @@ def randint(
     """
     target = promotion.as_dtype(dtype)
     if target not in (_core.int32, _core.int64):
-        raise InvalidArgumentError(f"randint: argument 'dtype' must be int32 or int64, got {target.name}")
+        raise DTypeError(f"randint: argument 'dtype' must be int32 or int64, got {target.name}")
     first, last = (0, int(low)) if high is None else (int(low), int(high))
     return _random.uniform(_shape(size), first, last, dtype=target)
 

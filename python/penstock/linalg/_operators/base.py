@@ -14,7 +14,7 @@ from penstock._runtime.arguments import known_rank
 from penstock._types.shape import TensorShape
 from penstock._values.module import Module
 from penstock._values.variable import Variable
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -650,7 +650,7 @@ class LinearOperator(Module):
     def _argument(self, x: Any, argument: str) -> _core.Tensor:
         tensor = _core._to_tensor_hinted(x, self.dtype)
         if tensor.dtype != self.dtype:
-            raise TypeError(
+            raise DTypeError(
                 f"argument '{argument}' must have dtype {self.dtype.name}, got {tensor.dtype.name}"
             )
         return tensor

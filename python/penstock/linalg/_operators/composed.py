@@ -14,7 +14,7 @@ from penstock._ops.shapes import broadcast_dynamic_shape, concat, reshape, split
 from penstock._runtime.arguments import items, known_rank
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.linalg._operators.base import (
     LinearOperator,
     adjoint_of,
@@ -57,7 +57,7 @@ def _checked(operators: Any, argument: str = "operators") -> list[LinearOperator
         if not isinstance(operator, LinearOperator):
             raise TypeError(f"argument '{argument}' must be linear operators, got {operator!r}")
         if operator.dtype != found[0].dtype:
-            raise TypeError(
+            raise DTypeError(
                 f"argument '{argument}' has dtypes {found[0].dtype.name} and {operator.dtype.name}"
             )
     return found

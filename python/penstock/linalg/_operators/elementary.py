@@ -14,7 +14,7 @@ from penstock._ops.reductions import reduce_max, reduce_min, reduce_sum
 from penstock._ops.shapes import broadcast_dynamic_shape, broadcast_to, concat
 from penstock._runtime.arguments import integer, known_rank
 from penstock._types.shape import TensorShape
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.linalg._operators.base import (
     LinearOperator,
     adjoint_of,
@@ -49,7 +49,7 @@ def _matrices(value: Any, argument: str, least: int = 2) -> Any:
     """
     found = parameter(value)
     if not (found.dtype.is_floating or found.dtype.is_complex):
-        raise TypeError(f"argument '{argument}' must be floating or complex, got {found.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be floating or complex, got {found.dtype.name}")
     if found.shape.rank is not None and found.shape.rank < least:
         raise InvalidArgumentError(
             f"argument '{argument}' must have at least {least} dimension(s), got {found.shape}"
@@ -525,7 +525,7 @@ class LinearOperatorPermutation(LinearOperator):
             raise InvalidArgumentError("a permutation is square and not singular")
         self._perm = parameter(perm, _core.int32)
         if not self._perm.dtype.is_integer:
-            raise TypeError(f"argument 'perm' must be integers, got {self._perm.dtype.name}")
+            raise DTypeError(f"argument 'perm' must be integers, got {self._perm.dtype.name}")
         super().__init__(dtype, None, True, is_self_adjoint, is_positive_definite, True, name, {"perm": perm})
 
     @property
@@ -753,7 +753,7 @@ def _size(value: Any, argument: str) -> Any:
     """
     if isinstance(value, _core.Tensor) and _core._known_value(value) is None:
         if not value.dtype.is_integer:
-            raise TypeError(f"argument '{argument}' must be an integer, got {value.dtype.name}")
+            raise DTypeError(f"argument '{argument}' must be an integer, got {value.dtype.name}")
         return raw_ops.cast(value, dtype=_core.int32)
     number = integer(value, argument)
     if number < 0:
