@@ -56,6 +56,9 @@ def reduced(kind: str, x: Any, axis: Any, keepdims: Any) -> Any:
         count = reduced("sum", ones, axis, keep)
         return apply(lambda a, b: a / b, total, count) if isinstance(total, RaggedTensor) else total / count
     whole, by_segment = _KINDS[kind]
+    if kind in ("any", "all") and isinstance(x, RaggedTensor):
+        # Of numbers, which are true unless they are 0, as in TensorFlow where the tensor is ragged.
+        x = _each(lambda values: raw_ops.cast(values, dtype=_core.bool), x)
     if not isinstance(x, RaggedTensor):
         return whole(x, axes=axes(axis), keepdims=keep)
     rank = rank_of_ragged(x)

@@ -381,7 +381,7 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
 
     Args:
         sp_input: the sparse tensor.
-        to_retain: a boolean for each element.
+        to_retain: a boolean for each element, or a number, which is true unless it is 0.
 
     Returns:
         The sparse tensor of those that are kept.
@@ -394,7 +394,7 @@ def retain(sp_input: SparseTensor, to_retain: TensorLike) -> SparseTensor:
     array([1, 3], dtype=int32)
     """
     x = checked(sp_input)
-    mask = raw_ops.reshape(_core._to_tensor(to_retain, _core.bool), [-1])
+    mask = raw_ops.reshape(raw_ops.cast(_core._to_tensor(to_retain), dtype=_core.bool), [-1])
     mine, given = x.values.shape, mask.shape
     if not given.is_compatible_with(mine):
         raise InvalidArgumentError(f"argument 'to_retain' must have {mine[0]} booleans, got {given[0]}")

@@ -137,3 +137,12 @@ def test_a_dtype_that_an_operation_does_not_take_is_told_by_every_class_for_it(c
         call()
     assert isinstance(caught.value, TypeError)
     assert isinstance(caught.value, ValueError)
+
+
+def test_numbers_of_ragged_and_sparse_tensors_are_true_unless_zero():
+    x = tf.ragged.constant([[-3, 3], [0], []])
+    np.testing.assert_array_equal(tf.reduce_any(x, axis=1), [True, False, False])
+    np.testing.assert_array_equal(tf.reduce_all(x, axis=1), [True, False, True])
+    np.testing.assert_array_equal(tf.reduce_any(tf.ragged.constant([[0.5], [0.0]]), axis=1), [True, False])
+    kept = tf.sparse.retain(tf.sparse.from_dense([1, 2, 3]), [0, 2, 0])
+    np.testing.assert_array_equal(kept.values, [2])
