@@ -42,7 +42,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
 	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows new-user peers \
-	screenshots setup sizes test test-aarch64 test-features test-interpreters test-keras test-keras-nightly test-libraries \
+	screenshots setup sizes test test-aarch64 test-agreement test-features test-interpreters test-keras test-keras-nightly test-libraries \
 	test-onnx test-onnx-models test-python test-recipe test-rust test-sanitizers test-tensorflow test-tutorials test-wheel \
 	types wheel
 
@@ -176,6 +176,16 @@ test-tensorflow: $(EXT_STAMP) $(TENSORFLOW_STAMP) ## SavedModels and checkpoints
 	$(TENSORFLOW)/bin/python tools/peers/tensorflow_checkpoints.py check $(CROSSING)/ours tensorflow
 	PYTHONPATH=tests/python $(PY) tools/peers/tensorflow_exports.py write $(CROSSING)/exports
 	$(TENSORFLOW)/bin/python tools/peers/tensorflow_exports.py check $(CROSSING)/exports
+
+# Three others of each call; empty for all. The answers are for `tools/agreement/answers.jsonl.xz`, by `agreement keep`.
+AGREEMENT := target/agreement
+AGREEMENT_CALLS ?= --sample 3
+test-agreement: $(EXT_STAMP) $(TENSORFLOW_STAMP) ## public functions here and in TensorFlow, called with the same arguments
+	mkdir -p $(AGREEMENT)
+	PYTHONPATH=tools $(PY) -m agreement calls $(AGREEMENT_CALLS) $(AGREEMENT)/calls.jsonl
+	PYTHONPATH=$(CURDIR)/tools $(TENSORFLOW)/bin/python -m agreement answer tensorflow $(AGREEMENT)/calls.jsonl $(AGREEMENT)/theirs.jsonl
+	PYTHONPATH=$(CURDIR)/tools $(PY) -m agreement answer penstock $(AGREEMENT)/calls.jsonl $(AGREEMENT)/ours.jsonl
+	PYTHONPATH=tools $(PY) -m agreement compare --reasons $(addprefix $(AGREEMENT)/,calls.jsonl ours.jsonl theirs.jsonl)
 
 fuzz-formats: $(EXT_STAMP) ## a hundred thousand damaged files of each format that is read
 	PENSTOCK_MUTATIONS=100000 $(PY) -m pytest -q tests/python/saving/test_hostile_files.py

@@ -9,7 +9,8 @@ the crate `penstock-plugin` a copy in `python/penstock/include`, which wheels ha
 each crate that is published; of the README one for PyPI (`documentation.py`); from the report
 of public symbols (`penstock.api_report`) the tables at the end of `docs/tensorflow.md`; and from the
 docstrings of `penstock.errors` and the kinds of messages in `error_kinds.toml` the tables in
-`docs/errors.md`. With `--check` nothing is written, and the exit status is 1 if a file differs from what
+`docs/errors.md`; from the list of differences from TensorFlow and the recorded calls (`agreement`) parts of
+`docs/differences.md`. With `--check` nothing is written, and the exit status is 1 if a file differs from what
 would be.
 """
 
@@ -26,10 +27,13 @@ import array_elementwise
 import elementwise
 import error_messages
 import pictures
+import public_names
 import rust_operators
 import tensorflow_inside
+from agreement import differences, recorded
 from documentation import on_pypi
 from penstock import _core, api_report, errors
+from penstock._api_names import symbols as tensorflow_symbols
 
 ROOT = Path(__file__).resolve().parent.parent
 WIDTH = 110
@@ -44,6 +48,7 @@ HEADER = ROOT / "crates" / "penstock-plugin" / "include" / "penstock_plugin.h"
 LIBRARIES = ROOT / "docs" / "libraries.md"
 SAVING = ROOT / "docs" / "saving.md"
 ERRORS = ROOT / "docs" / "errors.md"
+DIFFERENCES = ROOT / "docs" / "differences.md"
 SYMBOLS_MARK = "<!-- Below: written by tools/generate.py. -->\n"
 
 # What an attribute of a kind may be.
@@ -340,6 +345,16 @@ def errors_page(page: str) -> str:
     return between(page, "<!-- kinds:begin -->", "<!-- kinds:end -->", error_messages.table())
 
 
+def differences_page(page: str) -> str:
+    """The text of `docs/differences.md` with how much is compared, and the list."""
+    calls = [call for call, _ in recorded.load()]
+    there = {symbol.name for symbol in tensorflow_symbols().values() if symbol.counted}
+    found = recorded.compared(calls, public_names.aliases().values()) & there
+    text = f"The sample is {len(calls)} calls, of {len(found)} of TensorFlow's {len(there)} symbols."
+    page = between(page, "<!-- compared:begin -->", "<!-- compared:end -->", text)
+    return between(page, "<!-- differences:begin -->", "<!-- differences:end -->", differences.as_markdown())
+
+
 def generated() -> dict[Path, str]:
     """The text of each generated file.
 
@@ -368,6 +383,7 @@ def generated() -> dict[Path, str]:
             unwritten(families),
         ),
         ERRORS: errors_page(ERRORS.read_text(encoding="utf-8")),
+        DIFFERENCES: differences_page(DIFFERENCES.read_text(encoding="utf-8")),
         ROOT / "python" / "penstock" / "include" / HEADER.name: HEADER.read_text(encoding="utf-8"),
         ROOT / "crates" / "penstock" / "src" / "operators.rs": rust_operators.module(ops, families, RESULTS),
         ROOT / "packaging" / "pypi.md": on_pypi((ROOT / "README.md").read_text(encoding="utf-8")),

@@ -279,7 +279,7 @@ def linspace(
         axis: where the result has its dimension of size `num`.
 
     Returns:
-        A tensor of the dtype of `start`, `float64` for integers, with a dimension of size `num` at `axis`.
+        A tensor of the dtype of `start`, for integers of the dtype of their quotients, with a dimension of size `num` at `axis`.
 
     Raises:
         InvalidArgumentError: for an axis that is out of range.
@@ -290,7 +290,7 @@ def linspace(
     """
     start = _core._to_tensor(start)
     if start.dtype.is_integer:
-        start = raw_ops.cast(start, dtype=_core.float64)
+        start = raw_ops.cast(start, dtype=_core.float32 if start.dtype.size <= 2 else _core.float64)
     stop = _as(stop, start.dtype)
     count = raw_ops.cast(_core._to_tensor(num), dtype=_core.int64)
     both = raw_ops.stack([start + raw_ops.zeros_like(stop), stop + raw_ops.zeros_like(start)])

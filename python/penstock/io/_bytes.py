@@ -115,7 +115,7 @@ def decode_raw(
 def _strings(value: Any, argument: str) -> _core.Tensor:
     given = _core._to_tensor(value)
     if given.dtype != _core.string:
-        raise TypeError(f"argument '{argument}' must be of dtype string, got {given.dtype.name}")
+        raise DTypeError(f"argument '{argument}' must be of dtype string, got {given.dtype.name}")
     return given
 
 

@@ -77,6 +77,8 @@ def test_integers_have_the_widths_of_tensorflow():
         numbers = tf.constant([1, 0], dtype)
         assert tf.ragged.stack_dynamic_partitions([5.0, 6.0], numbers, 2).row_splits.dtype == dtype
     assert tf.linalg.cross(tf.constant([1, 0, 0], tf.int8), [0, 1, 0]).dtype == tf.int8
+    for dtype, quotient in ((tf.int16, tf.float32), (tf.int32, tf.float64)):
+        assert tf.linspace(tf.constant(1, dtype), tf.constant(3, dtype), 3).dtype == quotient
 
 
 def test_a_vector_without_direction_reflects_nothing():
