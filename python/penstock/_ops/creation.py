@@ -279,7 +279,8 @@ def linspace(
         axis: where the result has its dimension of size `num`.
 
     Returns:
-        A tensor of the dtype of `start`, for integers of the dtype of their quotients, with a dimension of size `num` at `axis`.
+        A tensor of the dtype of `start`, for integers of the dtype of their quotients, with a dimension of
+        size `num` at `axis`.
 
     Raises:
         InvalidArgumentError: for an axis that is out of range.
