@@ -51,10 +51,14 @@ def reason(call: Call, found: str) -> str | None:
     return next((entry.reason for entry in listed() if entry.explains(call, found)), None)
 
 
+def _shown(pattern: str) -> str:
+    return f"`tf.{pattern.replace('*', '…')}`"
+
+
 def as_markdown(entries: Iterable[Difference] | None = None) -> str:
     """The table of differences for the documentation."""
     rows = ["| symbols | difference |", "|---|---|"]
     for entry in listed() if entries is None else entries:
-        names = "all" if entry.names == ("*",) else ", ".join(f"`tf.{name}`" for name in entry.names)
+        names = "all" if entry.names == ("*",) else ", ".join(map(_shown, entry.names))
         rows.append(f"| {names} | {entry.reason} |".replace("\n", " "))
     return "\n".join(rows)
