@@ -67,6 +67,7 @@ ROOMS: Final = (
     ("keras",),
     ("_hooks",),
     ("penstock",),
+    ("_nodes",),
     ("as_tensorflow", "_command_line"),
     ("__main__",),
 )

@@ -32,7 +32,7 @@ import rust_operators
 import tensorflow_inside
 from agreement import differences, recorded
 from documentation import on_pypi
-from penstock import _core, api_report, errors
+from penstock import _core, _nodes, api_report, errors
 from penstock._api_names import symbols as tensorflow_symbols
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -254,7 +254,48 @@ def stub(ops: Mapping[str, _core.Op], families: Sequence[Family]) -> str:
                 hint = f'# A keyword of Python: `getattr(raw_ops, "{name}")`.\n'
                 written = hint + textwrap.indent(written, "# ", lambda _: True).replace("# \n", "#\n")
             parts.append(f"\n{written}")
+    parts.append("\n# --- TensorFlow's operators by their own names ---\n")
+    parts.extend(f"\n{node_signature(_nodes.operators()[name])}\n" for name in _nodes.names())
     return "".join(parts)
+
+
+# What a parameter of one of TensorFlow's operators may be, by the kind of an attribute.
+NODE_KINDS = {
+    "bool": "bool",
+    "float": "float",
+    "func": "Callable[..., Any]",
+    "int": "int",
+    "shape": "_ShapeLike",
+    "string": "str | bytes",
+    "tensor": "_TensorLike",
+    "type": "_DTypeLike",
+}
+
+
+def node_signature(operator: _nodes.Operator) -> str:
+    """The declaration of one of TensorFlow's operators in the stub."""
+    parameters = []
+    for parameter in operator.parameters:
+        kind = parameter.kind
+        if parameter.is_input:
+            several = "*" in kind or kind.startswith("[")
+            annotation = "Sequence[_TensorLike]" if several else "_TensorLike"
+        elif kind.startswith("list("):
+            annotation = f"Sequence[{NODE_KINDS[kind[5:-1]]}]"
+        else:
+            annotation = NODE_KINDS[kind]
+        default = "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!r}"
+        parameters.append(f"{parameter.name}: {annotation}{default}")
+    if operator.name == "Any":
+        return '# `Any` is taken: `getattr(raw_ops, "Any")`.'
+    given = ", ".join(["*", *parameters, "name: str | None = None"])
+    kinds = [kind for _, kind in operator.outputs]
+    if len(kinds) == 1:
+        several = "*" in kinds[0] or kinds[0].startswith("[")
+        result = "list[Tensor]" if several else "Any" if kinds[0] in ("=resource", "=variant") else "Tensor"
+    else:
+        result = "Any" if kinds else "None"
+    return f"def {operator.name}({given}) -> {result}: ..."
 
 
 def group(dtypes: Sequence[str]) -> str:
@@ -308,7 +349,18 @@ def table(ops: Mapping[str, _core.Op], families: Sequence[Family]) -> str:
 def symbols(page: str) -> str:
     """The text of `docs/tensorflow.md` with the present report of symbols at its end."""
     head, mark, _ = page.partition(SYMBOLS_MARK)
-    return f"{head}{mark}\n{api_report.as_markdown(api_report.coverage())}\n"
+    return f"{head}{mark}\n{api_report.as_markdown(api_report.coverage())}\n\n{raw_operators()}\n"
+
+
+def raw_operators() -> str:
+    """How many of TensorFlow's operators there are."""
+    there, all_ = _nodes.names(), _nodes.operators()
+    return (
+        f"`tf.raw_ops` has {len(there)} of TensorFlow's {len(all_)} operators by their names, with their "
+        " parameters; tests hold calls of them against what TensorFlow gave. It has none on reference "
+        "variables, none of data sets and iterators, summaries, collectives and debuggers, and none that "
+        "only TPUs, XLA, cuDNN, oneDNN or boosted trees have."
+    )
 
 
 def between(page: str, begin: str, end: str, text: str) -> str:

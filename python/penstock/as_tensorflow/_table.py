@@ -42,8 +42,8 @@ _PUBLIC: Final[dict[str, Names]] = {
     "tensorflow.compat.v1": Names(("penstock.compat.v1",), _VERSION),
     "tensorflow.compat.v2": Names(("penstock",), _VERSION),
     "tensorflow.compat.v2.compat": Names(("penstock.compat",)),
-    "tensorflow.raw_ops": Names((f"{_OURS}._nodes", "penstock.raw_ops")),
-    "tensorflow.compat.v1.raw_ops": Names((f"{_OURS}._nodes", "penstock.raw_ops")),
+    "tensorflow.raw_ops": Names(("penstock.raw_ops",)),
+    "tensorflow.compat.v1.raw_ops": Names(("penstock.raw_ops",)),
     "tensorflow.__internal__": Names(
         (),
         {
