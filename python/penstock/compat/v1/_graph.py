@@ -44,9 +44,16 @@ __all__ = [
 
 
 class GraphKeys:
-    """The names of collections of variables."""
+    """The names of collections."""
 
+    GLOBAL_STEP = "global_step"
     GLOBAL_VARIABLES = "variables"
+    LOCAL_VARIABLES = "local_variables"
+    LOSSES = "losses"
+    METRIC_VARIABLES = "metric_variables"
+    QUEUE_RUNNERS = "queue_runners"
+    REGULARIZATION_LOSSES = "regularization_losses"
+    SUMMARIES = "summaries"
     TRAINABLE_VARIABLES = "trainable_variables"
 
 
