@@ -305,3 +305,12 @@ def test_gradients_are_overridden_by_graphs():
             assert sess.run(v1.gradients(y, x), {x: 3.0}) == [7.0]
         with pytest.raises(TypeError, match="op_type_map"), graph.gradient_override_map(["Square"]):
             pass
+
+
+def test_a_scope_of_a_default_name_gets_a_number_where_there_are_variables():
+    with tf.Graph().as_default():
+        names = []
+        for _ in range(3):
+            with v1.variable_scope(None, default_name="layer"):
+                names.append(v1.get_variable("w", [1]).name)
+        assert names == ["layer/w:0", "layer_1/w:0", "layer_2/w:0"]

@@ -13,7 +13,7 @@ from penstock._runtime.protos import (
     SummaryMetadata as SummaryMetadata,
 )
 from penstock._values.variable import Variable as Variable
-from penstock.compat.v1 import logging as logging, losses as losses, train as train
+from penstock.compat.v1 import logging as logging, losses as losses, nn as nn, train as train
 from penstock.compat.v1._dimension import (
     Dimension as Dimension,
     dimension_at_index as dimension_at_index,

@@ -297,6 +297,21 @@ def get_variable_scope() -> VariableScope:
     return _scopes.open[-1] if _scopes.open else VariableScope("", False, None)
 
 
+def _variables_by_name() -> dict[str, Any]:
+    found: dict[str, Any] = _scopes.stores[-1] if _scopes.stores else get_default_graph().variables
+    return found
+
+
+def _unused(outer: str, name: str) -> str:
+    """A name of a scope below which there are no variables."""
+    store, prefix = _variables_by_name(), f"{outer}/" if outer else ""
+    tried, number = name, 0
+    while any(key.startswith(f"{prefix}{tried}/") for key in store):
+        number += 1
+        tried = f"{name}_{number}"
+    return tried
+
+
 @contextmanager
 def variable_scope(
     name_or_scope: str | VariableScope | None,
@@ -310,7 +325,7 @@ def variable_scope(
 
     Args:
         name_or_scope: a name, or a scope that was open before.
-        default_name: the name where `name_or_scope` is None.
+        default_name: the name where `name_or_scope` is None, with a number behind it where it has variables.
         values: ignored.
         initializer: makes first values.
         reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
@@ -328,7 +343,7 @@ def variable_scope(
     if isinstance(name_or_scope, VariableScope):
         name, local = name_or_scope.name, name_or_scope.name.rpartition("/")[2]
     else:
-        local = name_or_scope if name_or_scope is not None else default_name or "scope"
+        local = _unused(outer.name, default_name or "scope") if name_or_scope is None else name_or_scope
         name = f"{outer.name}/{local}" if outer.name else local
     inherited = outer.reuse if reuse is None else reuse
     scope = VariableScope(name, inherited, initializer or outer.initializer)
@@ -376,7 +391,7 @@ def get_variable(
     """
     scope = get_variable_scope()
     full = f"{scope.name}/{name}" if scope.name else name
-    store = _scopes.stores[-1] if _scopes.stores else get_default_graph().variables
+    store = _variables_by_name()
     found: Variable | None = store.get(full)
     if found is not None:
         if scope.reuse is False or scope.reuse is None:

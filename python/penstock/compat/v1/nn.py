@@ -1,0 +1,259 @@
+"""`tf.nn` of TensorFlow 1: recurrent networks; the rest is version 2's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock import _core, nest, raw_ops
+from penstock._control.flow import while_loop
+from penstock._ops.layouts import reverse_sequence
+from penstock._ops.shapes import shape as shape_of
+from penstock._values.tensor_array import TensorArray
+from penstock.compat.v1 import rnn_cell as rnn_cell
+from penstock.compat.v1._variables import variable_scope
+
+if TYPE_CHECKING:
+    from penstock._types.aliases import DTypeLike, TensorLike
+
+__all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn", "rnn_cell", "static_bidirectional_rnn", "static_rnn"]
+
+
+def _started(cell: Any, inputs: Any, initial_state: Any, dtype: DTypeLike | None, batch: Any) -> Any:
+    if initial_state is not None:
+        return nest.map_structure(_core._to_tensor, initial_state)
+    if dtype is None:
+        raise ValueError("argument 'dtype' must be given where there is no 'initial_state'")
+    return cell.zero_state(batch, dtype)
+
+
+def _kept(runs: Any, new: Any, old: Any) -> Any:
+    """The new values of the examples that are not at their end, and the old ones of the others."""
+
+    def kept(a: Any, b: Any) -> Any:
+        wanted = raw_ops.reshape(runs, [-1] + [1] * (a.shape.rank - 1))
+        return raw_ops.select(wanted, a, b)
+
+    return nest.map_structure(kept, new, old)
+
+
+def dynamic_rnn(
+    cell: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike | None = None,
+    initial_state: Any = None,
+    dtype: DTypeLike | None = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[Any, Any]:
+    """Run a cell over the steps of sequences, in a loop.
+
+    Args:
+        cell: the cell.
+        inputs: the sequences, [batch, steps, size], or [steps, batch, size] with `time_major`.
+        sequence_length: how many steps each has; behind them what comes out is 0 and the state stays.
+        initial_state: the state before the first step; zeros of `dtype` by default.
+        dtype: the element type of the state.
+        parallel_iterations: accepted and ignored.
+        swap_memory: accepted and ignored.
+        time_major: whether steps are the first dimension.
+        scope: the name of the scope of the variables, `rnn` by default.
+
+    Returns:
+        What the cell gave at each step, as `inputs` are laid out, and the state after the last one.
+
+    Raises:
+        ValueError: where neither the state nor its dtype is given.
+
+    >>> import penstock as tf
+    >>> v1 = tf.compat.v1
+    >>> cell = v1.nn.rnn_cell.GRUCell(3)
+    >>> outputs, state = v1.nn.dynamic_rnn(cell, tf.ones([2, 5, 4]), dtype=tf.float32)
+    >>> outputs.shape, state.shape
+    (TensorShape([2, 5, 3]), TensorShape([2, 3]))
+    """
+    x = _core._to_tensor(inputs)
+    if not time_major:
+        x = raw_ops.transpose(x, perm=[1, 0, 2])
+    steps, batch = (n if n is not None else shape_of(x)[i] for i, n in enumerate(x.shape[:2]))
+    state = _started(cell, x, initial_state, dtype, batch)
+    lengths = None if sequence_length is None else raw_ops.cast(sequence_length, dtype=_core.int32)
+    with variable_scope(scope or "rnn"):
+        # The first step stands before the loop: it makes the variables.
+        output, after = cell(raw_ops.gather(x, 0, axis=0), state)
+        nothing = raw_ops.zeros_like(output)
+        output, state = _held(lengths, 0, output, after, nothing, state)
+        outputs = TensorArray(output.dtype, size=steps, element_shape=output.shape).write(0, output)
+
+        def step(i: Any, state: Any, outputs: Any) -> tuple[Any, ...]:
+            output, after = cell(raw_ops.gather(x, i, axis=0), state)
+            output, state = _held(lengths, i, output, after, nothing, state)
+            return i + 1, state, outputs.write(i, output)
+
+        first = _core._to_tensor(1, _core.int32)
+        _, state, outputs = while_loop(lambda i, *_: i < steps, step, (first, state, outputs))
+    found = outputs.stack()
+    return (found if time_major else raw_ops.transpose(found, perm=[1, 0, 2])), state
+
+
+def _held(lengths: Any, i: Any, output: Any, after: Any, nothing: Any, before: Any) -> tuple[Any, Any]:
+    if lengths is None:
+        return output, after
+    runs = raw_ops.less(_core._to_tensor(i, _core.int32), lengths)
+    return _kept(runs, output, nothing), _kept(runs, after, before)
+
+
+def static_rnn(
+    cell: Any,
+    inputs: Sequence[TensorLike],
+    initial_state: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any]:
+    """Run a cell over a list of steps.
+
+    Args:
+        cell: the cell.
+        inputs: what comes in at each step, each [batch, size].
+        initial_state: the state before the first step; zeros of `dtype` by default.
+        dtype: the element type of the state.
+        sequence_length: how many steps each example has; behind them what comes out is 0 and the state stays.
+        scope: the name of the scope of the variables, `rnn` by default.
+
+    Returns:
+        A list of what the cell gave, and the state after the last step.
+
+    Raises:
+        ValueError: where there is no step, or neither the state nor its dtype is given.
+
+    >>> import penstock as tf
+    >>> v1 = tf.compat.v1
+    >>> cell = v1.nn.rnn_cell.GRUCell(3)
+    >>> outputs, state = v1.nn.static_rnn(cell, [tf.ones([2, 4])] * 5, dtype=tf.float32)
+    >>> len(outputs), state.shape
+    (5, TensorShape([2, 3]))
+    """
+    if not inputs:
+        raise ValueError("argument 'inputs' must have at least one step")
+    x = [_core._to_tensor(step) for step in inputs]
+    batch: Any = x[0].shape[0] if x[0].shape[0] is not None else shape_of(x[0])[0]
+    state = _started(cell, x[0], initial_state, dtype, batch)
+    lengths = None if sequence_length is None else raw_ops.cast(sequence_length, dtype=_core.int32)
+    outputs: list[Any] = []
+    with variable_scope(scope or "rnn"):
+        for i, step in enumerate(x):
+            output, after = cell(step, state)
+            output, state = _held(lengths, i, output, after, raw_ops.zeros_like(output), state)
+            outputs.append(output)
+    return outputs, state
+
+
+def _backwards(x: Any, lengths: Any, time: int) -> Any:
+    """Sequences from their last step to the first; what is behind the last step stays."""
+    if lengths is None:
+        return raw_ops.reverse(x, axes=[time])
+    return reverse_sequence(x, lengths, seq_axis=time, batch_axis=1 - time)
+
+
+def bidirectional_dynamic_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: TensorLike,
+    sequence_length: TensorLike | None = None,
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: DTypeLike | None = None,
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    time_major: bool = False,
+    scope: Any = None,
+) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Run a cell over the steps of sequences, and another one from the last step to the first.
+
+    Args:
+        cell_fw: the cell that goes forwards.
+        cell_bw: the one that goes backwards.
+        inputs: the sequences, [batch, steps, size], or [steps, batch, size] with `time_major`.
+        sequence_length: how many steps each has.
+        initial_state_fw: the state of the first cell; zeros of `dtype` by default.
+        initial_state_bw: that of the other one.
+        dtype: the element type of the states.
+        parallel_iterations: accepted and ignored.
+        swap_memory: accepted and ignored.
+        time_major: whether steps are the first dimension.
+        scope: the name of the scope of the variables, `bidirectional_rnn` by default.
+
+    Returns:
+        What both cells gave at each step, and their last states.
+
+    >>> import penstock as tf
+    >>> v1 = tf.compat.v1
+    >>> cells = [v1.nn.rnn_cell.GRUCell(3) for _ in range(2)]
+    >>> outputs, states = v1.nn.bidirectional_dynamic_rnn(*cells, tf.ones([2, 5, 4]), dtype=tf.float32)
+    >>> outputs[1].shape, states[0].shape
+    (TensorShape([2, 5, 3]), TensorShape([2, 3]))
+    """
+    x, time = _core._to_tensor(inputs), 0 if time_major else 1
+    run: dict[str, Any] = {"sequence_length": sequence_length, "dtype": dtype, "time_major": time_major}
+    with variable_scope(scope or "bidirectional_rnn"):
+        forwards, last = dynamic_rnn(cell_fw, x, initial_state=initial_state_fw, scope="fw", **run)
+        turned = _backwards(x, sequence_length, time)
+        back, first = dynamic_rnn(cell_bw, turned, initial_state=initial_state_bw, scope="bw", **run)
+    return (forwards, _backwards(back, sequence_length, time)), (last, first)
+
+
+def static_bidirectional_rnn(
+    cell_fw: Any,
+    cell_bw: Any,
+    inputs: Sequence[TensorLike],
+    initial_state_fw: Any = None,
+    initial_state_bw: Any = None,
+    dtype: DTypeLike | None = None,
+    sequence_length: TensorLike | None = None,
+    scope: Any = None,
+) -> tuple[list[Any], Any, Any]:
+    """Run a cell over a list of steps, and another one from the last step to the first.
+
+    Args:
+        cell_fw: the cell that goes forwards.
+        cell_bw: the one that goes backwards.
+        inputs: what comes in at each step, each [batch, size].
+        initial_state_fw: the state of the first cell; zeros of `dtype` by default.
+        initial_state_bw: that of the other one.
+        dtype: the element type of the states.
+        sequence_length: how many steps each example has.
+        scope: the name of the scope of the variables, `bidirectional_rnn` by default.
+
+    Returns:
+        A list of what both gave, one beside the other, and the last state of each.
+
+    >>> import penstock as tf
+    >>> v1 = tf.compat.v1
+    >>> cells = [v1.nn.rnn_cell.GRUCell(3) for _ in range(2)]
+    >>> outputs, _, _ = v1.nn.static_bidirectional_rnn(*cells, [tf.ones([2, 4])] * 5, dtype=tf.float32)
+    >>> outputs[0].shape
+    TensorShape([2, 6])
+    """
+    x = raw_ops.stack(*inputs, axis=0)
+    outputs, (last, first) = bidirectional_dynamic_rnn(
+        cell_fw,
+        cell_bw,
+        x,
+        sequence_length,
+        initial_state_fw,
+        initial_state_bw,
+        dtype,
+        time_major=True,
+        scope=scope,
+    )
+    both = raw_ops.concat(*outputs, axis=2)
+    return [raw_ops.gather(both, i, axis=0) for i in range(len(inputs))], last, first
+
+
+def __getattr__(name: str) -> object:
+    import penstock.nn  # whose names are asked for where this has none
+
+    return getattr(penstock.nn, name)
