@@ -356,7 +356,7 @@ def raw_operators() -> str:
     """How many of TensorFlow's operators there are."""
     there, all_ = _nodes.names(), _nodes.operators()
     return (
-        f"`tf.raw_ops` has {len(there)} of TensorFlow's {len(all_)} operators by their names, with their "
+        f"`tf.raw_ops` has {len(there)} of TensorFlow's {len(all_)} operators by their names, with their"
         " parameters; tests hold calls of them against what TensorFlow gave. It has none on reference "
         "variables, none of data sets and iterators, summaries, collectives and debuggers, and none that "
         "only TPUs, XLA, cuDNN, oneDNN or boosted trees have."

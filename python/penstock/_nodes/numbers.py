@@ -216,6 +216,7 @@ NODES: Final[dict[str, Callable[..., Any]]] = {
     ),
     "SampleDistortedBoundingBox": _box,
     "SampleDistortedBoundingBoxV2": _box_v2,
+    "SobolSample": lambda dim, count, skip, dtype: tf.math.sobol_sample(dim, count, skip, dtype),
     "StatelessMultinomial": lambda logits, count, seed, dtype: tf.random.stateless_categorical(
         logits, count, seed, dtype
     ),

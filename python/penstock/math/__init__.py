@@ -279,6 +279,7 @@ __all__ = [
     "sign",
     "sin",
     "sinh",
+    "sobol_sample",
     "softmax",
     "softplus",
     "softsign",
@@ -318,6 +319,7 @@ __getattr__ = _lazily(
         "igamma": "_ops.incomplete",
         "igammac": "_ops.incomplete",
         "lbeta": "_ops.incomplete",
+        "sobol_sample": "_ops.sobol",
         "special": "math.special",
     },
 )

@@ -186,7 +186,10 @@ def networks() -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def quantized() -> Iterator[tuple[str, dict[str, Any]]]:
-    """Numbers of few bits."""
+    """Numbers of few bits, and points of a sequence."""
+    for dim, count, skip in ((5, 40, 0), (3, 4, 5), (1, 3, 1000), (1111, 6, 29)):
+        for dtype in ("float32", "float64"):
+            yield "SobolSample", {"dim": dim, "num_results": count, "skip": skip, "dtype": dtype}
     x = ramp(2, 3)
     yield "FakeQuantWithMinMaxArgs", {"inputs": x, "min": -1.0, "max": 1.0}
     yield "FakeQuantWithMinMaxArgsGradient", {"gradients": x[::-1], "inputs": x, "min": -1.0, "max": 1.0}
