@@ -254,8 +254,8 @@ def stub(ops: Mapping[str, _core.Op], families: Sequence[Family]) -> str:
                 hint = f'# A keyword of Python: `getattr(raw_ops, "{name}")`.\n'
                 written = hint + textwrap.indent(written, "# ", lambda _: True).replace("# \n", "#\n")
             parts.append(f"\n{written}")
-    parts.append("\n# --- TensorFlow's operators by their own names ---\n")
-    parts.extend(f"\n{node_signature(_nodes.operators()[name])}\n" for name in _nodes.names())
+    parts.append("\n# --- TensorFlow's operators by their own names ---\n\n")
+    parts.extend(f"{node_signature(_nodes.operators()[name])}\n" for name in _nodes.names())
     return "".join(parts)
 
 
@@ -284,18 +284,26 @@ def node_signature(operator: _nodes.Operator) -> str:
             annotation = f"Sequence[{NODE_KINDS[kind[5:-1]]}]"
         else:
             annotation = NODE_KINDS[kind]
-        default = "" if parameter.default is inspect.Parameter.empty else f" = {parameter.default!r}"
+        default = ""
+        if parameter.default is not inspect.Parameter.empty:
+            text = json.dumps(parameter.default)
+            default = f" = {text if isinstance(parameter.default, str) else repr(parameter.default)}"
         parameters.append(f"{parameter.name}: {annotation}{default}")
     if operator.name == "Any":
-        return '# `Any` is taken: `getattr(raw_ops, "Any")`.'
-    given = ", ".join(["*", *parameters, "name: str | None = None"])
+        return '\n# `Any` is taken: `getattr(raw_ops, "Any")`.'
+    given = ["*", *parameters, "name: str | None = None"]
     kinds = [kind for _, kind in operator.outputs]
     if len(kinds) == 1:
         several = "*" in kinds[0] or kinds[0].startswith("[")
         result = "list[Tensor]" if several else "Any" if kinds[0] in ("=resource", "=variant") else "Tensor"
     else:
         result = "Any" if kinds else "None"
-    return f"def {operator.name}({given}) -> {result}: ..."
+    line = f"def {operator.name}({', '.join(given)}) -> {result}: ..."
+    if len(line) <= WIDTH:
+        return line
+    inner = f"    {', '.join(given)}"
+    lines = [inner] if len(inner) <= WIDTH else [f"    {part}," for part in given]
+    return "\n".join([f"def {operator.name}(", *lines, f") -> {result}: ..."])
 
 
 def group(dtypes: Sequence[str]) -> str:

@@ -4268,1397 +4268,3591 @@ def table_remove(
 # --- TensorFlow's operators by their own names ---
 
 def Abs(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def AccumulateNV2(*, inputs: Sequence[_TensorLike], shape: _ShapeLike, name: str | None = None) -> Tensor: ...
-
 def Acos(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Acosh(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Add(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def AddN(*, inputs: Sequence[_TensorLike], name: str | None = None) -> Tensor: ...
-
 def AddV2(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def AdjustContrast(*, images: _TensorLike, contrast_factor: _TensorLike, min_value: _TensorLike, max_value: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def AdjustContrastv2(*, images: _TensorLike, contrast_factor: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def AdjustContrast(
+    *,
+    images: _TensorLike,
+    contrast_factor: _TensorLike,
+    min_value: _TensorLike,
+    max_value: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def AdjustContrastv2(
+    *, images: _TensorLike, contrast_factor: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def AdjustHue(*, images: _TensorLike, delta: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def AdjustSaturation(*, images: _TensorLike, scale: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def All(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
-def AllCandidateSampler(*, true_classes: _TensorLike, num_true: int, num_sampled: int, unique: bool, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
-def Angle(*, input: _TensorLike, Tout: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def AnonymousMutableHashTable(*, key_dtype: _DTypeLike, value_dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
-def AnonymousMutableHashTableOfTensors(*, key_dtype: _DTypeLike, value_dtype: _DTypeLike, value_shape: _ShapeLike = [], name: str | None = None) -> Any: ...
+def All(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
+def AllCandidateSampler(
+    *,
+    true_classes: _TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
+def Angle(*, input: _TensorLike, Tout: _DTypeLike = "float32", name: str | None = None) -> Tensor: ...
+def AnonymousMutableHashTable(
+    *, key_dtype: _DTypeLike, value_dtype: _DTypeLike, name: str | None = None
+) -> Any: ...
+def AnonymousMutableHashTableOfTensors(
+    *, key_dtype: _DTypeLike, value_dtype: _DTypeLike, value_shape: _ShapeLike = [], name: str | None = None
+) -> Any: ...
 
 # `Any` is taken: `getattr(raw_ops, "Any")`.
-
-def ApproxTopK(*, input: _TensorLike, k: int, reduction_dimension: int = -1, recall_target: float = 0.95, is_max_k: bool = True, reduction_input_size_override: int = -1, aggregate_to_topk: bool = True, name: str | None = None) -> Any: ...
-
-def ApproximateEqual(*, x: _TensorLike, y: _TensorLike, tolerance: float = 1e-05, name: str | None = None) -> Tensor: ...
-
-def ArgMax(*, input: _TensorLike, dimension: _TensorLike, output_type: _DTypeLike = 'int64', name: str | None = None) -> Tensor: ...
-
-def ArgMin(*, input: _TensorLike, dimension: _TensorLike, output_type: _DTypeLike = 'int64', name: str | None = None) -> Tensor: ...
-
-def AsString(*, input: _TensorLike, precision: int = -1, scientific: bool = False, shortest: bool = False, width: int = -1, fill: str | bytes = '', name: str | None = None) -> Tensor: ...
-
+def ApproxTopK(
+    *,
+    input: _TensorLike,
+    k: int,
+    reduction_dimension: int = -1,
+    recall_target: float = 0.95,
+    is_max_k: bool = True,
+    reduction_input_size_override: int = -1,
+    aggregate_to_topk: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def ApproximateEqual(
+    *, x: _TensorLike, y: _TensorLike, tolerance: float = 1e-05, name: str | None = None
+) -> Tensor: ...
+def ArgMax(
+    *, input: _TensorLike, dimension: _TensorLike, output_type: _DTypeLike = "int64", name: str | None = None
+) -> Tensor: ...
+def ArgMin(
+    *, input: _TensorLike, dimension: _TensorLike, output_type: _DTypeLike = "int64", name: str | None = None
+) -> Tensor: ...
+def AsString(
+    *,
+    input: _TensorLike,
+    precision: int = -1,
+    scientific: bool = False,
+    shortest: bool = False,
+    width: int = -1,
+    fill: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
 def Asin(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Asinh(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Assert(*, condition: _TensorLike, data: Sequence[_TensorLike], summarize: int = 3, name: str | None = None) -> None: ...
-
+def Assert(
+    *, condition: _TensorLike, data: Sequence[_TensorLike], summarize: int = 3, name: str | None = None
+) -> None: ...
 def AssignAddVariableOp(*, resource: _TensorLike, value: _TensorLike, name: str | None = None) -> None: ...
-
 def AssignSubVariableOp(*, resource: _TensorLike, value: _TensorLike, name: str | None = None) -> None: ...
-
-def AssignVariableOp(*, resource: _TensorLike, value: _TensorLike, validate_shape: bool = False, name: str | None = None) -> None: ...
-
+def AssignVariableOp(
+    *, resource: _TensorLike, value: _TensorLike, validate_shape: bool = False, name: str | None = None
+) -> None: ...
 def Atan(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Atan2(*, y: _TensorLike, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Atanh(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def AudioSpectrogram(*, input: _TensorLike, window_size: int, stride: int, magnitude_squared: bool = False, name: str | None = None) -> Tensor: ...
-
-def AvgPool(*, value: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def AvgPool3D(*, input: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', name: str | None = None) -> Tensor: ...
-
-def AvgPool3DGrad(*, orig_input_shape: _TensorLike, grad: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', name: str | None = None) -> Tensor: ...
-
-def AvgPoolGrad(*, orig_input_shape: _TensorLike, grad: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def BandedTriangularSolve(*, matrix: _TensorLike, rhs: _TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
+def AudioSpectrogram(
+    *,
+    input: _TensorLike,
+    window_size: int,
+    stride: int,
+    magnitude_squared: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPool(
+    *,
+    value: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPool3D(
+    *,
+    input: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPool3DGrad(
+    *,
+    orig_input_shape: _TensorLike,
+    grad: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def AvgPoolGrad(
+    *,
+    orig_input_shape: _TensorLike,
+    grad: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def BandedTriangularSolve(
+    *,
+    matrix: _TensorLike,
+    rhs: _TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
 def BatchCholesky(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchCholeskyGrad(*, l: _TensorLike, grad: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchFFT(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchFFT2D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchFFT3D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchIFFT(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchIFFT2D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchIFFT3D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def BatchMatMul(*, x: _TensorLike, y: _TensorLike, adj_x: bool = False, adj_y: bool = False, grad_x: bool = False, grad_y: bool = False, name: str | None = None) -> Tensor: ...
-
-def BatchMatMulV2(*, x: _TensorLike, y: _TensorLike, adj_x: bool = False, adj_y: bool = False, grad_x: bool = False, grad_y: bool = False, name: str | None = None) -> Tensor: ...
-
-def BatchMatMulV3(*, x: _TensorLike, y: _TensorLike, Tout: _DTypeLike, adj_x: bool = False, adj_y: bool = False, grad_x: bool = False, grad_y: bool = False, name: str | None = None) -> Tensor: ...
-
-def BatchMatrixBandPart(*, input: _TensorLike, num_lower: _TensorLike, num_upper: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def BatchMatMul(
+    *,
+    x: _TensorLike,
+    y: _TensorLike,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    grad_x: bool = False,
+    grad_y: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatMulV2(
+    *,
+    x: _TensorLike,
+    y: _TensorLike,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    grad_x: bool = False,
+    grad_y: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatMulV3(
+    *,
+    x: _TensorLike,
+    y: _TensorLike,
+    Tout: _DTypeLike,
+    adj_x: bool = False,
+    adj_y: bool = False,
+    grad_x: bool = False,
+    grad_y: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatrixBandPart(
+    *, input: _TensorLike, num_lower: _TensorLike, num_upper: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def BatchMatrixDeterminant(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchMatrixDiag(*, diagonal: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchMatrixDiagPart(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchMatrixInverse(*, input: _TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
 def BatchMatrixSetDiag(*, input: _TensorLike, diagonal: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def BatchMatrixSolve(*, matrix: _TensorLike, rhs: _TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
-def BatchMatrixSolveLs(*, matrix: _TensorLike, rhs: _TensorLike, l2_regularizer: _TensorLike, fast: bool = True, name: str | None = None) -> Tensor: ...
-
-def BatchMatrixTriangularSolve(*, matrix: _TensorLike, rhs: _TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
-def BatchNormWithGlobalNormalization(*, t: _TensorLike, m: _TensorLike, v: _TensorLike, beta: _TensorLike, gamma: _TensorLike, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> Tensor: ...
-
-def BatchNormWithGlobalNormalizationGrad(*, t: _TensorLike, m: _TensorLike, v: _TensorLike, gamma: _TensorLike, backprop: _TensorLike, variance_epsilon: float, scale_after_normalization: bool, name: str | None = None) -> Any: ...
-
+def BatchMatrixSolve(
+    *, matrix: _TensorLike, rhs: _TensorLike, adjoint: bool = False, name: str | None = None
+) -> Tensor: ...
+def BatchMatrixSolveLs(
+    *,
+    matrix: _TensorLike,
+    rhs: _TensorLike,
+    l2_regularizer: _TensorLike,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchMatrixTriangularSolve(
+    *,
+    matrix: _TensorLike,
+    rhs: _TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchNormWithGlobalNormalization(
+    *,
+    t: _TensorLike,
+    m: _TensorLike,
+    v: _TensorLike,
+    beta: _TensorLike,
+    gamma: _TensorLike,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Tensor: ...
+def BatchNormWithGlobalNormalizationGrad(
+    *,
+    t: _TensorLike,
+    m: _TensorLike,
+    v: _TensorLike,
+    gamma: _TensorLike,
+    backprop: _TensorLike,
+    variance_epsilon: float,
+    scale_after_normalization: bool,
+    name: str | None = None,
+) -> Any: ...
 def BatchSelfAdjointEig(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BatchSelfAdjointEigV2(*, input: _TensorLike, compute_v: bool = True, name: str | None = None) -> Any: ...
-
-def BatchSvd(*, input: _TensorLike, compute_uv: bool = True, full_matrices: bool = False, name: str | None = None) -> Any: ...
-
-def BatchToSpace(*, input: _TensorLike, crops: _TensorLike, block_size: int, name: str | None = None) -> Tensor: ...
-
-def BatchToSpaceND(*, input: _TensorLike, block_shape: _TensorLike, crops: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def BatchSvd(
+    *, input: _TensorLike, compute_uv: bool = True, full_matrices: bool = False, name: str | None = None
+) -> Any: ...
+def BatchToSpace(
+    *, input: _TensorLike, crops: _TensorLike, block_size: int, name: str | None = None
+) -> Tensor: ...
+def BatchToSpaceND(
+    *, input: _TensorLike, block_shape: _TensorLike, crops: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def BesselI0(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselI0e(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselI1(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselI1e(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselJ0(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselJ1(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselK0(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselK0e(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselK1(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselK1e(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselY0(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BesselY1(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Betainc(*, a: _TensorLike, b: _TensorLike, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def BiasAdd(*, value: _TensorLike, bias: _TensorLike, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def BiasAddGrad(*, out_backprop: _TensorLike, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
+def BiasAdd(
+    *, value: _TensorLike, bias: _TensorLike, data_format: str | bytes = "NHWC", name: str | None = None
+) -> Tensor: ...
+def BiasAddGrad(
+    *, out_backprop: _TensorLike, data_format: str | bytes = "NHWC", name: str | None = None
+) -> Tensor: ...
 def BiasAddV1(*, value: _TensorLike, bias: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Bincount(*, arr: _TensorLike, size: _TensorLike, weights: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def Bincount(
+    *, arr: _TensorLike, size: _TensorLike, weights: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def Bitcast(*, input: _TensorLike, type: _DTypeLike, name: str | None = None) -> Tensor: ...
-
 def BitwiseAnd(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BitwiseOr(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BitwiseXor(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def BlockLSTM(*, seq_len_max: _TensorLike, x: _TensorLike, cs_prev: _TensorLike, h_prev: _TensorLike, w: _TensorLike, wci: _TensorLike, wcf: _TensorLike, wco: _TensorLike, b: _TensorLike, forget_bias: float = 1, cell_clip: float = 3, use_peephole: bool = False, name: str | None = None) -> Any: ...
-
-def BlockLSTMV2(*, seq_len_max: _TensorLike, x: _TensorLike, cs_prev: _TensorLike, h_prev: _TensorLike, w: _TensorLike, wci: _TensorLike, wcf: _TensorLike, wco: _TensorLike, b: _TensorLike, cell_clip: float = 0, use_peephole: bool = False, name: str | None = None) -> Any: ...
-
+def BlockLSTM(
+    *,
+    seq_len_max: _TensorLike,
+    x: _TensorLike,
+    cs_prev: _TensorLike,
+    h_prev: _TensorLike,
+    w: _TensorLike,
+    wci: _TensorLike,
+    wcf: _TensorLike,
+    wco: _TensorLike,
+    b: _TensorLike,
+    forget_bias: float = 1,
+    cell_clip: float = 3,
+    use_peephole: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def BlockLSTMV2(
+    *,
+    seq_len_max: _TensorLike,
+    x: _TensorLike,
+    cs_prev: _TensorLike,
+    h_prev: _TensorLike,
+    w: _TensorLike,
+    wci: _TensorLike,
+    wcf: _TensorLike,
+    wco: _TensorLike,
+    b: _TensorLike,
+    cell_clip: float = 0,
+    use_peephole: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def BroadcastArgs(*, s0: _TensorLike, s1: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def BroadcastGradientArgs(*, s0: _TensorLike, s1: _TensorLike, name: str | None = None) -> Any: ...
-
 def BroadcastTo(*, input: _TensorLike, shape: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Bucketize(*, input: _TensorLike, boundaries: Sequence[float], name: str | None = None) -> Tensor: ...
-
-def CTCBeamSearchDecoder(*, inputs: _TensorLike, sequence_length: _TensorLike, beam_width: int, top_paths: int, merge_repeated: bool = True, name: str | None = None) -> Any: ...
-
-def CTCGreedyDecoder(*, inputs: _TensorLike, sequence_length: _TensorLike, merge_repeated: bool = False, blank_index: int = -1, name: str | None = None) -> Any: ...
-
-def Case(*, branch_index: _TensorLike, input: Sequence[_TensorLike], Tout: Sequence[_DTypeLike], branches: Sequence[Callable[..., Any]], output_shapes: Sequence[_ShapeLike] = [], name: str | None = None) -> list[Tensor]: ...
-
+def CTCBeamSearchDecoder(
+    *,
+    inputs: _TensorLike,
+    sequence_length: _TensorLike,
+    beam_width: int,
+    top_paths: int,
+    merge_repeated: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def CTCGreedyDecoder(
+    *,
+    inputs: _TensorLike,
+    sequence_length: _TensorLike,
+    merge_repeated: bool = False,
+    blank_index: int = -1,
+    name: str | None = None,
+) -> Any: ...
+def Case(
+    *,
+    branch_index: _TensorLike,
+    input: Sequence[_TensorLike],
+    Tout: Sequence[_DTypeLike],
+    branches: Sequence[Callable[..., Any]],
+    output_shapes: Sequence[_ShapeLike] = [],
+    name: str | None = None,
+) -> list[Tensor]: ...
 def Cast(*, x: _TensorLike, DstT: _DTypeLike, Truncate: bool = False, name: str | None = None) -> Tensor: ...
-
 def Ceil(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def CheckNumerics(*, tensor: _TensorLike, message: str | bytes, name: str | None = None) -> Tensor: ...
-
 def CheckNumericsV2(*, tensor: _TensorLike, message: str | bytes, name: str | None = None) -> Tensor: ...
-
 def Cholesky(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def CholeskyGrad(*, l: _TensorLike, grad: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def ClipByValue(*, t: _TensorLike, clip_value_min: _TensorLike, clip_value_max: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def CombinedNonMaxSuppression(*, boxes: _TensorLike, scores: _TensorLike, max_output_size_per_class: _TensorLike, max_total_size: _TensorLike, iou_threshold: _TensorLike, score_threshold: _TensorLike, pad_per_class: bool = False, clip_boxes: bool = True, name: str | None = None) -> Any: ...
-
-def Complex(*, real: _TensorLike, imag: _TensorLike, Tout: _DTypeLike = 'complex64', name: str | None = None) -> Tensor: ...
-
-def ComplexAbs(*, x: _TensorLike, Tout: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def ComputeAccidentalHits(*, true_classes: _TensorLike, sampled_candidates: _TensorLike, num_true: int, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
+def ClipByValue(
+    *, t: _TensorLike, clip_value_min: _TensorLike, clip_value_max: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def CombinedNonMaxSuppression(
+    *,
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size_per_class: _TensorLike,
+    max_total_size: _TensorLike,
+    iou_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    pad_per_class: bool = False,
+    clip_boxes: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def Complex(
+    *, real: _TensorLike, imag: _TensorLike, Tout: _DTypeLike = "complex64", name: str | None = None
+) -> Tensor: ...
+def ComplexAbs(*, x: _TensorLike, Tout: _DTypeLike = "float32", name: str | None = None) -> Tensor: ...
+def ComputeAccidentalHits(
+    *,
+    true_classes: _TensorLike,
+    sampled_candidates: _TensorLike,
+    num_true: int,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def Concat(*, concat_dim: _TensorLike, values: Sequence[_TensorLike], name: str | None = None) -> Tensor: ...
-
-def ConcatOffset(*, concat_dim: _TensorLike, shape: Sequence[_TensorLike], name: str | None = None) -> list[Tensor]: ...
-
+def ConcatOffset(
+    *, concat_dim: _TensorLike, shape: Sequence[_TensorLike], name: str | None = None
+) -> list[Tensor]: ...
 def ConcatV2(*, values: Sequence[_TensorLike], axis: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Conj(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ConjugateTranspose(*, x: _TensorLike, perm: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Const(*, value: _TensorLike, dtype: _DTypeLike, name: str | None = None) -> Tensor: ...
-
 def ControlTrigger(*, name: str | None = None) -> None: ...
-
-def Conv(*, input: _TensorLike, filter: _TensorLike, strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'CHANNELS_LAST', dilations: Sequence[int] = [], batch_dims: int = 1, groups: int = 1, name: str | None = None) -> Tensor: ...
-
-def Conv2D(*, input: _TensorLike, filter: _TensorLike, strides: Sequence[int], padding: str | bytes, use_cudnn_on_gpu: bool = True, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv2DBackpropFilter(*, input: _TensorLike, filter_sizes: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, use_cudnn_on_gpu: bool = True, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv2DBackpropFilterV2(*, input: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, use_cudnn_on_gpu: bool = True, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv2DBackpropInput(*, input_sizes: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, use_cudnn_on_gpu: bool = True, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv2DBackpropInputV2(*, input: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, use_cudnn_on_gpu: bool = True, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv3D(*, input: _TensorLike, filter: _TensorLike, strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', dilations: Sequence[int] = [1, 1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv3DBackpropFilter(*, input: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, dilations: Sequence[int] = [1, 1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv3DBackpropFilterV2(*, input: _TensorLike, filter_sizes: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', dilations: Sequence[int] = [1, 1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv3DBackpropInput(*, input: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, dilations: Sequence[int] = [1, 1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Conv3DBackpropInputV2(*, input_sizes: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', dilations: Sequence[int] = [1, 1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
+def Conv(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "CHANNELS_LAST",
+    dilations: Sequence[int] = [],
+    batch_dims: int = 1,
+    groups: int = 1,
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2D(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool = True,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2DBackpropFilter(
+    *,
+    input: _TensorLike,
+    filter_sizes: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool = True,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2DBackpropFilterV2(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool = True,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2DBackpropInput(
+    *,
+    input_sizes: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool = True,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv2DBackpropInputV2(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    use_cudnn_on_gpu: bool = True,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3D(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropFilter(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    dilations: Sequence[int] = [1, 1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropFilterV2(
+    *,
+    input: _TensorLike,
+    filter_sizes: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropInput(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    dilations: Sequence[int] = [1, 1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Conv3DBackpropInputV2(
+    *,
+    input_sizes: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
 def Cos(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Cosh(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def CropAndResize(*, image: _TensorLike, boxes: _TensorLike, box_ind: _TensorLike, crop_size: _TensorLike, method: str | bytes = 'bilinear', extrapolation_value: float = 0, name: str | None = None) -> Tensor: ...
-
-def CropAndResizeGradBoxes(*, grads: _TensorLike, image: _TensorLike, boxes: _TensorLike, box_ind: _TensorLike, method: str | bytes = 'bilinear', name: str | None = None) -> Tensor: ...
-
-def CropAndResizeGradImage(*, grads: _TensorLike, boxes: _TensorLike, box_ind: _TensorLike, image_size: _TensorLike, T: _DTypeLike, method: str | bytes = 'bilinear', name: str | None = None) -> Tensor: ...
-
+def CropAndResize(
+    *,
+    image: _TensorLike,
+    boxes: _TensorLike,
+    box_ind: _TensorLike,
+    crop_size: _TensorLike,
+    method: str | bytes = "bilinear",
+    extrapolation_value: float = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def CropAndResizeGradBoxes(
+    *,
+    grads: _TensorLike,
+    image: _TensorLike,
+    boxes: _TensorLike,
+    box_ind: _TensorLike,
+    method: str | bytes = "bilinear",
+    name: str | None = None,
+) -> Tensor: ...
+def CropAndResizeGradImage(
+    *,
+    grads: _TensorLike,
+    boxes: _TensorLike,
+    box_ind: _TensorLike,
+    image_size: _TensorLike,
+    T: _DTypeLike,
+    method: str | bytes = "bilinear",
+    name: str | None = None,
+) -> Tensor: ...
 def Cross(*, a: _TensorLike, b: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Cumprod(*, x: _TensorLike, axis: _TensorLike, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor: ...
-
-def Cumsum(*, x: _TensorLike, axis: _TensorLike, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor: ...
-
-def CumulativeLogsumexp(*, x: _TensorLike, axis: _TensorLike, exclusive: bool = False, reverse: bool = False, name: str | None = None) -> Tensor: ...
-
-def DataFormatDimMap(*, x: _TensorLike, src_format: str | bytes = 'NHWC', dst_format: str | bytes = 'NCHW', name: str | None = None) -> Tensor: ...
-
-def DataFormatVecPermute(*, x: _TensorLike, src_format: str | bytes = 'NHWC', dst_format: str | bytes = 'NCHW', name: str | None = None) -> Tensor: ...
-
+def Cumprod(
+    *,
+    x: _TensorLike,
+    axis: _TensorLike,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def Cumsum(
+    *,
+    x: _TensorLike,
+    axis: _TensorLike,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def CumulativeLogsumexp(
+    *,
+    x: _TensorLike,
+    axis: _TensorLike,
+    exclusive: bool = False,
+    reverse: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def DataFormatDimMap(
+    *,
+    x: _TensorLike,
+    src_format: str | bytes = "NHWC",
+    dst_format: str | bytes = "NCHW",
+    name: str | None = None,
+) -> Tensor: ...
+def DataFormatVecPermute(
+    *,
+    x: _TensorLike,
+    src_format: str | bytes = "NHWC",
+    dst_format: str | bytes = "NCHW",
+    name: str | None = None,
+) -> Tensor: ...
 def Dawsn(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def DecodeAndCropJpeg(*, contents: _TensorLike, crop_window: _TensorLike, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True, try_recover_truncated: bool = False, acceptable_fraction: float = 1, dct_method: str | bytes = '', name: str | None = None) -> Tensor: ...
-
+def DecodeAndCropJpeg(
+    *,
+    contents: _TensorLike,
+    crop_window: _TensorLike,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
 def DecodeBase64(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def DecodeBmp(*, contents: _TensorLike, channels: int = 0, name: str | None = None) -> Tensor: ...
-
-def DecodeCSV(*, records: _TensorLike, record_defaults: Sequence[_TensorLike], field_delim: str | bytes = ',', use_quote_delim: bool = True, na_value: str | bytes = '', select_cols: Sequence[int] = [], name: str | None = None) -> list[Tensor]: ...
-
-def DecodeCompressed(*, bytes: _TensorLike, compression_type: str | bytes = '', name: str | None = None) -> Tensor: ...
-
+def DecodeCSV(
+    *,
+    records: _TensorLike,
+    record_defaults: Sequence[_TensorLike],
+    field_delim: str | bytes = ",",
+    use_quote_delim: bool = True,
+    na_value: str | bytes = "",
+    select_cols: Sequence[int] = [],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def DecodeCompressed(
+    *, bytes: _TensorLike, compression_type: str | bytes = "", name: str | None = None
+) -> Tensor: ...
 def DecodeGif(*, contents: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def DecodeImage(*, contents: _TensorLike, channels: int = 0, dtype: _DTypeLike = 'uint8', expand_animations: bool = True, name: str | None = None) -> Tensor: ...
-
+def DecodeImage(
+    *,
+    contents: _TensorLike,
+    channels: int = 0,
+    dtype: _DTypeLike = "uint8",
+    expand_animations: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
 def DecodeJSONExample(*, json_examples: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def DecodeJpeg(*, contents: _TensorLike, channels: int = 0, ratio: int = 1, fancy_upscaling: bool = True, try_recover_truncated: bool = False, acceptable_fraction: float = 1, dct_method: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def DecodePaddedRaw(*, input_bytes: _TensorLike, fixed_length: _TensorLike, out_type: _DTypeLike, little_endian: bool = True, name: str | None = None) -> Tensor: ...
-
-def DecodePng(*, contents: _TensorLike, channels: int = 0, dtype: _DTypeLike = 'uint8', name: str | None = None) -> Tensor: ...
-
-def DecodeRaw(*, bytes: _TensorLike, out_type: _DTypeLike, little_endian: bool = True, name: str | None = None) -> Tensor: ...
-
-def DecodeWav(*, contents: _TensorLike, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None) -> Any: ...
-
-def DecodeWebP(*, contents: _TensorLike, channels: int = 0, dtype: _DTypeLike = 'uint8', name: str | None = None) -> Tensor: ...
-
+def DecodeJpeg(
+    *,
+    contents: _TensorLike,
+    channels: int = 0,
+    ratio: int = 1,
+    fancy_upscaling: bool = True,
+    try_recover_truncated: bool = False,
+    acceptable_fraction: float = 1,
+    dct_method: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def DecodePaddedRaw(
+    *,
+    input_bytes: _TensorLike,
+    fixed_length: _TensorLike,
+    out_type: _DTypeLike,
+    little_endian: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def DecodePng(
+    *, contents: _TensorLike, channels: int = 0, dtype: _DTypeLike = "uint8", name: str | None = None
+) -> Tensor: ...
+def DecodeRaw(
+    *, bytes: _TensorLike, out_type: _DTypeLike, little_endian: bool = True, name: str | None = None
+) -> Tensor: ...
+def DecodeWav(
+    *, contents: _TensorLike, desired_channels: int = -1, desired_samples: int = -1, name: str | None = None
+) -> Any: ...
+def DecodeWebP(
+    *, contents: _TensorLike, channels: int = 0, dtype: _DTypeLike = "uint8", name: str | None = None
+) -> Tensor: ...
 def DeepCopy(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def DenseBincount(*, input: _TensorLike, size: _TensorLike, weights: _TensorLike, binary_output: bool = False, name: str | None = None) -> Tensor: ...
-
-def DenseCountSparseOutput(*, values: _TensorLike, weights: _TensorLike, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> Any: ...
-
-def DenseToDenseSetOperation(*, set1: _TensorLike, set2: _TensorLike, set_operation: str | bytes, validate_indices: bool = True, name: str | None = None) -> Any: ...
-
-def DenseToSparseSetOperation(*, set1: _TensorLike, set2_indices: _TensorLike, set2_values: _TensorLike, set2_shape: _TensorLike, set_operation: str | bytes, validate_indices: bool = True, name: str | None = None) -> Any: ...
-
-def DepthToSpace(*, input: _TensorLike, block_size: int, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def DepthwiseConv2dNative(*, input: _TensorLike, filter: _TensorLike, strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def DepthwiseConv2dNativeBackpropFilter(*, input: _TensorLike, filter_sizes: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def DepthwiseConv2dNativeBackpropInput(*, input_sizes: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', dilations: Sequence[int] = [1, 1, 1, 1], name: str | None = None) -> Tensor: ...
-
-def Dequantize(*, input: _TensorLike, min_range: _TensorLike, max_range: _TensorLike, mode: str | bytes = 'MIN_COMBINED', narrow_range: bool = False, axis: int = -1, dtype: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def DeserializeManySparse(*, serialized_sparse: _TensorLike, dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
-def DeserializeSparse(*, serialized_sparse: _TensorLike, dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
-def DestroyResourceOp(*, resource: _TensorLike, ignore_lookup_error: bool = True, name: str | None = None) -> None: ...
-
+def DenseBincount(
+    *,
+    input: _TensorLike,
+    size: _TensorLike,
+    weights: _TensorLike,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def DenseCountSparseOutput(
+    *,
+    values: _TensorLike,
+    weights: _TensorLike,
+    binary_output: bool,
+    minlength: int = -1,
+    maxlength: int = -1,
+    name: str | None = None,
+) -> Any: ...
+def DenseToDenseSetOperation(
+    *,
+    set1: _TensorLike,
+    set2: _TensorLike,
+    set_operation: str | bytes,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def DenseToSparseSetOperation(
+    *,
+    set1: _TensorLike,
+    set2_indices: _TensorLike,
+    set2_values: _TensorLike,
+    set2_shape: _TensorLike,
+    set_operation: str | bytes,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def DepthToSpace(
+    *, input: _TensorLike, block_size: int, data_format: str | bytes = "NHWC", name: str | None = None
+) -> Tensor: ...
+def DepthwiseConv2dNative(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def DepthwiseConv2dNativeBackpropFilter(
+    *,
+    input: _TensorLike,
+    filter_sizes: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def DepthwiseConv2dNativeBackpropInput(
+    *,
+    input_sizes: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    dilations: Sequence[int] = [1, 1, 1, 1],
+    name: str | None = None,
+) -> Tensor: ...
+def Dequantize(
+    *,
+    input: _TensorLike,
+    min_range: _TensorLike,
+    max_range: _TensorLike,
+    mode: str | bytes = "MIN_COMBINED",
+    narrow_range: bool = False,
+    axis: int = -1,
+    dtype: _DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor: ...
+def DeserializeManySparse(
+    *, serialized_sparse: _TensorLike, dtype: _DTypeLike, name: str | None = None
+) -> Any: ...
+def DeserializeSparse(
+    *, serialized_sparse: _TensorLike, dtype: _DTypeLike, name: str | None = None
+) -> Any: ...
+def DestroyResourceOp(
+    *, resource: _TensorLike, ignore_lookup_error: bool = True, name: str | None = None
+) -> None: ...
 def Diag(*, diagonal: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def DiagPart(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Digamma(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Dilation2D(*, input: _TensorLike, filter: _TensorLike, strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor: ...
-
-def Dilation2DBackpropFilter(*, input: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor: ...
-
-def Dilation2DBackpropInput(*, input: _TensorLike, filter: _TensorLike, out_backprop: _TensorLike, strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor: ...
-
+def Dilation2D(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    name: str | None = None,
+) -> Tensor: ...
+def Dilation2DBackpropFilter(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    name: str | None = None,
+) -> Tensor: ...
+def Dilation2DBackpropInput(
+    *,
+    input: _TensorLike,
+    filter: _TensorLike,
+    out_backprop: _TensorLike,
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    name: str | None = None,
+) -> Tensor: ...
 def DisableCopyOnRead(*, resource: _TensorLike, name: str | None = None) -> None: ...
-
 def Div(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def DivNoNan(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def DrawBoundingBoxes(*, images: _TensorLike, boxes: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def DrawBoundingBoxesV2(*, images: _TensorLike, boxes: _TensorLike, colors: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def DynamicPartition(*, data: _TensorLike, partitions: _TensorLike, num_partitions: int, name: str | None = None) -> list[Tensor]: ...
-
-def DynamicStitch(*, indices: Sequence[_TensorLike], data: Sequence[_TensorLike], name: str | None = None) -> Tensor: ...
-
-def EditDistance(*, hypothesis_indices: _TensorLike, hypothesis_values: _TensorLike, hypothesis_shape: _TensorLike, truth_indices: _TensorLike, truth_values: _TensorLike, truth_shape: _TensorLike, normalize: bool = True, name: str | None = None) -> Tensor: ...
-
+def DrawBoundingBoxesV2(
+    *, images: _TensorLike, boxes: _TensorLike, colors: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def DynamicPartition(
+    *, data: _TensorLike, partitions: _TensorLike, num_partitions: int, name: str | None = None
+) -> list[Tensor]: ...
+def DynamicStitch(
+    *, indices: Sequence[_TensorLike], data: Sequence[_TensorLike], name: str | None = None
+) -> Tensor: ...
+def EditDistance(
+    *,
+    hypothesis_indices: _TensorLike,
+    hypothesis_values: _TensorLike,
+    hypothesis_shape: _TensorLike,
+    truth_indices: _TensorLike,
+    truth_values: _TensorLike,
+    truth_shape: _TensorLike,
+    normalize: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
 def Eig(*, input: _TensorLike, Tout: _DTypeLike, compute_v: bool = True, name: str | None = None) -> Any: ...
-
 def Einsum(*, inputs: Sequence[_TensorLike], equation: str | bytes, name: str | None = None) -> Tensor: ...
-
 def Elu(*, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def EluGrad(*, gradients: _TensorLike, outputs: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Empty(*, shape: _TensorLike, dtype: _DTypeLike, init: bool = False, name: str | None = None) -> Tensor: ...
-
-def EmptyTensorList(*, element_shape: _TensorLike, max_num_elements: _TensorLike, element_dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
+def Empty(
+    *, shape: _TensorLike, dtype: _DTypeLike, init: bool = False, name: str | None = None
+) -> Tensor: ...
+def EmptyTensorList(
+    *,
+    element_shape: _TensorLike,
+    max_num_elements: _TensorLike,
+    element_dtype: _DTypeLike,
+    name: str | None = None,
+) -> Any: ...
 def EncodeBase64(*, input: _TensorLike, pad: bool = False, name: str | None = None) -> Tensor: ...
-
-def EncodeJpeg(*, image: _TensorLike, format: str | bytes = '', quality: int = 95, progressive: bool = False, optimize_size: bool = False, chroma_downsampling: bool = True, density_unit: str | bytes = 'in', x_density: int = 300, y_density: int = 300, xmp_metadata: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def EncodeJpegVariableQuality(*, images: _TensorLike, quality: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def EncodeJpeg(
+    *,
+    image: _TensorLike,
+    format: str | bytes = "",
+    quality: int = 95,
+    progressive: bool = False,
+    optimize_size: bool = False,
+    chroma_downsampling: bool = True,
+    density_unit: str | bytes = "in",
+    x_density: int = 300,
+    y_density: int = 300,
+    xmp_metadata: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def EncodeJpegVariableQuality(
+    *, images: _TensorLike, quality: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def EncodePng(*, image: _TensorLike, compression: int = -1, name: str | None = None) -> Tensor: ...
-
 def EncodeWav(*, audio: _TensorLike, sample_rate: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def EnsureShape(*, input: _TensorLike, shape: _ShapeLike, name: str | None = None) -> Tensor: ...
-
-def Equal(*, x: _TensorLike, y: _TensorLike, incompatible_shape_error: bool = True, name: str | None = None) -> Tensor: ...
-
+def Equal(
+    *, x: _TensorLike, y: _TensorLike, incompatible_shape_error: bool = True, name: str | None = None
+) -> Tensor: ...
 def Erf(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Erfc(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Erfinv(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def EuclideanNorm(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
+def EuclideanNorm(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
 def Exp(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ExpandDims(*, input: _TensorLike, axis: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Expint(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Expm1(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def ExtractGlimpse(*, input: _TensorLike, size: _TensorLike, offsets: _TensorLike, centered: bool = True, normalized: bool = True, uniform_noise: bool = True, noise: str | bytes = 'uniform', name: str | None = None) -> Tensor: ...
-
-def ExtractGlimpseV2(*, input: _TensorLike, size: _TensorLike, offsets: _TensorLike, centered: bool = True, normalized: bool = True, uniform_noise: bool = True, noise: str | bytes = 'uniform', name: str | None = None) -> Tensor: ...
-
-def ExtractImagePatches(*, images: _TensorLike, ksizes: Sequence[int], strides: Sequence[int], rates: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor: ...
-
-def ExtractJpegShape(*, contents: _TensorLike, output_type: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
-def ExtractVolumePatches(*, input: _TensorLike, ksizes: Sequence[int], strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor: ...
-
+def ExtractGlimpse(
+    *,
+    input: _TensorLike,
+    size: _TensorLike,
+    offsets: _TensorLike,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    noise: str | bytes = "uniform",
+    name: str | None = None,
+) -> Tensor: ...
+def ExtractGlimpseV2(
+    *,
+    input: _TensorLike,
+    size: _TensorLike,
+    offsets: _TensorLike,
+    centered: bool = True,
+    normalized: bool = True,
+    uniform_noise: bool = True,
+    noise: str | bytes = "uniform",
+    name: str | None = None,
+) -> Tensor: ...
+def ExtractImagePatches(
+    *,
+    images: _TensorLike,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    rates: Sequence[int],
+    padding: str | bytes,
+    name: str | None = None,
+) -> Tensor: ...
+def ExtractJpegShape(
+    *, contents: _TensorLike, output_type: _DTypeLike = "int32", name: str | None = None
+) -> Tensor: ...
+def ExtractVolumePatches(
+    *,
+    input: _TensorLike,
+    ksizes: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    name: str | None = None,
+) -> Tensor: ...
 def FFT(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def FFT2D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def FFT3D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def FFTND(*, input: _TensorLike, fft_length: _TensorLike, axes: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def FIFOQueueV2(*, component_types: Sequence[_DTypeLike], shapes: Sequence[_ShapeLike] = [], capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Any: ...
-
-def FakeQuantWithMinMaxArgs(*, inputs: _TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Tensor: ...
-
-def FakeQuantWithMinMaxArgsGradient(*, gradients: _TensorLike, inputs: _TensorLike, min: float = -6, max: float = 6, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Tensor: ...
-
-def FakeQuantWithMinMaxVars(*, inputs: _TensorLike, min: _TensorLike, max: _TensorLike, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Tensor: ...
-
-def FakeQuantWithMinMaxVarsGradient(*, gradients: _TensorLike, inputs: _TensorLike, min: _TensorLike, max: _TensorLike, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Any: ...
-
-def FakeQuantWithMinMaxVarsPerChannel(*, inputs: _TensorLike, min: _TensorLike, max: _TensorLike, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Tensor: ...
-
-def FakeQuantWithMinMaxVarsPerChannelGradient(*, gradients: _TensorLike, inputs: _TensorLike, min: _TensorLike, max: _TensorLike, num_bits: int = 8, narrow_range: bool = False, name: str | None = None) -> Any: ...
-
+def FFTND(
+    *, input: _TensorLike, fft_length: _TensorLike, axes: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def FIFOQueueV2(
+    *,
+    component_types: Sequence[_DTypeLike],
+    shapes: Sequence[_ShapeLike] = [],
+    capacity: int = -1,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    name: str | None = None,
+) -> Any: ...
+def FakeQuantWithMinMaxArgs(
+    *,
+    inputs: _TensorLike,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxArgsGradient(
+    *,
+    gradients: _TensorLike,
+    inputs: _TensorLike,
+    min: float = -6,
+    max: float = 6,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxVars(
+    *,
+    inputs: _TensorLike,
+    min: _TensorLike,
+    max: _TensorLike,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxVarsGradient(
+    *,
+    gradients: _TensorLike,
+    inputs: _TensorLike,
+    min: _TensorLike,
+    max: _TensorLike,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def FakeQuantWithMinMaxVarsPerChannel(
+    *,
+    inputs: _TensorLike,
+    min: _TensorLike,
+    max: _TensorLike,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def FakeQuantWithMinMaxVarsPerChannelGradient(
+    *,
+    gradients: _TensorLike,
+    inputs: _TensorLike,
+    min: _TensorLike,
+    max: _TensorLike,
+    num_bits: int = 8,
+    narrow_range: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def Fill(*, dims: _TensorLike, value: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def FixedUnigramCandidateSampler(*, true_classes: _TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, vocab_file: str | bytes = '', distortion: float = 1, num_reserved_ids: int = 0, num_shards: int = 1, shard: int = 0, unigrams: Sequence[float] = [], seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
+def FixedUnigramCandidateSampler(
+    *,
+    true_classes: _TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    vocab_file: str | bytes = "",
+    distortion: float = 1,
+    num_reserved_ids: int = 0,
+    num_shards: int = 1,
+    shard: int = 0,
+    unigrams: Sequence[float] = [],
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def Floor(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def FloorDiv(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def FloorMod(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def For(*, start: _TensorLike, limit: _TensorLike, delta: _TensorLike, input: Sequence[_TensorLike], body: Callable[..., Any], name: str | None = None) -> list[Tensor]: ...
-
-def FractionalAvgPool(*, value: _TensorLike, pooling_ratio: Sequence[float], pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
-def FractionalMaxPool(*, value: _TensorLike, pooling_ratio: Sequence[float], pseudo_random: bool = False, overlapping: bool = False, deterministic: bool = False, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
+def For(
+    *,
+    start: _TensorLike,
+    limit: _TensorLike,
+    delta: _TensorLike,
+    input: Sequence[_TensorLike],
+    body: Callable[..., Any],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def FractionalAvgPool(
+    *,
+    value: _TensorLike,
+    pooling_ratio: Sequence[float],
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
+def FractionalMaxPool(
+    *,
+    value: _TensorLike,
+    pooling_ratio: Sequence[float],
+    pseudo_random: bool = False,
+    overlapping: bool = False,
+    deterministic: bool = False,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def FresnelCos(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def FresnelSin(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def FusedBatchNorm(*, x: _TensorLike, scale: _TensorLike, offset: _TensorLike, mean: _TensorLike, variance: _TensorLike, epsilon: float = 0.0001, exponential_avg_factor: float = 1, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> Any: ...
-
-def FusedBatchNormGrad(*, y_backprop: _TensorLike, x: _TensorLike, scale: _TensorLike, reserve_space_1: _TensorLike, reserve_space_2: _TensorLike, epsilon: float = 0.0001, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> Any: ...
-
-def FusedBatchNormGradV2(*, y_backprop: _TensorLike, x: _TensorLike, scale: _TensorLike, reserve_space_1: _TensorLike, reserve_space_2: _TensorLike, epsilon: float = 0.0001, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> Any: ...
-
-def FusedBatchNormGradV3(*, y_backprop: _TensorLike, x: _TensorLike, scale: _TensorLike, reserve_space_1: _TensorLike, reserve_space_2: _TensorLike, reserve_space_3: _TensorLike, epsilon: float = 0.0001, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> Any: ...
-
-def FusedBatchNormV2(*, x: _TensorLike, scale: _TensorLike, offset: _TensorLike, mean: _TensorLike, variance: _TensorLike, epsilon: float = 0.0001, exponential_avg_factor: float = 1, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> Any: ...
-
-def FusedBatchNormV3(*, x: _TensorLike, scale: _TensorLike, offset: _TensorLike, mean: _TensorLike, variance: _TensorLike, epsilon: float = 0.0001, exponential_avg_factor: float = 1, data_format: str | bytes = 'NHWC', is_training: bool = True, name: str | None = None) -> Any: ...
-
-def FusedPadConv2D(*, input: _TensorLike, paddings: _TensorLike, filter: _TensorLike, mode: str | bytes, strides: Sequence[int], padding: str | bytes, name: str | None = None) -> Tensor: ...
-
-def GRUBlockCell(*, x: _TensorLike, h_prev: _TensorLike, w_ru: _TensorLike, w_c: _TensorLike, b_ru: _TensorLike, b_c: _TensorLike, name: str | None = None) -> Any: ...
-
-def Gather(*, params: _TensorLike, indices: _TensorLike, validate_indices: bool = True, name: str | None = None) -> Tensor: ...
-
-def GatherNd(*, params: _TensorLike, indices: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def GatherV2(*, params: _TensorLike, indices: _TensorLike, axis: _TensorLike, batch_dims: int = 0, name: str | None = None) -> Tensor: ...
-
-def GenerateBoundingBoxProposals(*, scores: _TensorLike, bbox_deltas: _TensorLike, image_info: _TensorLike, anchors: _TensorLike, nms_threshold: _TensorLike, pre_nms_topn: _TensorLike, min_size: _TensorLike, post_nms_topn: int = 300, name: str | None = None) -> Any: ...
-
+def FusedBatchNorm(
+    *,
+    x: _TensorLike,
+    scale: _TensorLike,
+    offset: _TensorLike,
+    mean: _TensorLike,
+    variance: _TensorLike,
+    epsilon: float = 0.0001,
+    exponential_avg_factor: float = 1,
+    data_format: str | bytes = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def FusedBatchNormGrad(
+    *,
+    y_backprop: _TensorLike,
+    x: _TensorLike,
+    scale: _TensorLike,
+    reserve_space_1: _TensorLike,
+    reserve_space_2: _TensorLike,
+    epsilon: float = 0.0001,
+    data_format: str | bytes = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def FusedBatchNormGradV2(
+    *,
+    y_backprop: _TensorLike,
+    x: _TensorLike,
+    scale: _TensorLike,
+    reserve_space_1: _TensorLike,
+    reserve_space_2: _TensorLike,
+    epsilon: float = 0.0001,
+    data_format: str | bytes = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def FusedBatchNormGradV3(
+    *,
+    y_backprop: _TensorLike,
+    x: _TensorLike,
+    scale: _TensorLike,
+    reserve_space_1: _TensorLike,
+    reserve_space_2: _TensorLike,
+    reserve_space_3: _TensorLike,
+    epsilon: float = 0.0001,
+    data_format: str | bytes = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def FusedBatchNormV2(
+    *,
+    x: _TensorLike,
+    scale: _TensorLike,
+    offset: _TensorLike,
+    mean: _TensorLike,
+    variance: _TensorLike,
+    epsilon: float = 0.0001,
+    exponential_avg_factor: float = 1,
+    data_format: str | bytes = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def FusedBatchNormV3(
+    *,
+    x: _TensorLike,
+    scale: _TensorLike,
+    offset: _TensorLike,
+    mean: _TensorLike,
+    variance: _TensorLike,
+    epsilon: float = 0.0001,
+    exponential_avg_factor: float = 1,
+    data_format: str | bytes = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+) -> Any: ...
+def FusedPadConv2D(
+    *,
+    input: _TensorLike,
+    paddings: _TensorLike,
+    filter: _TensorLike,
+    mode: str | bytes,
+    strides: Sequence[int],
+    padding: str | bytes,
+    name: str | None = None,
+) -> Tensor: ...
+def GRUBlockCell(
+    *,
+    x: _TensorLike,
+    h_prev: _TensorLike,
+    w_ru: _TensorLike,
+    w_c: _TensorLike,
+    b_ru: _TensorLike,
+    b_c: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def Gather(
+    *, params: _TensorLike, indices: _TensorLike, validate_indices: bool = True, name: str | None = None
+) -> Tensor: ...
+def GatherNd(
+    *,
+    params: _TensorLike,
+    indices: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def GatherV2(
+    *,
+    params: _TensorLike,
+    indices: _TensorLike,
+    axis: _TensorLike,
+    batch_dims: int = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def GenerateBoundingBoxProposals(
+    *,
+    scores: _TensorLike,
+    bbox_deltas: _TensorLike,
+    image_info: _TensorLike,
+    anchors: _TensorLike,
+    nms_threshold: _TensorLike,
+    pre_nms_topn: _TensorLike,
+    min_size: _TensorLike,
+    post_nms_topn: int = 300,
+    name: str | None = None,
+) -> Any: ...
 def Greater(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def GreaterEqual(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def GuaranteeConst(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def HSVToRGB(*, images: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def HistogramFixedWidth(*, values: _TensorLike, value_range: _TensorLike, nbins: _TensorLike, dtype: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
+def HistogramFixedWidth(
+    *,
+    values: _TensorLike,
+    value_range: _TensorLike,
+    nbins: _TensorLike,
+    dtype: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor: ...
 def IFFT(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IFFT2D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IFFT3D(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def IFFTND(*, input: _TensorLike, fft_length: _TensorLike, axes: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def IRFFT(*, input: _TensorLike, fft_length: _TensorLike, Treal: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def IRFFT2D(*, input: _TensorLike, fft_length: _TensorLike, Treal: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def IRFFT3D(*, input: _TensorLike, fft_length: _TensorLike, Treal: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def IRFFTND(*, input: _TensorLike, fft_length: _TensorLike, axes: _TensorLike, Treal: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
+def IFFTND(
+    *, input: _TensorLike, fft_length: _TensorLike, axes: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def IRFFT(
+    *, input: _TensorLike, fft_length: _TensorLike, Treal: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def IRFFT2D(
+    *, input: _TensorLike, fft_length: _TensorLike, Treal: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def IRFFT3D(
+    *, input: _TensorLike, fft_length: _TensorLike, Treal: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def IRFFTND(
+    *,
+    input: _TensorLike,
+    fft_length: _TensorLike,
+    axes: _TensorLike,
+    Treal: _DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor: ...
 def Identity(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IdentityN(*, input: Sequence[_TensorLike], name: str | None = None) -> list[Tensor]: ...
-
-def If(*, cond: _TensorLike, input: Sequence[_TensorLike], Tout: Sequence[_DTypeLike], then_branch: Callable[..., Any], else_branch: Callable[..., Any], output_shapes: Sequence[_ShapeLike] = [], name: str | None = None) -> list[Tensor]: ...
-
+def If(
+    *,
+    cond: _TensorLike,
+    input: Sequence[_TensorLike],
+    Tout: Sequence[_DTypeLike],
+    then_branch: Callable[..., Any],
+    else_branch: Callable[..., Any],
+    output_shapes: Sequence[_ShapeLike] = [],
+    name: str | None = None,
+) -> list[Tensor]: ...
 def Igamma(*, a: _TensorLike, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IgammaGradA(*, a: _TensorLike, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Igammac(*, a: _TensorLike, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Imag(*, input: _TensorLike, Tout: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def ImageProjectiveTransformV2(*, images: _TensorLike, transforms: _TensorLike, output_shape: _TensorLike, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor: ...
-
-def ImageProjectiveTransformV3(*, images: _TensorLike, transforms: _TensorLike, output_shape: _TensorLike, fill_value: _TensorLike, interpolation: str | bytes, fill_mode: str | bytes = 'CONSTANT', name: str | None = None) -> Tensor: ...
-
+def Imag(*, input: _TensorLike, Tout: _DTypeLike = "float32", name: str | None = None) -> Tensor: ...
+def ImageProjectiveTransformV2(
+    *,
+    images: _TensorLike,
+    transforms: _TensorLike,
+    output_shape: _TensorLike,
+    interpolation: str | bytes,
+    fill_mode: str | bytes = "CONSTANT",
+    name: str | None = None,
+) -> Tensor: ...
+def ImageProjectiveTransformV3(
+    *,
+    images: _TensorLike,
+    transforms: _TensorLike,
+    output_shape: _TensorLike,
+    fill_value: _TensorLike,
+    interpolation: str | bytes,
+    fill_mode: str | bytes = "CONSTANT",
+    name: str | None = None,
+) -> Tensor: ...
 def InTopK(*, predictions: _TensorLike, targets: _TensorLike, k: int, name: str | None = None) -> Tensor: ...
-
-def InTopKV2(*, predictions: _TensorLike, targets: _TensorLike, k: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def InTopKV2(
+    *, predictions: _TensorLike, targets: _TensorLike, k: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def InplaceAdd(*, x: _TensorLike, i: _TensorLike, v: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def InplaceSub(*, x: _TensorLike, i: _TensorLike, v: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def InplaceUpdate(*, x: _TensorLike, i: _TensorLike, v: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Inv(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def InvGrad(*, y: _TensorLike, dy: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Invert(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def InvertPermutation(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IsFinite(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IsInf(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def IsNan(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def IsotonicRegression(*, input: _TensorLike, output_dtype: _DTypeLike = 'float32', name: str | None = None) -> Any: ...
-
+def IsotonicRegression(
+    *, input: _TensorLike, output_dtype: _DTypeLike = "float32", name: str | None = None
+) -> Any: ...
 def L2Loss(*, t: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def LRN(*, input: _TensorLike, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, name: str | None = None) -> Tensor: ...
-
-def LRNGrad(*, input_grads: _TensorLike, input_image: _TensorLike, output_image: _TensorLike, depth_radius: int = 5, bias: float = 1, alpha: float = 1, beta: float = 0.5, name: str | None = None) -> Tensor: ...
-
-def LSTMBlockCell(*, x: _TensorLike, cs_prev: _TensorLike, h_prev: _TensorLike, w: _TensorLike, wci: _TensorLike, wcf: _TensorLike, wco: _TensorLike, b: _TensorLike, forget_bias: float = 1, cell_clip: float = 3, use_peephole: bool = False, name: str | None = None) -> Any: ...
-
+def LRN(
+    *,
+    input: _TensorLike,
+    depth_radius: int = 5,
+    bias: float = 1,
+    alpha: float = 1,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor: ...
+def LRNGrad(
+    *,
+    input_grads: _TensorLike,
+    input_image: _TensorLike,
+    output_image: _TensorLike,
+    depth_radius: int = 5,
+    bias: float = 1,
+    alpha: float = 1,
+    beta: float = 0.5,
+    name: str | None = None,
+) -> Tensor: ...
+def LSTMBlockCell(
+    *,
+    x: _TensorLike,
+    cs_prev: _TensorLike,
+    h_prev: _TensorLike,
+    w: _TensorLike,
+    wci: _TensorLike,
+    wcf: _TensorLike,
+    wco: _TensorLike,
+    b: _TensorLike,
+    forget_bias: float = 1,
+    cell_clip: float = 3,
+    use_peephole: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def LeakyRelu(*, features: _TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor: ...
-
-def LeakyReluGrad(*, gradients: _TensorLike, features: _TensorLike, alpha: float = 0.2, name: str | None = None) -> Tensor: ...
-
-def LearnedUnigramCandidateSampler(*, true_classes: _TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
+def LeakyReluGrad(
+    *, gradients: _TensorLike, features: _TensorLike, alpha: float = 0.2, name: str | None = None
+) -> Tensor: ...
+def LearnedUnigramCandidateSampler(
+    *,
+    true_classes: _TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def LeftShift(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Less(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def LessEqual(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Lgamma(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def LinSpace(*, start: _TensorLike, stop: _TensorLike, num: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def ListDiff(*, x: _TensorLike, y: _TensorLike, out_idx: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
+def LinSpace(
+    *, start: _TensorLike, stop: _TensorLike, num: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def ListDiff(
+    *, x: _TensorLike, y: _TensorLike, out_idx: _DTypeLike = "int32", name: str | None = None
+) -> Any: ...
 def Log(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Log1p(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def LogMatrixDeterminant(*, input: _TensorLike, name: str | None = None) -> Any: ...
-
 def LogSoftmax(*, logits: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def LogUniformCandidateSampler(*, true_classes: _TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
+def LogUniformCandidateSampler(
+    *,
+    true_classes: _TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def LogicalAnd(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def LogicalNot(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def LogicalOr(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def LookupTableExportV2(*, table_handle: _TensorLike, Tkeys: _DTypeLike, Tvalues: _DTypeLike, name: str | None = None) -> Any: ...
-
-def LookupTableFindV2(*, table_handle: _TensorLike, keys: _TensorLike, default_value: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def LookupTableImportV2(*, table_handle: _TensorLike, keys: _TensorLike, values: _TensorLike, name: str | None = None) -> None: ...
-
-def LookupTableInsertV2(*, table_handle: _TensorLike, keys: _TensorLike, values: _TensorLike, name: str | None = None) -> None: ...
-
+def LookupTableExportV2(
+    *, table_handle: _TensorLike, Tkeys: _DTypeLike, Tvalues: _DTypeLike, name: str | None = None
+) -> Any: ...
+def LookupTableFindV2(
+    *, table_handle: _TensorLike, keys: _TensorLike, default_value: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def LookupTableImportV2(
+    *, table_handle: _TensorLike, keys: _TensorLike, values: _TensorLike, name: str | None = None
+) -> None: ...
+def LookupTableInsertV2(
+    *, table_handle: _TensorLike, keys: _TensorLike, values: _TensorLike, name: str | None = None
+) -> None: ...
 def LookupTableRemoveV2(*, table_handle: _TensorLike, keys: _TensorLike, name: str | None = None) -> None: ...
-
 def LookupTableSizeV2(*, table_handle: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def LoopCond(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def LowerBound(*, sorted_inputs: _TensorLike, values: _TensorLike, out_type: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
-def Lu(*, input: _TensorLike, output_idx_type: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
-def MatMul(*, a: _TensorLike, b: _TensorLike, transpose_a: bool = False, transpose_b: bool = False, grad_a: bool = False, grad_b: bool = False, name: str | None = None) -> Tensor: ...
-
+def LowerBound(
+    *,
+    sorted_inputs: _TensorLike,
+    values: _TensorLike,
+    out_type: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor: ...
+def Lu(*, input: _TensorLike, output_idx_type: _DTypeLike = "int32", name: str | None = None) -> Any: ...
+def MatMul(
+    *,
+    a: _TensorLike,
+    b: _TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    grad_a: bool = False,
+    grad_b: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
 def MatchingFiles(*, pattern: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixBandPart(*, input: _TensorLike, num_lower: _TensorLike, num_upper: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def MatrixBandPart(
+    *, input: _TensorLike, num_lower: _TensorLike, num_upper: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def MatrixDeterminant(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def MatrixDiag(*, diagonal: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def MatrixDiagPart(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixDiagPartV2(*, input: _TensorLike, k: _TensorLike, padding_value: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixDiagPartV3(*, input: _TensorLike, k: _TensorLike, padding_value: _TensorLike, align: str | bytes = 'RIGHT_LEFT', name: str | None = None) -> Tensor: ...
-
-def MatrixDiagV2(*, diagonal: _TensorLike, k: _TensorLike, num_rows: _TensorLike, num_cols: _TensorLike, padding_value: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixDiagV3(*, diagonal: _TensorLike, k: _TensorLike, num_rows: _TensorLike, num_cols: _TensorLike, padding_value: _TensorLike, align: str | bytes = 'RIGHT_LEFT', name: str | None = None) -> Tensor: ...
-
+def MatrixDiagPartV2(
+    *, input: _TensorLike, k: _TensorLike, padding_value: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def MatrixDiagPartV3(
+    *,
+    input: _TensorLike,
+    k: _TensorLike,
+    padding_value: _TensorLike,
+    align: str | bytes = "RIGHT_LEFT",
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixDiagV2(
+    *,
+    diagonal: _TensorLike,
+    k: _TensorLike,
+    num_rows: _TensorLike,
+    num_cols: _TensorLike,
+    padding_value: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixDiagV3(
+    *,
+    diagonal: _TensorLike,
+    k: _TensorLike,
+    num_rows: _TensorLike,
+    num_cols: _TensorLike,
+    padding_value: _TensorLike,
+    align: str | bytes = "RIGHT_LEFT",
+    name: str | None = None,
+) -> Tensor: ...
 def MatrixExponential(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def MatrixInverse(*, input: _TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
 def MatrixLogarithm(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def MatrixSetDiag(*, input: _TensorLike, diagonal: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixSetDiagV2(*, input: _TensorLike, diagonal: _TensorLike, k: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixSetDiagV3(*, input: _TensorLike, diagonal: _TensorLike, k: _TensorLike, align: str | bytes = 'RIGHT_LEFT', name: str | None = None) -> Tensor: ...
-
-def MatrixSolve(*, matrix: _TensorLike, rhs: _TensorLike, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
-def MatrixSolveLs(*, matrix: _TensorLike, rhs: _TensorLike, l2_regularizer: _TensorLike, fast: bool = True, name: str | None = None) -> Tensor: ...
-
+def MatrixSetDiagV2(
+    *, input: _TensorLike, diagonal: _TensorLike, k: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def MatrixSetDiagV3(
+    *,
+    input: _TensorLike,
+    diagonal: _TensorLike,
+    k: _TensorLike,
+    align: str | bytes = "RIGHT_LEFT",
+    name: str | None = None,
+) -> Tensor: ...
+def MatrixSolve(
+    *, matrix: _TensorLike, rhs: _TensorLike, adjoint: bool = False, name: str | None = None
+) -> Tensor: ...
+def MatrixSolveLs(
+    *,
+    matrix: _TensorLike,
+    rhs: _TensorLike,
+    l2_regularizer: _TensorLike,
+    fast: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
 def MatrixSquareRoot(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MatrixTriangularSolve(*, matrix: _TensorLike, rhs: _TensorLike, lower: bool = True, adjoint: bool = False, name: str | None = None) -> Tensor: ...
-
-def Max(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
-def MaxPool(*, input: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPool3D(*, input: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPool3DGrad(*, orig_input: _TensorLike, orig_output: _TensorLike, grad: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPool3DGradGrad(*, orig_input: _TensorLike, orig_output: _TensorLike, grad: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NDHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPoolGrad(*, orig_input: _TensorLike, orig_output: _TensorLike, grad: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, explicit_paddings: Sequence[int] = [], data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPoolGradGrad(*, orig_input: _TensorLike, orig_output: _TensorLike, grad: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPoolGradGradV2(*, orig_input: _TensorLike, orig_output: _TensorLike, grad: _TensorLike, ksize: _TensorLike, strides: _TensorLike, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPoolGradGradWithArgmax(*, input: _TensorLike, grad: _TensorLike, argmax: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, include_batch_in_index: bool = False, name: str | None = None) -> Tensor: ...
-
-def MaxPoolGradV2(*, orig_input: _TensorLike, orig_output: _TensorLike, grad: _TensorLike, ksize: _TensorLike, strides: _TensorLike, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPoolGradWithArgmax(*, input: _TensorLike, grad: _TensorLike, argmax: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, include_batch_in_index: bool = False, name: str | None = None) -> Tensor: ...
-
-def MaxPoolV2(*, input: _TensorLike, ksize: _TensorLike, strides: _TensorLike, padding: str | bytes, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def MaxPoolWithArgmax(*, input: _TensorLike, ksize: Sequence[int], strides: Sequence[int], padding: str | bytes, Targmax: _DTypeLike = 'int64', include_batch_in_index: bool = False, name: str | None = None) -> Any: ...
-
+def MatrixTriangularSolve(
+    *,
+    matrix: _TensorLike,
+    rhs: _TensorLike,
+    lower: bool = True,
+    adjoint: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def Max(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
+def MaxPool(
+    *,
+    input: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool3D(
+    *,
+    input: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool3DGrad(
+    *,
+    orig_input: _TensorLike,
+    orig_output: _TensorLike,
+    grad: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPool3DGradGrad(
+    *,
+    orig_input: _TensorLike,
+    orig_output: _TensorLike,
+    grad: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NDHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGrad(
+    *,
+    orig_input: _TensorLike,
+    orig_output: _TensorLike,
+    grad: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    explicit_paddings: Sequence[int] = [],
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradGrad(
+    *,
+    orig_input: _TensorLike,
+    orig_output: _TensorLike,
+    grad: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradGradV2(
+    *,
+    orig_input: _TensorLike,
+    orig_output: _TensorLike,
+    grad: _TensorLike,
+    ksize: _TensorLike,
+    strides: _TensorLike,
+    padding: str | bytes,
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradGradWithArgmax(
+    *,
+    input: _TensorLike,
+    grad: _TensorLike,
+    argmax: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradV2(
+    *,
+    orig_input: _TensorLike,
+    orig_output: _TensorLike,
+    grad: _TensorLike,
+    ksize: _TensorLike,
+    strides: _TensorLike,
+    padding: str | bytes,
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolGradWithArgmax(
+    *,
+    input: _TensorLike,
+    grad: _TensorLike,
+    argmax: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolV2(
+    *,
+    input: _TensorLike,
+    ksize: _TensorLike,
+    strides: _TensorLike,
+    padding: str | bytes,
+    data_format: str | bytes = "NHWC",
+    name: str | None = None,
+) -> Tensor: ...
+def MaxPoolWithArgmax(
+    *,
+    input: _TensorLike,
+    ksize: Sequence[int],
+    strides: Sequence[int],
+    padding: str | bytes,
+    Targmax: _DTypeLike = "int64",
+    include_batch_in_index: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def Maximum(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Mean(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
-def Min(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
+def Mean(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
+def Min(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
 def Minimum(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def MirrorPad(*, input: _TensorLike, paddings: _TensorLike, mode: str | bytes, name: str | None = None) -> Tensor: ...
-
-def MirrorPadGrad(*, input: _TensorLike, paddings: _TensorLike, mode: str | bytes, name: str | None = None) -> Tensor: ...
-
+def MirrorPad(
+    *, input: _TensorLike, paddings: _TensorLike, mode: str | bytes, name: str | None = None
+) -> Tensor: ...
+def MirrorPadGrad(
+    *, input: _TensorLike, paddings: _TensorLike, mode: str | bytes, name: str | None = None
+) -> Tensor: ...
 def Mod(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Mul(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def MulNoNan(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Multinomial(*, logits: _TensorLike, num_samples: _TensorLike, seed: int = 0, seed2: int = 0, output_dtype: _DTypeLike = 'int64', name: str | None = None) -> Tensor: ...
-
-def MutableHashTableOfTensorsV2(*, key_dtype: _DTypeLike, value_dtype: _DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, value_shape: _ShapeLike = [], name: str | None = None) -> Any: ...
-
-def MutableHashTableV2(*, key_dtype: _DTypeLike, value_dtype: _DTypeLike, container: str | bytes = '', shared_name: str | bytes = '', use_node_name_sharing: bool = False, name: str | None = None) -> Any: ...
-
+def Multinomial(
+    *,
+    logits: _TensorLike,
+    num_samples: _TensorLike,
+    seed: int = 0,
+    seed2: int = 0,
+    output_dtype: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor: ...
+def MutableHashTableOfTensorsV2(
+    *,
+    key_dtype: _DTypeLike,
+    value_dtype: _DTypeLike,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    use_node_name_sharing: bool = False,
+    value_shape: _ShapeLike = [],
+    name: str | None = None,
+) -> Any: ...
+def MutableHashTableV2(
+    *,
+    key_dtype: _DTypeLike,
+    value_dtype: _DTypeLike,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    use_node_name_sharing: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def Ndtri(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Neg(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def NextAfter(*, x1: _TensorLike, x2: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def NoOp(*, name: str | None = None) -> None: ...
-
-def NonMaxSuppression(*, boxes: _TensorLike, scores: _TensorLike, max_output_size: _TensorLike, iou_threshold: float = 0.5, name: str | None = None) -> Tensor: ...
-
-def NonMaxSuppressionV2(*, boxes: _TensorLike, scores: _TensorLike, max_output_size: _TensorLike, iou_threshold: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def NonMaxSuppressionV3(*, boxes: _TensorLike, scores: _TensorLike, max_output_size: _TensorLike, iou_threshold: _TensorLike, score_threshold: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def NonMaxSuppressionV4(*, boxes: _TensorLike, scores: _TensorLike, max_output_size: _TensorLike, iou_threshold: _TensorLike, score_threshold: _TensorLike, pad_to_max_output_size: bool = False, name: str | None = None) -> Any: ...
-
-def NonMaxSuppressionV5(*, boxes: _TensorLike, scores: _TensorLike, max_output_size: _TensorLike, iou_threshold: _TensorLike, score_threshold: _TensorLike, soft_nms_sigma: _TensorLike, pad_to_max_output_size: bool = False, name: str | None = None) -> Any: ...
-
-def NonMaxSuppressionWithOverlaps(*, overlaps: _TensorLike, scores: _TensorLike, max_output_size: _TensorLike, overlap_threshold: _TensorLike, score_threshold: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def NotEqual(*, x: _TensorLike, y: _TensorLike, incompatible_shape_error: bool = True, name: str | None = None) -> Tensor: ...
-
-def NthElement(*, input: _TensorLike, n: _TensorLike, reverse: bool = False, name: str | None = None) -> Tensor: ...
-
-def OneHot(*, indices: _TensorLike, depth: _TensorLike, on_value: _TensorLike, off_value: _TensorLike, axis: int = -1, name: str | None = None) -> Tensor: ...
-
+def NonMaxSuppression(
+    *,
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    iou_threshold: float = 0.5,
+    name: str | None = None,
+) -> Tensor: ...
+def NonMaxSuppressionV2(
+    *,
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    iou_threshold: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def NonMaxSuppressionV3(
+    *,
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    iou_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def NonMaxSuppressionV4(
+    *,
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    iou_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def NonMaxSuppressionV5(
+    *,
+    boxes: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    iou_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    soft_nms_sigma: _TensorLike,
+    pad_to_max_output_size: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def NonMaxSuppressionWithOverlaps(
+    *,
+    overlaps: _TensorLike,
+    scores: _TensorLike,
+    max_output_size: _TensorLike,
+    overlap_threshold: _TensorLike,
+    score_threshold: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def NotEqual(
+    *, x: _TensorLike, y: _TensorLike, incompatible_shape_error: bool = True, name: str | None = None
+) -> Tensor: ...
+def NthElement(
+    *, input: _TensorLike, n: _TensorLike, reverse: bool = False, name: str | None = None
+) -> Tensor: ...
+def OneHot(
+    *,
+    indices: _TensorLike,
+    depth: _TensorLike,
+    on_value: _TensorLike,
+    off_value: _TensorLike,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor: ...
 def OnesLike(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Pack(*, values: Sequence[_TensorLike], axis: int = 0, name: str | None = None) -> Tensor: ...
-
 def Pad(*, input: _TensorLike, paddings: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def PadV2(*, input: _TensorLike, paddings: _TensorLike, constant_values: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def PaddingFIFOQueueV2(*, component_types: Sequence[_DTypeLike], shapes: Sequence[_ShapeLike] = [], capacity: int = -1, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Any: ...
-
-def ParallelConcat(*, values: Sequence[_TensorLike], shape: _ShapeLike, name: str | None = None) -> Tensor: ...
-
-def ParallelDynamicStitch(*, indices: Sequence[_TensorLike], data: Sequence[_TensorLike], name: str | None = None) -> Tensor: ...
-
-def ParseExample(*, serialized: _TensorLike, names: _TensorLike, sparse_keys: Sequence[_TensorLike], dense_keys: Sequence[_TensorLike], dense_defaults: Sequence[_TensorLike], sparse_types: Sequence[_DTypeLike], dense_shapes: Sequence[_ShapeLike], name: str | None = None) -> Any: ...
-
-def ParseExampleV2(*, serialized: _TensorLike, names: _TensorLike, sparse_keys: _TensorLike, dense_keys: _TensorLike, ragged_keys: _TensorLike, dense_defaults: Sequence[_TensorLike], num_sparse: int, sparse_types: Sequence[_DTypeLike], ragged_value_types: Sequence[_DTypeLike], ragged_split_types: Sequence[_DTypeLike], dense_shapes: Sequence[_ShapeLike], name: str | None = None) -> Any: ...
-
-def ParseSingleExample(*, serialized: _TensorLike, dense_defaults: Sequence[_TensorLike], num_sparse: int, sparse_keys: Sequence[str | bytes], dense_keys: Sequence[str | bytes], sparse_types: Sequence[_DTypeLike], dense_shapes: Sequence[_ShapeLike], name: str | None = None) -> Any: ...
-
+def PadV2(
+    *, input: _TensorLike, paddings: _TensorLike, constant_values: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def PaddingFIFOQueueV2(
+    *,
+    component_types: Sequence[_DTypeLike],
+    shapes: Sequence[_ShapeLike] = [],
+    capacity: int = -1,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    name: str | None = None,
+) -> Any: ...
+def ParallelConcat(
+    *, values: Sequence[_TensorLike], shape: _ShapeLike, name: str | None = None
+) -> Tensor: ...
+def ParallelDynamicStitch(
+    *, indices: Sequence[_TensorLike], data: Sequence[_TensorLike], name: str | None = None
+) -> Tensor: ...
+def ParseExample(
+    *,
+    serialized: _TensorLike,
+    names: _TensorLike,
+    sparse_keys: Sequence[_TensorLike],
+    dense_keys: Sequence[_TensorLike],
+    dense_defaults: Sequence[_TensorLike],
+    sparse_types: Sequence[_DTypeLike],
+    dense_shapes: Sequence[_ShapeLike],
+    name: str | None = None,
+) -> Any: ...
+def ParseExampleV2(
+    *,
+    serialized: _TensorLike,
+    names: _TensorLike,
+    sparse_keys: _TensorLike,
+    dense_keys: _TensorLike,
+    ragged_keys: _TensorLike,
+    dense_defaults: Sequence[_TensorLike],
+    num_sparse: int,
+    sparse_types: Sequence[_DTypeLike],
+    ragged_value_types: Sequence[_DTypeLike],
+    ragged_split_types: Sequence[_DTypeLike],
+    dense_shapes: Sequence[_ShapeLike],
+    name: str | None = None,
+) -> Any: ...
+def ParseSingleExample(
+    *,
+    serialized: _TensorLike,
+    dense_defaults: Sequence[_TensorLike],
+    num_sparse: int,
+    sparse_keys: Sequence[str | bytes],
+    dense_keys: Sequence[str | bytes],
+    sparse_types: Sequence[_DTypeLike],
+    dense_shapes: Sequence[_ShapeLike],
+    name: str | None = None,
+) -> Any: ...
 def ParseTensor(*, serialized: _TensorLike, out_type: _DTypeLike, name: str | None = None) -> Tensor: ...
-
-def PartitionedCall(*, args: Sequence[_TensorLike], Tout: Sequence[_DTypeLike], f: Callable[..., Any], config: str | bytes = '', config_proto: str | bytes = '', executor_type: str | bytes = '', name: str | None = None) -> list[Tensor]: ...
-
+def PartitionedCall(
+    *,
+    args: Sequence[_TensorLike],
+    Tout: Sequence[_DTypeLike],
+    f: Callable[..., Any],
+    config: str | bytes = "",
+    config_proto: str | bytes = "",
+    executor_type: str | bytes = "",
+    name: str | None = None,
+) -> list[Tensor]: ...
 def Placeholder(*, dtype: _DTypeLike, shape: _ShapeLike = None, name: str | None = None) -> Tensor: ...
-
 def PlaceholderV2(*, dtype: _DTypeLike, shape: _ShapeLike, name: str | None = None) -> Tensor: ...
-
 def PlaceholderWithDefault(*, input: _TensorLike, shape: _ShapeLike, name: str | None = None) -> Tensor: ...
-
 def Polygamma(*, a: _TensorLike, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def PopulationCount(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Pow(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def PreventGradient(*, input: _TensorLike, message: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def Print(*, input: _TensorLike, data: Sequence[_TensorLike], message: str | bytes = '', first_n: int = -1, summarize: int = 3, name: str | None = None) -> Tensor: ...
-
-def PrintV2(*, input: _TensorLike, output_stream: str | bytes = 'stderr', end: str | bytes = '\n', name: str | None = None) -> None: ...
-
-def Prod(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
+def PreventGradient(*, input: _TensorLike, message: str | bytes = "", name: str | None = None) -> Tensor: ...
+def Print(
+    *,
+    input: _TensorLike,
+    data: Sequence[_TensorLike],
+    message: str | bytes = "",
+    first_n: int = -1,
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor: ...
+def PrintV2(
+    *,
+    input: _TensorLike,
+    output_stream: str | bytes = "stderr",
+    end: str | bytes = "\n",
+    name: str | None = None,
+) -> None: ...
+def Prod(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
 def Qr(*, input: _TensorLike, full_matrices: bool = False, name: str | None = None) -> Any: ...
-
-def QuantizeAndDequantize(*, input: _TensorLike, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, input_min: float = 0, input_max: float = 0, name: str | None = None) -> Tensor: ...
-
-def QuantizeAndDequantizeV2(*, input: _TensorLike, input_min: _TensorLike, input_max: _TensorLike, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor: ...
-
-def QuantizeAndDequantizeV3(*, input: _TensorLike, input_min: _TensorLike, input_max: _TensorLike, num_bits: _TensorLike, signed_input: bool = True, range_given: bool = True, narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor: ...
-
-def QuantizeAndDequantizeV4(*, input: _TensorLike, input_min: _TensorLike, input_max: _TensorLike, signed_input: bool = True, num_bits: int = 8, range_given: bool = False, round_mode: str | bytes = 'HALF_TO_EVEN', narrow_range: bool = False, axis: int = -1, name: str | None = None) -> Tensor: ...
-
-def QuantizeAndDequantizeV4Grad(*, gradients: _TensorLike, input: _TensorLike, input_min: _TensorLike, input_max: _TensorLike, axis: int = -1, name: str | None = None) -> Any: ...
-
-def QuantizeV2(*, input: _TensorLike, min_range: _TensorLike, max_range: _TensorLike, T: _DTypeLike, mode: str | bytes = 'MIN_COMBINED', round_mode: str | bytes = 'HALF_AWAY_FROM_ZERO', narrow_range: bool = False, axis: int = -1, ensure_minimum_range: float = 0.01, name: str | None = None) -> Any: ...
-
-def QuantizedConcat(*, concat_dim: _TensorLike, values: Sequence[_TensorLike], input_mins: Sequence[_TensorLike], input_maxes: Sequence[_TensorLike], name: str | None = None) -> Any: ...
-
-def QueueCloseV2(*, handle: _TensorLike, cancel_pending_enqueues: bool = False, name: str | None = None) -> None: ...
-
-def QueueDequeueManyV2(*, handle: _TensorLike, n: _TensorLike, component_types: Sequence[_DTypeLike], timeout_ms: int = -1, name: str | None = None) -> list[Tensor]: ...
-
-def QueueDequeueUpToV2(*, handle: _TensorLike, n: _TensorLike, component_types: Sequence[_DTypeLike], timeout_ms: int = -1, name: str | None = None) -> list[Tensor]: ...
-
-def QueueDequeueV2(*, handle: _TensorLike, component_types: Sequence[_DTypeLike], timeout_ms: int = -1, name: str | None = None) -> list[Tensor]: ...
-
-def QueueEnqueueManyV2(*, handle: _TensorLike, components: Sequence[_TensorLike], timeout_ms: int = -1, name: str | None = None) -> None: ...
-
-def QueueEnqueueV2(*, handle: _TensorLike, components: Sequence[_TensorLike], timeout_ms: int = -1, name: str | None = None) -> None: ...
-
+def QuantizeAndDequantize(
+    *,
+    input: _TensorLike,
+    signed_input: bool = True,
+    num_bits: int = 8,
+    range_given: bool = False,
+    input_min: float = 0,
+    input_max: float = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def QuantizeAndDequantizeV2(
+    *,
+    input: _TensorLike,
+    input_min: _TensorLike,
+    input_max: _TensorLike,
+    signed_input: bool = True,
+    num_bits: int = 8,
+    range_given: bool = False,
+    round_mode: str | bytes = "HALF_TO_EVEN",
+    narrow_range: bool = False,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor: ...
+def QuantizeAndDequantizeV3(
+    *,
+    input: _TensorLike,
+    input_min: _TensorLike,
+    input_max: _TensorLike,
+    num_bits: _TensorLike,
+    signed_input: bool = True,
+    range_given: bool = True,
+    narrow_range: bool = False,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor: ...
+def QuantizeAndDequantizeV4(
+    *,
+    input: _TensorLike,
+    input_min: _TensorLike,
+    input_max: _TensorLike,
+    signed_input: bool = True,
+    num_bits: int = 8,
+    range_given: bool = False,
+    round_mode: str | bytes = "HALF_TO_EVEN",
+    narrow_range: bool = False,
+    axis: int = -1,
+    name: str | None = None,
+) -> Tensor: ...
+def QuantizeAndDequantizeV4Grad(
+    *,
+    gradients: _TensorLike,
+    input: _TensorLike,
+    input_min: _TensorLike,
+    input_max: _TensorLike,
+    axis: int = -1,
+    name: str | None = None,
+) -> Any: ...
+def QuantizeV2(
+    *,
+    input: _TensorLike,
+    min_range: _TensorLike,
+    max_range: _TensorLike,
+    T: _DTypeLike,
+    mode: str | bytes = "MIN_COMBINED",
+    round_mode: str | bytes = "HALF_AWAY_FROM_ZERO",
+    narrow_range: bool = False,
+    axis: int = -1,
+    ensure_minimum_range: float = 0.01,
+    name: str | None = None,
+) -> Any: ...
+def QuantizedConcat(
+    *,
+    concat_dim: _TensorLike,
+    values: Sequence[_TensorLike],
+    input_mins: Sequence[_TensorLike],
+    input_maxes: Sequence[_TensorLike],
+    name: str | None = None,
+) -> Any: ...
+def QueueCloseV2(
+    *, handle: _TensorLike, cancel_pending_enqueues: bool = False, name: str | None = None
+) -> None: ...
+def QueueDequeueManyV2(
+    *,
+    handle: _TensorLike,
+    n: _TensorLike,
+    component_types: Sequence[_DTypeLike],
+    timeout_ms: int = -1,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def QueueDequeueUpToV2(
+    *,
+    handle: _TensorLike,
+    n: _TensorLike,
+    component_types: Sequence[_DTypeLike],
+    timeout_ms: int = -1,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def QueueDequeueV2(
+    *,
+    handle: _TensorLike,
+    component_types: Sequence[_DTypeLike],
+    timeout_ms: int = -1,
+    name: str | None = None,
+) -> list[Tensor]: ...
+def QueueEnqueueManyV2(
+    *, handle: _TensorLike, components: Sequence[_TensorLike], timeout_ms: int = -1, name: str | None = None
+) -> None: ...
+def QueueEnqueueV2(
+    *, handle: _TensorLike, components: Sequence[_TensorLike], timeout_ms: int = -1, name: str | None = None
+) -> None: ...
 def QueueIsClosedV2(*, handle: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def QueueSizeV2(*, handle: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def RFFT(*, input: _TensorLike, fft_length: _TensorLike, Tcomplex: _DTypeLike = 'complex64', name: str | None = None) -> Tensor: ...
-
-def RFFT2D(*, input: _TensorLike, fft_length: _TensorLike, Tcomplex: _DTypeLike = 'complex64', name: str | None = None) -> Tensor: ...
-
-def RFFT3D(*, input: _TensorLike, fft_length: _TensorLike, Tcomplex: _DTypeLike = 'complex64', name: str | None = None) -> Tensor: ...
-
-def RFFTND(*, input: _TensorLike, fft_length: _TensorLike, axes: _TensorLike, Tcomplex: _DTypeLike = 'complex64', name: str | None = None) -> Tensor: ...
-
+def RFFT(
+    *,
+    input: _TensorLike,
+    fft_length: _TensorLike,
+    Tcomplex: _DTypeLike = "complex64",
+    name: str | None = None,
+) -> Tensor: ...
+def RFFT2D(
+    *,
+    input: _TensorLike,
+    fft_length: _TensorLike,
+    Tcomplex: _DTypeLike = "complex64",
+    name: str | None = None,
+) -> Tensor: ...
+def RFFT3D(
+    *,
+    input: _TensorLike,
+    fft_length: _TensorLike,
+    Tcomplex: _DTypeLike = "complex64",
+    name: str | None = None,
+) -> Tensor: ...
+def RFFTND(
+    *,
+    input: _TensorLike,
+    fft_length: _TensorLike,
+    axes: _TensorLike,
+    Tcomplex: _DTypeLike = "complex64",
+    name: str | None = None,
+) -> Tensor: ...
 def RGBToHSV(*, images: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def RaggedBincount(*, splits: _TensorLike, values: _TensorLike, size: _TensorLike, weights: _TensorLike, binary_output: bool = False, name: str | None = None) -> Tensor: ...
-
-def RaggedCountSparseOutput(*, splits: _TensorLike, values: _TensorLike, weights: _TensorLike, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> Any: ...
-
-def RaggedFillEmptyRows(*, value_rowids: _TensorLike, values: _TensorLike, nrows: _TensorLike, default_value: _TensorLike, name: str | None = None) -> Any: ...
-
-def RaggedFillEmptyRowsGrad(*, reverse_index_map: _TensorLike, grad_values: _TensorLike, name: str | None = None) -> Any: ...
-
-def RaggedGather(*, params_nested_splits: Sequence[_TensorLike], params_dense_values: _TensorLike, indices: _TensorLike, OUTPUT_RAGGED_RANK: int, name: str | None = None) -> Any: ...
-
-def RaggedRange(*, starts: _TensorLike, limits: _TensorLike, deltas: _TensorLike, Tsplits: _DTypeLike = 'int64', name: str | None = None) -> Any: ...
-
-def RaggedTensorToSparse(*, rt_nested_splits: Sequence[_TensorLike], rt_dense_values: _TensorLike, name: str | None = None) -> Any: ...
-
-def RaggedTensorToTensor(*, shape: _TensorLike, values: _TensorLike, default_value: _TensorLike, row_partition_tensors: Sequence[_TensorLike], row_partition_types: Sequence[str | bytes], name: str | None = None) -> Tensor: ...
-
-def RandomGamma(*, shape: _TensorLike, alpha: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
+def RaggedBincount(
+    *,
+    splits: _TensorLike,
+    values: _TensorLike,
+    size: _TensorLike,
+    weights: _TensorLike,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def RaggedCountSparseOutput(
+    *,
+    splits: _TensorLike,
+    values: _TensorLike,
+    weights: _TensorLike,
+    binary_output: bool,
+    minlength: int = -1,
+    maxlength: int = -1,
+    name: str | None = None,
+) -> Any: ...
+def RaggedFillEmptyRows(
+    *,
+    value_rowids: _TensorLike,
+    values: _TensorLike,
+    nrows: _TensorLike,
+    default_value: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def RaggedFillEmptyRowsGrad(
+    *, reverse_index_map: _TensorLike, grad_values: _TensorLike, name: str | None = None
+) -> Any: ...
+def RaggedGather(
+    *,
+    params_nested_splits: Sequence[_TensorLike],
+    params_dense_values: _TensorLike,
+    indices: _TensorLike,
+    OUTPUT_RAGGED_RANK: int,
+    name: str | None = None,
+) -> Any: ...
+def RaggedRange(
+    *,
+    starts: _TensorLike,
+    limits: _TensorLike,
+    deltas: _TensorLike,
+    Tsplits: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Any: ...
+def RaggedTensorToSparse(
+    *, rt_nested_splits: Sequence[_TensorLike], rt_dense_values: _TensorLike, name: str | None = None
+) -> Any: ...
+def RaggedTensorToTensor(
+    *,
+    shape: _TensorLike,
+    values: _TensorLike,
+    default_value: _TensorLike,
+    row_partition_tensors: Sequence[_TensorLike],
+    row_partition_types: Sequence[str | bytes],
+    name: str | None = None,
+) -> Tensor: ...
+def RandomGamma(
+    *, shape: _TensorLike, alpha: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None
+) -> Tensor: ...
 def RandomGammaGrad(*, alpha: _TensorLike, sample: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def RandomIndexShuffle(*, index: _TensorLike, seed: _TensorLike, max_index: _TensorLike, rounds: int = 4, name: str | None = None) -> Tensor: ...
-
-def RandomPoisson(*, shape: _TensorLike, rate: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
-def RandomPoissonV2(*, shape: _TensorLike, rate: _TensorLike, seed: int = 0, seed2: int = 0, dtype: _DTypeLike = 'int64', name: str | None = None) -> Tensor: ...
-
-def RandomShuffle(*, value: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
-def RandomShuffleQueueV2(*, component_types: Sequence[_DTypeLike], shapes: Sequence[_ShapeLike] = [], capacity: int = -1, min_after_dequeue: int = 0, seed: int = 0, seed2: int = 0, container: str | bytes = '', shared_name: str | bytes = '', name: str | None = None) -> Any: ...
-
-def RandomStandardNormal(*, shape: _TensorLike, dtype: _DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
-def RandomUniform(*, shape: _TensorLike, dtype: _DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
-def RandomUniformInt(*, shape: _TensorLike, minval: _TensorLike, maxval: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
-def Range(*, start: _TensorLike, limit: _TensorLike, delta: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def RandomIndexShuffle(
+    *, index: _TensorLike, seed: _TensorLike, max_index: _TensorLike, rounds: int = 4, name: str | None = None
+) -> Tensor: ...
+def RandomPoisson(
+    *, shape: _TensorLike, rate: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None
+) -> Tensor: ...
+def RandomPoissonV2(
+    *,
+    shape: _TensorLike,
+    rate: _TensorLike,
+    seed: int = 0,
+    seed2: int = 0,
+    dtype: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor: ...
+def RandomShuffle(
+    *, value: _TensorLike, seed: int = 0, seed2: int = 0, name: str | None = None
+) -> Tensor: ...
+def RandomShuffleQueueV2(
+    *,
+    component_types: Sequence[_DTypeLike],
+    shapes: Sequence[_ShapeLike] = [],
+    capacity: int = -1,
+    min_after_dequeue: int = 0,
+    seed: int = 0,
+    seed2: int = 0,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    name: str | None = None,
+) -> Any: ...
+def RandomStandardNormal(
+    *, shape: _TensorLike, dtype: _DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None
+) -> Tensor: ...
+def RandomUniform(
+    *, shape: _TensorLike, dtype: _DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None
+) -> Tensor: ...
+def RandomUniformInt(
+    *,
+    shape: _TensorLike,
+    minval: _TensorLike,
+    maxval: _TensorLike,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def Range(
+    *, start: _TensorLike, limit: _TensorLike, delta: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def Rank(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ReadFile(*, filename: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ReadVariableOp(*, resource: _TensorLike, dtype: _DTypeLike, name: str | None = None) -> Tensor: ...
-
-def Real(*, input: _TensorLike, Tout: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
+def Real(*, input: _TensorLike, Tout: _DTypeLike = "float32", name: str | None = None) -> Tensor: ...
 def RealDiv(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Reciprocal(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ReciprocalGrad(*, y: _TensorLike, dy: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def ReduceJoin(*, inputs: _TensorLike, reduction_indices: _TensorLike, keep_dims: bool = False, separator: str | bytes = '', name: str | None = None) -> Tensor: ...
-
+def ReduceJoin(
+    *,
+    inputs: _TensorLike,
+    reduction_indices: _TensorLike,
+    keep_dims: bool = False,
+    separator: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
 def RegexFullMatch(*, input: _TensorLike, pattern: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def RegexReplace(*, input: _TensorLike, pattern: _TensorLike, rewrite: _TensorLike, replace_global: bool = True, name: str | None = None) -> Tensor: ...
-
+def RegexReplace(
+    *,
+    input: _TensorLike,
+    pattern: _TensorLike,
+    rewrite: _TensorLike,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
 def Relu(*, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Relu6(*, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Relu6Grad(*, gradients: _TensorLike, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ReluGrad(*, gradients: _TensorLike, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Reshape(*, tensor: _TensorLike, shape: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def ResizeArea(*, images: _TensorLike, size: _TensorLike, align_corners: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResizeBicubic(*, images: _TensorLike, size: _TensorLike, align_corners: bool = False, half_pixel_centers: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResizeBicubicGrad(*, grads: _TensorLike, original_image: _TensorLike, align_corners: bool = False, half_pixel_centers: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResizeBilinear(*, images: _TensorLike, size: _TensorLike, align_corners: bool = False, half_pixel_centers: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResizeBilinearGrad(*, grads: _TensorLike, original_image: _TensorLike, align_corners: bool = False, half_pixel_centers: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResizeNearestNeighbor(*, images: _TensorLike, size: _TensorLike, align_corners: bool = False, half_pixel_centers: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResizeNearestNeighborGrad(*, grads: _TensorLike, size: _TensorLike, align_corners: bool = False, half_pixel_centers: bool = False, name: str | None = None) -> Tensor: ...
-
-def ResourceApplyAdaMax(*, var: _TensorLike, m: _TensorLike, v: _TensorLike, beta1_power: _TensorLike, lr: _TensorLike, beta1: _TensorLike, beta2: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyAdadelta(*, var: _TensorLike, accum: _TensorLike, accum_update: _TensorLike, lr: _TensorLike, rho: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyAdagrad(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, grad: _TensorLike, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> None: ...
-
-def ResourceApplyAdagradDA(*, var: _TensorLike, gradient_accumulator: _TensorLike, gradient_squared_accumulator: _TensorLike, grad: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, global_step: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyAdagradV2(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> None: ...
-
-def ResourceApplyAdam(*, var: _TensorLike, m: _TensorLike, v: _TensorLike, beta1_power: _TensorLike, beta2_power: _TensorLike, lr: _TensorLike, beta1: _TensorLike, beta2: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyAdamWithAmsgrad(*, var: _TensorLike, m: _TensorLike, v: _TensorLike, vhat: _TensorLike, beta1_power: _TensorLike, beta2_power: _TensorLike, lr: _TensorLike, beta1: _TensorLike, beta2: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyAddSign(*, var: _TensorLike, m: _TensorLike, lr: _TensorLike, alpha: _TensorLike, sign_decay: _TensorLike, beta: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyCenteredRMSProp(*, var: _TensorLike, mg: _TensorLike, ms: _TensorLike, mom: _TensorLike, lr: _TensorLike, rho: _TensorLike, momentum: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyFtrl(*, var: _TensorLike, accum: _TensorLike, linear: _TensorLike, grad: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, lr_power: _TensorLike, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyFtrlV2(*, var: _TensorLike, accum: _TensorLike, linear: _TensorLike, grad: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, l2_shrinkage: _TensorLike, lr_power: _TensorLike, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyGradientDescent(*, var: _TensorLike, alpha: _TensorLike, delta: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyKerasMomentum(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, grad: _TensorLike, momentum: _TensorLike, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyMomentum(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, grad: _TensorLike, momentum: _TensorLike, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyPowerSign(*, var: _TensorLike, m: _TensorLike, lr: _TensorLike, logbase: _TensorLike, sign_decay: _TensorLike, beta: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyProximalAdagrad(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyProximalGradientDescent(*, var: _TensorLike, alpha: _TensorLike, l1: _TensorLike, l2: _TensorLike, delta: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceApplyRMSProp(*, var: _TensorLike, ms: _TensorLike, mom: _TensorLike, lr: _TensorLike, rho: _TensorLike, momentum: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceCountUpTo(*, resource: _TensorLike, limit: int, T: _DTypeLike, name: str | None = None) -> Tensor: ...
-
-def ResourceGather(*, resource: _TensorLike, indices: _TensorLike, dtype: _DTypeLike, batch_dims: int = 0, validate_indices: bool = True, name: str | None = None) -> Tensor: ...
-
-def ResourceGatherNd(*, resource: _TensorLike, indices: _TensorLike, dtype: _DTypeLike, name: str | None = None) -> Tensor: ...
-
-def ResourceScatterAdd(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceScatterDiv(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceScatterMax(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceScatterMin(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceScatterMul(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceScatterNdAdd(*, ref: _TensorLike, indices: _TensorLike, updates: _TensorLike, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> None: ...
-
-def ResourceScatterNdMax(*, ref: _TensorLike, indices: _TensorLike, updates: _TensorLike, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> None: ...
-
-def ResourceScatterNdMin(*, ref: _TensorLike, indices: _TensorLike, updates: _TensorLike, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> None: ...
-
-def ResourceScatterNdSub(*, ref: _TensorLike, indices: _TensorLike, updates: _TensorLike, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> None: ...
-
-def ResourceScatterNdUpdate(*, ref: _TensorLike, indices: _TensorLike, updates: _TensorLike, use_locking: bool = True, bad_indices_policy: str | bytes = '', name: str | None = None) -> None: ...
-
-def ResourceScatterSub(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceScatterUpdate(*, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyAdadelta(*, var: _TensorLike, accum: _TensorLike, accum_update: _TensorLike, lr: _TensorLike, rho: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyAdagrad(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyAdagradDA(*, var: _TensorLike, gradient_accumulator: _TensorLike, gradient_squared_accumulator: _TensorLike, grad: _TensorLike, indices: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, global_step: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyAdagradV2(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, update_slots: bool = True, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyCenteredRMSProp(*, var: _TensorLike, mg: _TensorLike, ms: _TensorLike, mom: _TensorLike, lr: _TensorLike, rho: _TensorLike, momentum: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyFtrl(*, var: _TensorLike, accum: _TensorLike, linear: _TensorLike, grad: _TensorLike, indices: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, lr_power: _TensorLike, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyFtrlV2(*, var: _TensorLike, accum: _TensorLike, linear: _TensorLike, grad: _TensorLike, indices: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, l2_shrinkage: _TensorLike, lr_power: _TensorLike, use_locking: bool = False, multiply_linear_by_lr: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyKerasMomentum(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, grad: _TensorLike, indices: _TensorLike, momentum: _TensorLike, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyMomentum(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, grad: _TensorLike, indices: _TensorLike, momentum: _TensorLike, use_locking: bool = False, use_nesterov: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyProximalAdagrad(*, var: _TensorLike, accum: _TensorLike, lr: _TensorLike, l1: _TensorLike, l2: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyProximalGradientDescent(*, var: _TensorLike, alpha: _TensorLike, l1: _TensorLike, l2: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceSparseApplyRMSProp(*, var: _TensorLike, ms: _TensorLike, mom: _TensorLike, lr: _TensorLike, rho: _TensorLike, momentum: _TensorLike, epsilon: _TensorLike, grad: _TensorLike, indices: _TensorLike, use_locking: bool = False, name: str | None = None) -> None: ...
-
-def ResourceStridedSliceAssign(*, ref: _TensorLike, begin: _TensorLike, end: _TensorLike, strides: _TensorLike, value: _TensorLike, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> None: ...
-
+def ResizeArea(
+    *, images: _TensorLike, size: _TensorLike, align_corners: bool = False, name: str | None = None
+) -> Tensor: ...
+def ResizeBicubic(
+    *,
+    images: _TensorLike,
+    size: _TensorLike,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeBicubicGrad(
+    *,
+    grads: _TensorLike,
+    original_image: _TensorLike,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeBilinear(
+    *,
+    images: _TensorLike,
+    size: _TensorLike,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeBilinearGrad(
+    *,
+    grads: _TensorLike,
+    original_image: _TensorLike,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeNearestNeighbor(
+    *,
+    images: _TensorLike,
+    size: _TensorLike,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def ResizeNearestNeighborGrad(
+    *,
+    grads: _TensorLike,
+    size: _TensorLike,
+    align_corners: bool = False,
+    half_pixel_centers: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def ResourceApplyAdaMax(
+    *,
+    var: _TensorLike,
+    m: _TensorLike,
+    v: _TensorLike,
+    beta1_power: _TensorLike,
+    lr: _TensorLike,
+    beta1: _TensorLike,
+    beta2: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAdadelta(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    accum_update: _TensorLike,
+    lr: _TensorLike,
+    rho: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAdagrad(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    update_slots: bool = True,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAdagradDA(
+    *,
+    var: _TensorLike,
+    gradient_accumulator: _TensorLike,
+    gradient_squared_accumulator: _TensorLike,
+    grad: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    global_step: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAdagradV2(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    update_slots: bool = True,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAdam(
+    *,
+    var: _TensorLike,
+    m: _TensorLike,
+    v: _TensorLike,
+    beta1_power: _TensorLike,
+    beta2_power: _TensorLike,
+    lr: _TensorLike,
+    beta1: _TensorLike,
+    beta2: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    use_nesterov: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAdamWithAmsgrad(
+    *,
+    var: _TensorLike,
+    m: _TensorLike,
+    v: _TensorLike,
+    vhat: _TensorLike,
+    beta1_power: _TensorLike,
+    beta2_power: _TensorLike,
+    lr: _TensorLike,
+    beta1: _TensorLike,
+    beta2: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyAddSign(
+    *,
+    var: _TensorLike,
+    m: _TensorLike,
+    lr: _TensorLike,
+    alpha: _TensorLike,
+    sign_decay: _TensorLike,
+    beta: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyCenteredRMSProp(
+    *,
+    var: _TensorLike,
+    mg: _TensorLike,
+    ms: _TensorLike,
+    mom: _TensorLike,
+    lr: _TensorLike,
+    rho: _TensorLike,
+    momentum: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyFtrl(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    linear: _TensorLike,
+    grad: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    lr_power: _TensorLike,
+    use_locking: bool = False,
+    multiply_linear_by_lr: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyFtrlV2(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    linear: _TensorLike,
+    grad: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    l2_shrinkage: _TensorLike,
+    lr_power: _TensorLike,
+    use_locking: bool = False,
+    multiply_linear_by_lr: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyGradientDescent(
+    *,
+    var: _TensorLike,
+    alpha: _TensorLike,
+    delta: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyKerasMomentum(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    grad: _TensorLike,
+    momentum: _TensorLike,
+    use_locking: bool = False,
+    use_nesterov: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyMomentum(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    grad: _TensorLike,
+    momentum: _TensorLike,
+    use_locking: bool = False,
+    use_nesterov: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyPowerSign(
+    *,
+    var: _TensorLike,
+    m: _TensorLike,
+    lr: _TensorLike,
+    logbase: _TensorLike,
+    sign_decay: _TensorLike,
+    beta: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyProximalAdagrad(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyProximalGradientDescent(
+    *,
+    var: _TensorLike,
+    alpha: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    delta: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceApplyRMSProp(
+    *,
+    var: _TensorLike,
+    ms: _TensorLike,
+    mom: _TensorLike,
+    lr: _TensorLike,
+    rho: _TensorLike,
+    momentum: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceCountUpTo(
+    *, resource: _TensorLike, limit: int, T: _DTypeLike, name: str | None = None
+) -> Tensor: ...
+def ResourceGather(
+    *,
+    resource: _TensorLike,
+    indices: _TensorLike,
+    dtype: _DTypeLike,
+    batch_dims: int = 0,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def ResourceGatherNd(
+    *, resource: _TensorLike, indices: _TensorLike, dtype: _DTypeLike, name: str | None = None
+) -> Tensor: ...
+def ResourceScatterAdd(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceScatterDiv(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceScatterMax(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceScatterMin(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceScatterMul(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceScatterNdAdd(
+    *,
+    ref: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    use_locking: bool = True,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> None: ...
+def ResourceScatterNdMax(
+    *,
+    ref: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    use_locking: bool = True,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> None: ...
+def ResourceScatterNdMin(
+    *,
+    ref: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    use_locking: bool = True,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> None: ...
+def ResourceScatterNdSub(
+    *,
+    ref: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    use_locking: bool = True,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> None: ...
+def ResourceScatterNdUpdate(
+    *,
+    ref: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    use_locking: bool = True,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> None: ...
+def ResourceScatterSub(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceScatterUpdate(
+    *, resource: _TensorLike, indices: _TensorLike, updates: _TensorLike, name: str | None = None
+) -> None: ...
+def ResourceSparseApplyAdadelta(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    accum_update: _TensorLike,
+    lr: _TensorLike,
+    rho: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyAdagrad(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    update_slots: bool = True,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyAdagradDA(
+    *,
+    var: _TensorLike,
+    gradient_accumulator: _TensorLike,
+    gradient_squared_accumulator: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    global_step: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyAdagradV2(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    update_slots: bool = True,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyCenteredRMSProp(
+    *,
+    var: _TensorLike,
+    mg: _TensorLike,
+    ms: _TensorLike,
+    mom: _TensorLike,
+    lr: _TensorLike,
+    rho: _TensorLike,
+    momentum: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyFtrl(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    linear: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    lr_power: _TensorLike,
+    use_locking: bool = False,
+    multiply_linear_by_lr: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyFtrlV2(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    linear: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    l2_shrinkage: _TensorLike,
+    lr_power: _TensorLike,
+    use_locking: bool = False,
+    multiply_linear_by_lr: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyKerasMomentum(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    momentum: _TensorLike,
+    use_locking: bool = False,
+    use_nesterov: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyMomentum(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    momentum: _TensorLike,
+    use_locking: bool = False,
+    use_nesterov: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyProximalAdagrad(
+    *,
+    var: _TensorLike,
+    accum: _TensorLike,
+    lr: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyProximalGradientDescent(
+    *,
+    var: _TensorLike,
+    alpha: _TensorLike,
+    l1: _TensorLike,
+    l2: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceSparseApplyRMSProp(
+    *,
+    var: _TensorLike,
+    ms: _TensorLike,
+    mom: _TensorLike,
+    lr: _TensorLike,
+    rho: _TensorLike,
+    momentum: _TensorLike,
+    epsilon: _TensorLike,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    use_locking: bool = False,
+    name: str | None = None,
+) -> None: ...
+def ResourceStridedSliceAssign(
+    *,
+    ref: _TensorLike,
+    begin: _TensorLike,
+    end: _TensorLike,
+    strides: _TensorLike,
+    value: _TensorLike,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> None: ...
 def Reverse(*, tensor: _TensorLike, dims: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def ReverseSequence(*, input: _TensorLike, seq_lengths: _TensorLike, seq_dim: int, batch_dim: int = 0, name: str | None = None) -> Tensor: ...
-
+def ReverseSequence(
+    *, input: _TensorLike, seq_lengths: _TensorLike, seq_dim: int, batch_dim: int = 0, name: str | None = None
+) -> Tensor: ...
 def ReverseV2(*, tensor: _TensorLike, axis: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def RightShift(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Rint(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Roll(*, input: _TensorLike, shift: _TensorLike, axis: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Round(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Rsqrt(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def RsqrtGrad(*, y: _TensorLike, dy: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SampleDistortedBoundingBox(*, image_size: _TensorLike, bounding_boxes: _TensorLike, seed: int = 0, seed2: int = 0, min_object_covered: float = 0.1, aspect_ratio_range: Sequence[float] = [0.75, 1.33], area_range: Sequence[float] = [0.05, 1], max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> Any: ...
-
-def SampleDistortedBoundingBoxV2(*, image_size: _TensorLike, bounding_boxes: _TensorLike, min_object_covered: _TensorLike, seed: int = 0, seed2: int = 0, aspect_ratio_range: Sequence[float] = [0.75, 1.33], area_range: Sequence[float] = [0.05, 1], max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> Any: ...
-
-def ScaleAndTranslate(*, images: _TensorLike, size: _TensorLike, scale: _TensorLike, translation: _TensorLike, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor: ...
-
-def ScaleAndTranslateGrad(*, grads: _TensorLike, original_image: _TensorLike, scale: _TensorLike, translation: _TensorLike, kernel_type: str | bytes = 'lanczos3', antialias: bool = True, name: str | None = None) -> Tensor: ...
-
-def ScatterNd(*, indices: _TensorLike, updates: _TensorLike, shape: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def ScatterNdNonAliasingAdd(*, input: _TensorLike, indices: _TensorLike, updates: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
+def SampleDistortedBoundingBox(
+    *,
+    image_size: _TensorLike,
+    bounding_boxes: _TensorLike,
+    seed: int = 0,
+    seed2: int = 0,
+    min_object_covered: float = 0.1,
+    aspect_ratio_range: Sequence[float] = [0.75, 1.33],
+    area_range: Sequence[float] = [0.05, 1],
+    max_attempts: int = 100,
+    use_image_if_no_bounding_boxes: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def SampleDistortedBoundingBoxV2(
+    *,
+    image_size: _TensorLike,
+    bounding_boxes: _TensorLike,
+    min_object_covered: _TensorLike,
+    seed: int = 0,
+    seed2: int = 0,
+    aspect_ratio_range: Sequence[float] = [0.75, 1.33],
+    area_range: Sequence[float] = [0.05, 1],
+    max_attempts: int = 100,
+    use_image_if_no_bounding_boxes: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def ScaleAndTranslate(
+    *,
+    images: _TensorLike,
+    size: _TensorLike,
+    scale: _TensorLike,
+    translation: _TensorLike,
+    kernel_type: str | bytes = "lanczos3",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def ScaleAndTranslateGrad(
+    *,
+    grads: _TensorLike,
+    original_image: _TensorLike,
+    scale: _TensorLike,
+    translation: _TensorLike,
+    kernel_type: str | bytes = "lanczos3",
+    antialias: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNd(
+    *,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    shape: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def ScatterNdNonAliasingAdd(
+    *,
+    input: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
 def SegmentMax(*, data: _TensorLike, segment_ids: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SegmentMaxV2(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def SegmentMaxV2(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def SegmentMean(*, data: _TensorLike, segment_ids: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SegmentMin(*, data: _TensorLike, segment_ids: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SegmentMinV2(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def SegmentMinV2(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def SegmentProd(*, data: _TensorLike, segment_ids: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SegmentProdV2(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def SegmentProdV2(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def SegmentSum(*, data: _TensorLike, segment_ids: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SegmentSumV2(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def SegmentSumV2(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def Select(*, condition: _TensorLike, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SelectV2(*, condition: _TensorLike, t: _TensorLike, e: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def SelectV2(
+    *, condition: _TensorLike, t: _TensorLike, e: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def SelfAdjointEig(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SelfAdjointEigV2(*, input: _TensorLike, compute_v: bool = True, name: str | None = None) -> Any: ...
-
 def Selu(*, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SeluGrad(*, gradients: _TensorLike, outputs: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SerializeManySparse(*, sparse_indices: _TensorLike, sparse_values: _TensorLike, sparse_shape: _TensorLike, out_type: _DTypeLike = 'string', name: str | None = None) -> Tensor: ...
-
-def SerializeSparse(*, sparse_indices: _TensorLike, sparse_values: _TensorLike, sparse_shape: _TensorLike, out_type: _DTypeLike = 'string', name: str | None = None) -> Tensor: ...
-
+def SerializeManySparse(
+    *,
+    sparse_indices: _TensorLike,
+    sparse_values: _TensorLike,
+    sparse_shape: _TensorLike,
+    out_type: _DTypeLike = "string",
+    name: str | None = None,
+) -> Tensor: ...
+def SerializeSparse(
+    *,
+    sparse_indices: _TensorLike,
+    sparse_values: _TensorLike,
+    sparse_shape: _TensorLike,
+    out_type: _DTypeLike = "string",
+    name: str | None = None,
+) -> Tensor: ...
 def SerializeTensor(*, tensor: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SetSize(*, set_indices: _TensorLike, set_values: _TensorLike, set_shape: _TensorLike, validate_indices: bool = True, name: str | None = None) -> Tensor: ...
-
-def Shape(*, input: _TensorLike, out_type: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
-def ShapeN(*, input: Sequence[_TensorLike], out_type: _DTypeLike = 'int32', name: str | None = None) -> list[Tensor]: ...
-
-def ShardedFilename(*, basename: _TensorLike, shard: _TensorLike, num_shards: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def SetSize(
+    *,
+    set_indices: _TensorLike,
+    set_values: _TensorLike,
+    set_shape: _TensorLike,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def Shape(*, input: _TensorLike, out_type: _DTypeLike = "int32", name: str | None = None) -> Tensor: ...
+def ShapeN(
+    *, input: Sequence[_TensorLike], out_type: _DTypeLike = "int32", name: str | None = None
+) -> list[Tensor]: ...
+def ShardedFilename(
+    *, basename: _TensorLike, shard: _TensorLike, num_shards: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def ShardedFilespec(*, basename: _TensorLike, num_shards: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Sigmoid(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SigmoidGrad(*, y: _TensorLike, dy: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Sign(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Sin(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Sinh(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Size(*, input: _TensorLike, out_type: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
-def Slice(*, input: _TensorLike, begin: _TensorLike, size: _TensorLike, name: str | None = None) -> Tensor: ...
-
+def Size(*, input: _TensorLike, out_type: _DTypeLike = "int32", name: str | None = None) -> Tensor: ...
+def Slice(
+    *, input: _TensorLike, begin: _TensorLike, size: _TensorLike, name: str | None = None
+) -> Tensor: ...
 def Snapshot(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SobolSample(*, dim: _TensorLike, num_results: _TensorLike, skip: _TensorLike, dtype: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
+def SobolSample(
+    *,
+    dim: _TensorLike,
+    num_results: _TensorLike,
+    skip: _TensorLike,
+    dtype: _DTypeLike = "float32",
+    name: str | None = None,
+) -> Tensor: ...
 def Softmax(*, logits: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SoftmaxCrossEntropyWithLogits(*, features: _TensorLike, labels: _TensorLike, name: str | None = None) -> Any: ...
-
+def SoftmaxCrossEntropyWithLogits(
+    *, features: _TensorLike, labels: _TensorLike, name: str | None = None
+) -> Any: ...
 def Softplus(*, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SoftplusGrad(*, gradients: _TensorLike, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Softsign(*, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SoftsignGrad(*, gradients: _TensorLike, features: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SpaceToBatch(*, input: _TensorLike, paddings: _TensorLike, block_size: int, name: str | None = None) -> Tensor: ...
-
-def SpaceToBatchND(*, input: _TensorLike, block_shape: _TensorLike, paddings: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SpaceToDepth(*, input: _TensorLike, block_size: int, data_format: str | bytes = 'NHWC', name: str | None = None) -> Tensor: ...
-
-def SparseAdd(*, a_indices: _TensorLike, a_values: _TensorLike, a_shape: _TensorLike, b_indices: _TensorLike, b_values: _TensorLike, b_shape: _TensorLike, thresh: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseAddGrad(*, backprop_val_grad: _TensorLike, a_indices: _TensorLike, b_indices: _TensorLike, sum_indices: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseBincount(*, indices: _TensorLike, values: _TensorLike, dense_shape: _TensorLike, size: _TensorLike, weights: _TensorLike, binary_output: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseConcat(*, indices: Sequence[_TensorLike], values: Sequence[_TensorLike], shapes: Sequence[_TensorLike], concat_dim: int, name: str | None = None) -> Any: ...
-
-def SparseCountSparseOutput(*, indices: _TensorLike, values: _TensorLike, dense_shape: _TensorLike, weights: _TensorLike, binary_output: bool, minlength: int = -1, maxlength: int = -1, name: str | None = None) -> Any: ...
-
-def SparseCross(*, indices: Sequence[_TensorLike], values: Sequence[_TensorLike], shapes: Sequence[_TensorLike], dense_inputs: Sequence[_TensorLike], hashed_output: bool, num_buckets: int, hash_key: int, out_type: _DTypeLike, internal_type: _DTypeLike, name: str | None = None) -> Any: ...
-
-def SparseCrossV2(*, indices: Sequence[_TensorLike], values: Sequence[_TensorLike], shapes: Sequence[_TensorLike], dense_inputs: Sequence[_TensorLike], sep: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseDenseCwiseAdd(*, sp_indices: _TensorLike, sp_values: _TensorLike, sp_shape: _TensorLike, dense: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseDenseCwiseDiv(*, sp_indices: _TensorLike, sp_values: _TensorLike, sp_shape: _TensorLike, dense: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseDenseCwiseMul(*, sp_indices: _TensorLike, sp_values: _TensorLike, sp_shape: _TensorLike, dense: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseFillEmptyRows(*, indices: _TensorLike, values: _TensorLike, dense_shape: _TensorLike, default_value: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseFillEmptyRowsGrad(*, reverse_index_map: _TensorLike, grad_values: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseMatMul(*, a: _TensorLike, b: _TensorLike, transpose_a: bool = False, transpose_b: bool = False, a_is_sparse: bool = False, b_is_sparse: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseReduceMax(*, input_indices: _TensorLike, input_values: _TensorLike, input_shape: _TensorLike, reduction_axes: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseReduceMaxSparse(*, input_indices: _TensorLike, input_values: _TensorLike, input_shape: _TensorLike, reduction_axes: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Any: ...
-
-def SparseReduceSum(*, input_indices: _TensorLike, input_values: _TensorLike, input_shape: _TensorLike, reduction_axes: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseReduceSumSparse(*, input_indices: _TensorLike, input_values: _TensorLike, input_shape: _TensorLike, reduction_axes: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Any: ...
-
-def SparseReorder(*, input_indices: _TensorLike, input_values: _TensorLike, input_shape: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseReshape(*, input_indices: _TensorLike, input_shape: _TensorLike, new_shape: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSegmentMean(*, data: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, sparse_gradient: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentMeanGrad(*, grad: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, output_dim0: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentMeanGradV2(*, grad: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, dense_output_dim0: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSegmentMeanWithNumSegments(*, data: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, sparse_gradient: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentSqrtN(*, data: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, sparse_gradient: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentSqrtNGrad(*, grad: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, output_dim0: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentSqrtNGradV2(*, grad: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, dense_output_dim0: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSegmentSqrtNWithNumSegments(*, data: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, sparse_gradient: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentSum(*, data: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, sparse_gradient: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentSumGrad(*, grad: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, output_dim0: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseSegmentSumGradV2(*, grad: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, dense_output_dim0: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSegmentSumWithNumSegments(*, data: _TensorLike, indices: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, sparse_gradient: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseSlice(*, indices: _TensorLike, values: _TensorLike, shape: _TensorLike, start: _TensorLike, size: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSliceGrad(*, backprop_val_grad: _TensorLike, input_indices: _TensorLike, input_start: _TensorLike, output_indices: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseSoftmax(*, sp_indices: _TensorLike, sp_values: _TensorLike, sp_shape: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseSoftmaxCrossEntropyWithLogits(*, features: _TensorLike, labels: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSparseMaximum(*, a_indices: _TensorLike, a_values: _TensorLike, a_shape: _TensorLike, b_indices: _TensorLike, b_values: _TensorLike, b_shape: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSparseMinimum(*, a_indices: _TensorLike, a_values: _TensorLike, a_shape: _TensorLike, b_indices: _TensorLike, b_values: _TensorLike, b_shape: _TensorLike, name: str | None = None) -> Any: ...
-
-def SparseSplit(*, split_dim: _TensorLike, indices: _TensorLike, values: _TensorLike, shape: _TensorLike, num_split: int, name: str | None = None) -> Any: ...
-
-def SparseTensorDenseAdd(*, a_indices: _TensorLike, a_values: _TensorLike, a_shape: _TensorLike, b: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def SparseTensorDenseMatMul(*, a_indices: _TensorLike, a_values: _TensorLike, a_shape: _TensorLike, b: _TensorLike, adjoint_a: bool = False, adjoint_b: bool = False, name: str | None = None) -> Tensor: ...
-
-def SparseToDense(*, sparse_indices: _TensorLike, output_shape: _TensorLike, sparse_values: _TensorLike, default_value: _TensorLike, validate_indices: bool = True, name: str | None = None) -> Tensor: ...
-
-def SparseToSparseSetOperation(*, set1_indices: _TensorLike, set1_values: _TensorLike, set1_shape: _TensorLike, set2_indices: _TensorLike, set2_values: _TensorLike, set2_shape: _TensorLike, set_operation: str | bytes, validate_indices: bool = True, name: str | None = None) -> Any: ...
-
+def SpaceToBatch(
+    *, input: _TensorLike, paddings: _TensorLike, block_size: int, name: str | None = None
+) -> Tensor: ...
+def SpaceToBatchND(
+    *, input: _TensorLike, block_shape: _TensorLike, paddings: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def SpaceToDepth(
+    *, input: _TensorLike, block_size: int, data_format: str | bytes = "NHWC", name: str | None = None
+) -> Tensor: ...
+def SparseAdd(
+    *,
+    a_indices: _TensorLike,
+    a_values: _TensorLike,
+    a_shape: _TensorLike,
+    b_indices: _TensorLike,
+    b_values: _TensorLike,
+    b_shape: _TensorLike,
+    thresh: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseAddGrad(
+    *,
+    backprop_val_grad: _TensorLike,
+    a_indices: _TensorLike,
+    b_indices: _TensorLike,
+    sum_indices: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseBincount(
+    *,
+    indices: _TensorLike,
+    values: _TensorLike,
+    dense_shape: _TensorLike,
+    size: _TensorLike,
+    weights: _TensorLike,
+    binary_output: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseConcat(
+    *,
+    indices: Sequence[_TensorLike],
+    values: Sequence[_TensorLike],
+    shapes: Sequence[_TensorLike],
+    concat_dim: int,
+    name: str | None = None,
+) -> Any: ...
+def SparseCountSparseOutput(
+    *,
+    indices: _TensorLike,
+    values: _TensorLike,
+    dense_shape: _TensorLike,
+    weights: _TensorLike,
+    binary_output: bool,
+    minlength: int = -1,
+    maxlength: int = -1,
+    name: str | None = None,
+) -> Any: ...
+def SparseCross(
+    *,
+    indices: Sequence[_TensorLike],
+    values: Sequence[_TensorLike],
+    shapes: Sequence[_TensorLike],
+    dense_inputs: Sequence[_TensorLike],
+    hashed_output: bool,
+    num_buckets: int,
+    hash_key: int,
+    out_type: _DTypeLike,
+    internal_type: _DTypeLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseCrossV2(
+    *,
+    indices: Sequence[_TensorLike],
+    values: Sequence[_TensorLike],
+    shapes: Sequence[_TensorLike],
+    dense_inputs: Sequence[_TensorLike],
+    sep: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseDenseCwiseAdd(
+    *,
+    sp_indices: _TensorLike,
+    sp_values: _TensorLike,
+    sp_shape: _TensorLike,
+    dense: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseDenseCwiseDiv(
+    *,
+    sp_indices: _TensorLike,
+    sp_values: _TensorLike,
+    sp_shape: _TensorLike,
+    dense: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseDenseCwiseMul(
+    *,
+    sp_indices: _TensorLike,
+    sp_values: _TensorLike,
+    sp_shape: _TensorLike,
+    dense: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseFillEmptyRows(
+    *,
+    indices: _TensorLike,
+    values: _TensorLike,
+    dense_shape: _TensorLike,
+    default_value: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseFillEmptyRowsGrad(
+    *, reverse_index_map: _TensorLike, grad_values: _TensorLike, name: str | None = None
+) -> Any: ...
+def SparseMatMul(
+    *,
+    a: _TensorLike,
+    b: _TensorLike,
+    transpose_a: bool = False,
+    transpose_b: bool = False,
+    a_is_sparse: bool = False,
+    b_is_sparse: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseReduceMax(
+    *,
+    input_indices: _TensorLike,
+    input_values: _TensorLike,
+    input_shape: _TensorLike,
+    reduction_axes: _TensorLike,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseReduceMaxSparse(
+    *,
+    input_indices: _TensorLike,
+    input_values: _TensorLike,
+    input_shape: _TensorLike,
+    reduction_axes: _TensorLike,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def SparseReduceSum(
+    *,
+    input_indices: _TensorLike,
+    input_values: _TensorLike,
+    input_shape: _TensorLike,
+    reduction_axes: _TensorLike,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseReduceSumSparse(
+    *,
+    input_indices: _TensorLike,
+    input_values: _TensorLike,
+    input_shape: _TensorLike,
+    reduction_axes: _TensorLike,
+    keep_dims: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def SparseReorder(
+    *,
+    input_indices: _TensorLike,
+    input_values: _TensorLike,
+    input_shape: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseReshape(
+    *, input_indices: _TensorLike, input_shape: _TensorLike, new_shape: _TensorLike, name: str | None = None
+) -> Any: ...
+def SparseSegmentMean(
+    *,
+    data: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentMeanGrad(
+    *,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    output_dim0: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentMeanGradV2(
+    *,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    dense_output_dim0: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseSegmentMeanWithNumSegments(
+    *,
+    data: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    num_segments: _TensorLike,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSqrtN(
+    *,
+    data: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSqrtNGrad(
+    *,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    output_dim0: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSqrtNGradV2(
+    *,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    dense_output_dim0: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseSegmentSqrtNWithNumSegments(
+    *,
+    data: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    num_segments: _TensorLike,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSum(
+    *,
+    data: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSumGrad(
+    *,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    output_dim0: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSegmentSumGradV2(
+    *,
+    grad: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    dense_output_dim0: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseSegmentSumWithNumSegments(
+    *,
+    data: _TensorLike,
+    indices: _TensorLike,
+    segment_ids: _TensorLike,
+    num_segments: _TensorLike,
+    sparse_gradient: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSlice(
+    *,
+    indices: _TensorLike,
+    values: _TensorLike,
+    shape: _TensorLike,
+    start: _TensorLike,
+    size: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseSliceGrad(
+    *,
+    backprop_val_grad: _TensorLike,
+    input_indices: _TensorLike,
+    input_start: _TensorLike,
+    output_indices: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseSoftmax(
+    *, sp_indices: _TensorLike, sp_values: _TensorLike, sp_shape: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def SparseSoftmaxCrossEntropyWithLogits(
+    *, features: _TensorLike, labels: _TensorLike, name: str | None = None
+) -> Any: ...
+def SparseSparseMaximum(
+    *,
+    a_indices: _TensorLike,
+    a_values: _TensorLike,
+    a_shape: _TensorLike,
+    b_indices: _TensorLike,
+    b_values: _TensorLike,
+    b_shape: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseSparseMinimum(
+    *,
+    a_indices: _TensorLike,
+    a_values: _TensorLike,
+    a_shape: _TensorLike,
+    b_indices: _TensorLike,
+    b_values: _TensorLike,
+    b_shape: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def SparseSplit(
+    *,
+    split_dim: _TensorLike,
+    indices: _TensorLike,
+    values: _TensorLike,
+    shape: _TensorLike,
+    num_split: int,
+    name: str | None = None,
+) -> Any: ...
+def SparseTensorDenseAdd(
+    *,
+    a_indices: _TensorLike,
+    a_values: _TensorLike,
+    a_shape: _TensorLike,
+    b: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseTensorDenseMatMul(
+    *,
+    a_indices: _TensorLike,
+    a_values: _TensorLike,
+    a_shape: _TensorLike,
+    b: _TensorLike,
+    adjoint_a: bool = False,
+    adjoint_b: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseToDense(
+    *,
+    sparse_indices: _TensorLike,
+    output_shape: _TensorLike,
+    sparse_values: _TensorLike,
+    default_value: _TensorLike,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
+def SparseToSparseSetOperation(
+    *,
+    set1_indices: _TensorLike,
+    set1_values: _TensorLike,
+    set1_shape: _TensorLike,
+    set2_indices: _TensorLike,
+    set2_values: _TensorLike,
+    set2_shape: _TensorLike,
+    set_operation: str | bytes,
+    validate_indices: bool = True,
+    name: str | None = None,
+) -> Any: ...
 def Spence(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Split(*, axis: _TensorLike, value: _TensorLike, num_split: int, name: str | None = None) -> list[Tensor]: ...
-
-def SplitV(*, value: _TensorLike, size_splits: _TensorLike, axis: _TensorLike, num_split: int, name: str | None = None) -> list[Tensor]: ...
-
+def Split(
+    *, axis: _TensorLike, value: _TensorLike, num_split: int, name: str | None = None
+) -> list[Tensor]: ...
+def SplitV(
+    *,
+    value: _TensorLike,
+    size_splits: _TensorLike,
+    axis: _TensorLike,
+    num_split: int,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def Sqrt(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SqrtGrad(*, y: _TensorLike, dy: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Square(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def SquaredDifference(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Squeeze(*, input: _TensorLike, axis: Sequence[int] = [], name: str | None = None) -> Tensor: ...
-
-def StatefulPartitionedCall(*, args: Sequence[_TensorLike], Tout: Sequence[_DTypeLike], f: Callable[..., Any], config: str | bytes = '', config_proto: str | bytes = '', executor_type: str | bytes = '', name: str | None = None) -> list[Tensor]: ...
-
-def StatelessCase(*, branch_index: _TensorLike, input: Sequence[_TensorLike], Tout: Sequence[_DTypeLike], branches: Sequence[Callable[..., Any]], output_shapes: Sequence[_ShapeLike] = [], name: str | None = None) -> list[Tensor]: ...
-
-def StatelessIf(*, cond: _TensorLike, input: Sequence[_TensorLike], Tout: Sequence[_DTypeLike], then_branch: Callable[..., Any], else_branch: Callable[..., Any], output_shapes: Sequence[_ShapeLike] = [], name: str | None = None) -> list[Tensor]: ...
-
-def StatelessMultinomial(*, logits: _TensorLike, num_samples: _TensorLike, seed: _TensorLike, output_dtype: _DTypeLike = 'int64', name: str | None = None) -> Tensor: ...
-
-def StatelessParameterizedTruncatedNormal(*, shape: _TensorLike, seed: _TensorLike, means: _TensorLike, stddevs: _TensorLike, minvals: _TensorLike, maxvals: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def StatelessRandomBinomial(*, shape: _TensorLike, seed: _TensorLike, counts: _TensorLike, probs: _TensorLike, dtype: _DTypeLike = 'int64', name: str | None = None) -> Tensor: ...
-
-def StatelessRandomGammaV2(*, shape: _TensorLike, seed: _TensorLike, alpha: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def StatelessRandomNormal(*, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def StatelessRandomPoisson(*, shape: _TensorLike, seed: _TensorLike, lam: _TensorLike, dtype: _DTypeLike, name: str | None = None) -> Tensor: ...
-
-def StatelessRandomUniform(*, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def StatelessRandomUniformFullInt(*, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = 'uint64', name: str | None = None) -> Tensor: ...
-
-def StatelessRandomUniformInt(*, shape: _TensorLike, seed: _TensorLike, minval: _TensorLike, maxval: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def StatelessSampleDistortedBoundingBox(*, image_size: _TensorLike, bounding_boxes: _TensorLike, min_object_covered: _TensorLike, seed: _TensorLike, aspect_ratio_range: Sequence[float] = [0.75, 1.33], area_range: Sequence[float] = [0.05, 1], max_attempts: int = 100, use_image_if_no_bounding_boxes: bool = False, name: str | None = None) -> Any: ...
-
-def StatelessTruncatedNormal(*, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def StatelessWhile(*, input: Sequence[_TensorLike], cond: Callable[..., Any], body: Callable[..., Any], output_shapes: Sequence[_ShapeLike] = [], parallel_iterations: int = 10, name: str | None = None) -> list[Tensor]: ...
-
+def StatefulPartitionedCall(
+    *,
+    args: Sequence[_TensorLike],
+    Tout: Sequence[_DTypeLike],
+    f: Callable[..., Any],
+    config: str | bytes = "",
+    config_proto: str | bytes = "",
+    executor_type: str | bytes = "",
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StatelessCase(
+    *,
+    branch_index: _TensorLike,
+    input: Sequence[_TensorLike],
+    Tout: Sequence[_DTypeLike],
+    branches: Sequence[Callable[..., Any]],
+    output_shapes: Sequence[_ShapeLike] = [],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StatelessIf(
+    *,
+    cond: _TensorLike,
+    input: Sequence[_TensorLike],
+    Tout: Sequence[_DTypeLike],
+    then_branch: Callable[..., Any],
+    else_branch: Callable[..., Any],
+    output_shapes: Sequence[_ShapeLike] = [],
+    name: str | None = None,
+) -> list[Tensor]: ...
+def StatelessMultinomial(
+    *,
+    logits: _TensorLike,
+    num_samples: _TensorLike,
+    seed: _TensorLike,
+    output_dtype: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessParameterizedTruncatedNormal(
+    *,
+    shape: _TensorLike,
+    seed: _TensorLike,
+    means: _TensorLike,
+    stddevs: _TensorLike,
+    minvals: _TensorLike,
+    maxvals: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomBinomial(
+    *,
+    shape: _TensorLike,
+    seed: _TensorLike,
+    counts: _TensorLike,
+    probs: _TensorLike,
+    dtype: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessRandomGammaV2(
+    *, shape: _TensorLike, seed: _TensorLike, alpha: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def StatelessRandomNormal(
+    *, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def StatelessRandomPoisson(
+    *, shape: _TensorLike, seed: _TensorLike, lam: _TensorLike, dtype: _DTypeLike, name: str | None = None
+) -> Tensor: ...
+def StatelessRandomUniform(
+    *, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def StatelessRandomUniformFullInt(
+    *, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = "uint64", name: str | None = None
+) -> Tensor: ...
+def StatelessRandomUniformInt(
+    *,
+    shape: _TensorLike,
+    seed: _TensorLike,
+    minval: _TensorLike,
+    maxval: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def StatelessSampleDistortedBoundingBox(
+    *,
+    image_size: _TensorLike,
+    bounding_boxes: _TensorLike,
+    min_object_covered: _TensorLike,
+    seed: _TensorLike,
+    aspect_ratio_range: Sequence[float] = [0.75, 1.33],
+    area_range: Sequence[float] = [0.05, 1],
+    max_attempts: int = 100,
+    use_image_if_no_bounding_boxes: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def StatelessTruncatedNormal(
+    *, shape: _TensorLike, seed: _TensorLike, dtype: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def StatelessWhile(
+    *,
+    input: Sequence[_TensorLike],
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    output_shapes: Sequence[_ShapeLike] = [],
+    parallel_iterations: int = 10,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def StaticRegexFullMatch(*, input: _TensorLike, pattern: str | bytes, name: str | None = None) -> Tensor: ...
-
-def StaticRegexReplace(*, input: _TensorLike, pattern: str | bytes, rewrite: str | bytes, replace_global: bool = True, name: str | None = None) -> Tensor: ...
-
+def StaticRegexReplace(
+    *,
+    input: _TensorLike,
+    pattern: str | bytes,
+    rewrite: str | bytes,
+    replace_global: bool = True,
+    name: str | None = None,
+) -> Tensor: ...
 def StopGradient(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def StridedSlice(*, input: _TensorLike, begin: _TensorLike, end: _TensorLike, strides: _TensorLike, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor: ...
-
-def StridedSliceGrad(*, shape: _TensorLike, begin: _TensorLike, end: _TensorLike, strides: _TensorLike, dy: _TensorLike, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor: ...
-
-def StringFormat(*, inputs: Sequence[_TensorLike], template: str | bytes = '%s', placeholder: str | bytes = '%s', summarize: int = 3, name: str | None = None) -> Tensor: ...
-
-def StringJoin(*, inputs: Sequence[_TensorLike], separator: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def StringLength(*, input: _TensorLike, unit: str | bytes = 'BYTE', name: str | None = None) -> Tensor: ...
-
-def StringLower(*, input: _TensorLike, encoding: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def StringNGrams(*, data: _TensorLike, data_splits: _TensorLike, separator: str | bytes, ngram_widths: Sequence[int], left_pad: str | bytes, right_pad: str | bytes, pad_width: int, preserve_short_sequences: bool, name: str | None = None) -> Any: ...
-
-def StringSplit(*, input: _TensorLike, delimiter: _TensorLike, skip_empty: bool = True, name: str | None = None) -> Any: ...
-
-def StringSplitV2(*, input: _TensorLike, sep: _TensorLike, maxsplit: int = -1, name: str | None = None) -> Any: ...
-
+def StridedSlice(
+    *,
+    input: _TensorLike,
+    begin: _TensorLike,
+    end: _TensorLike,
+    strides: _TensorLike,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def StridedSliceGrad(
+    *,
+    shape: _TensorLike,
+    begin: _TensorLike,
+    end: _TensorLike,
+    strides: _TensorLike,
+    dy: _TensorLike,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def StringFormat(
+    *,
+    inputs: Sequence[_TensorLike],
+    template: str | bytes = "%s",
+    placeholder: str | bytes = "%s",
+    summarize: int = 3,
+    name: str | None = None,
+) -> Tensor: ...
+def StringJoin(
+    *, inputs: Sequence[_TensorLike], separator: str | bytes = "", name: str | None = None
+) -> Tensor: ...
+def StringLength(*, input: _TensorLike, unit: str | bytes = "BYTE", name: str | None = None) -> Tensor: ...
+def StringLower(*, input: _TensorLike, encoding: str | bytes = "", name: str | None = None) -> Tensor: ...
+def StringNGrams(
+    *,
+    data: _TensorLike,
+    data_splits: _TensorLike,
+    separator: str | bytes,
+    ngram_widths: Sequence[int],
+    left_pad: str | bytes,
+    right_pad: str | bytes,
+    pad_width: int,
+    preserve_short_sequences: bool,
+    name: str | None = None,
+) -> Any: ...
+def StringSplit(
+    *, input: _TensorLike, delimiter: _TensorLike, skip_empty: bool = True, name: str | None = None
+) -> Any: ...
+def StringSplitV2(
+    *, input: _TensorLike, sep: _TensorLike, maxsplit: int = -1, name: str | None = None
+) -> Any: ...
 def StringStrip(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def StringToHashBucket(*, string_tensor: _TensorLike, num_buckets: int, name: str | None = None) -> Tensor: ...
-
+def StringToHashBucket(
+    *, string_tensor: _TensorLike, num_buckets: int, name: str | None = None
+) -> Tensor: ...
 def StringToHashBucketFast(*, input: _TensorLike, num_buckets: int, name: str | None = None) -> Tensor: ...
-
-def StringToHashBucketStrong(*, input: _TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None) -> Tensor: ...
-
-def StringToNumber(*, string_tensor: _TensorLike, out_type: _DTypeLike = 'float32', name: str | None = None) -> Tensor: ...
-
-def StringUpper(*, input: _TensorLike, encoding: str | bytes = '', name: str | None = None) -> Tensor: ...
-
+def StringToHashBucketStrong(
+    *, input: _TensorLike, num_buckets: int, key: Sequence[int], name: str | None = None
+) -> Tensor: ...
+def StringToNumber(
+    *, string_tensor: _TensorLike, out_type: _DTypeLike = "float32", name: str | None = None
+) -> Tensor: ...
+def StringUpper(*, input: _TensorLike, encoding: str | bytes = "", name: str | None = None) -> Tensor: ...
 def Sub(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def Substr(*, input: _TensorLike, pos: _TensorLike, len: _TensorLike, unit: str | bytes = 'BYTE', name: str | None = None) -> Tensor: ...
-
-def Sum(*, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None) -> Tensor: ...
-
-def Svd(*, input: _TensorLike, compute_uv: bool = True, full_matrices: bool = False, name: str | None = None) -> Any: ...
-
+def Substr(
+    *,
+    input: _TensorLike,
+    pos: _TensorLike,
+    len: _TensorLike,
+    unit: str | bytes = "BYTE",
+    name: str | None = None,
+) -> Tensor: ...
+def Sum(
+    *, input: _TensorLike, axis: _TensorLike, keep_dims: bool = False, name: str | None = None
+) -> Tensor: ...
+def Svd(
+    *, input: _TensorLike, compute_uv: bool = True, full_matrices: bool = False, name: str | None = None
+) -> Any: ...
 def Tan(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Tanh(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def TanhGrad(*, y: _TensorLike, dy: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def TensorListConcat(*, input_handle: _TensorLike, element_dtype: _DTypeLike, element_shape: _ShapeLike = None, name: str | None = None) -> Any: ...
-
-def TensorListConcatV2(*, input_handle: _TensorLike, element_shape: _TensorLike, leading_dims: _TensorLike, element_dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
-def TensorListFromTensor(*, tensor: _TensorLike, element_shape: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListGather(*, input_handle: _TensorLike, indices: _TensorLike, element_shape: _TensorLike, element_dtype: _DTypeLike, name: str | None = None) -> Tensor: ...
-
-def TensorListGetItem(*, input_handle: _TensorLike, index: _TensorLike, element_shape: _TensorLike, element_dtype: _DTypeLike, name: str | None = None) -> Tensor: ...
-
+def TensorListConcat(
+    *,
+    input_handle: _TensorLike,
+    element_dtype: _DTypeLike,
+    element_shape: _ShapeLike = None,
+    name: str | None = None,
+) -> Any: ...
+def TensorListConcatV2(
+    *,
+    input_handle: _TensorLike,
+    element_shape: _TensorLike,
+    leading_dims: _TensorLike,
+    element_dtype: _DTypeLike,
+    name: str | None = None,
+) -> Any: ...
+def TensorListFromTensor(
+    *, tensor: _TensorLike, element_shape: _TensorLike, name: str | None = None
+) -> Any: ...
+def TensorListGather(
+    *,
+    input_handle: _TensorLike,
+    indices: _TensorLike,
+    element_shape: _TensorLike,
+    element_dtype: _DTypeLike,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorListGetItem(
+    *,
+    input_handle: _TensorLike,
+    index: _TensorLike,
+    element_shape: _TensorLike,
+    element_dtype: _DTypeLike,
+    name: str | None = None,
+) -> Tensor: ...
 def TensorListLength(*, input_handle: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def TensorListPopBack(*, input_handle: _TensorLike, element_shape: _TensorLike, element_dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
+def TensorListPopBack(
+    *,
+    input_handle: _TensorLike,
+    element_shape: _TensorLike,
+    element_dtype: _DTypeLike,
+    name: str | None = None,
+) -> Any: ...
 def TensorListPushBack(*, input_handle: _TensorLike, tensor: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListReserve(*, element_shape: _TensorLike, num_elements: _TensorLike, element_dtype: _DTypeLike, name: str | None = None) -> Any: ...
-
+def TensorListReserve(
+    *,
+    element_shape: _TensorLike,
+    num_elements: _TensorLike,
+    element_dtype: _DTypeLike,
+    name: str | None = None,
+) -> Any: ...
 def TensorListResize(*, input_handle: _TensorLike, size: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListScatter(*, tensor: _TensorLike, indices: _TensorLike, element_shape: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListScatterIntoExistingList(*, input_handle: _TensorLike, tensor: _TensorLike, indices: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListScatterV2(*, tensor: _TensorLike, indices: _TensorLike, element_shape: _TensorLike, num_elements: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListSetItem(*, input_handle: _TensorLike, index: _TensorLike, item: _TensorLike, resize_if_index_out_of_bounds: bool = False, name: str | None = None) -> Any: ...
-
-def TensorListSplit(*, tensor: _TensorLike, element_shape: _TensorLike, lengths: _TensorLike, name: str | None = None) -> Any: ...
-
-def TensorListStack(*, input_handle: _TensorLike, element_shape: _TensorLike, element_dtype: _DTypeLike, num_elements: int = -1, name: str | None = None) -> Tensor: ...
-
-def TensorScatterAdd(*, tensor: _TensorLike, indices: _TensorLike, updates: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def TensorScatterMax(*, tensor: _TensorLike, indices: _TensorLike, updates: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def TensorScatterMin(*, tensor: _TensorLike, indices: _TensorLike, updates: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def TensorScatterSub(*, tensor: _TensorLike, indices: _TensorLike, updates: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def TensorScatterUpdate(*, tensor: _TensorLike, indices: _TensorLike, updates: _TensorLike, bad_indices_policy: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def TensorStridedSliceUpdate(*, input: _TensorLike, begin: _TensorLike, end: _TensorLike, strides: _TensorLike, value: _TensorLike, begin_mask: int = 0, end_mask: int = 0, ellipsis_mask: int = 0, new_axis_mask: int = 0, shrink_axis_mask: int = 0, name: str | None = None) -> Tensor: ...
-
-def ThreadUnsafeUnigramCandidateSampler(*, true_classes: _TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
+def TensorListScatter(
+    *, tensor: _TensorLike, indices: _TensorLike, element_shape: _TensorLike, name: str | None = None
+) -> Any: ...
+def TensorListScatterIntoExistingList(
+    *, input_handle: _TensorLike, tensor: _TensorLike, indices: _TensorLike, name: str | None = None
+) -> Any: ...
+def TensorListScatterV2(
+    *,
+    tensor: _TensorLike,
+    indices: _TensorLike,
+    element_shape: _TensorLike,
+    num_elements: _TensorLike,
+    name: str | None = None,
+) -> Any: ...
+def TensorListSetItem(
+    *,
+    input_handle: _TensorLike,
+    index: _TensorLike,
+    item: _TensorLike,
+    resize_if_index_out_of_bounds: bool = False,
+    name: str | None = None,
+) -> Any: ...
+def TensorListSplit(
+    *, tensor: _TensorLike, element_shape: _TensorLike, lengths: _TensorLike, name: str | None = None
+) -> Any: ...
+def TensorListStack(
+    *,
+    input_handle: _TensorLike,
+    element_shape: _TensorLike,
+    element_dtype: _DTypeLike,
+    num_elements: int = -1,
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterAdd(
+    *,
+    tensor: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterMax(
+    *,
+    tensor: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterMin(
+    *,
+    tensor: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterSub(
+    *,
+    tensor: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def TensorScatterUpdate(
+    *,
+    tensor: _TensorLike,
+    indices: _TensorLike,
+    updates: _TensorLike,
+    bad_indices_policy: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def TensorStridedSliceUpdate(
+    *,
+    input: _TensorLike,
+    begin: _TensorLike,
+    end: _TensorLike,
+    strides: _TensorLike,
+    value: _TensorLike,
+    begin_mask: int = 0,
+    end_mask: int = 0,
+    ellipsis_mask: int = 0,
+    new_axis_mask: int = 0,
+    shrink_axis_mask: int = 0,
+    name: str | None = None,
+) -> Tensor: ...
+def ThreadUnsafeUnigramCandidateSampler(
+    *,
+    true_classes: _TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
 def Tile(*, input: _TensorLike, multiples: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def TileGrad(*, input: _TensorLike, multiples: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Timestamp(*, name: str | None = None) -> Tensor: ...
-
 def ToBool(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def TopK(*, input: _TensorLike, k: int, sorted: bool = True, name: str | None = None) -> Any: ...
-
-def TopKV2(*, input: _TensorLike, k: _TensorLike, sorted: bool = True, index_type: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
+def TopKV2(
+    *,
+    input: _TensorLike,
+    k: _TensorLike,
+    sorted: bool = True,
+    index_type: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Any: ...
 def Transpose(*, x: _TensorLike, perm: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def TridiagonalMatMul(*, superdiag: _TensorLike, maindiag: _TensorLike, subdiag: _TensorLike, rhs: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def TridiagonalSolve(*, diagonals: _TensorLike, rhs: _TensorLike, partial_pivoting: bool = True, perturb_singular: bool = False, name: str | None = None) -> Tensor: ...
-
+def TridiagonalMatMul(
+    *,
+    superdiag: _TensorLike,
+    maindiag: _TensorLike,
+    subdiag: _TensorLike,
+    rhs: _TensorLike,
+    name: str | None = None,
+) -> Tensor: ...
+def TridiagonalSolve(
+    *,
+    diagonals: _TensorLike,
+    rhs: _TensorLike,
+    partial_pivoting: bool = True,
+    perturb_singular: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
 def TruncateDiv(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def TruncateMod(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def TruncatedNormal(*, shape: _TensorLike, dtype: _DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None) -> Tensor: ...
-
-def UnicodeDecode(*, input: _TensorLike, input_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, Tsplits: _DTypeLike = 'int64', name: str | None = None) -> Any: ...
-
-def UnicodeDecodeWithOffsets(*, input: _TensorLike, input_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, Tsplits: _DTypeLike = 'int64', name: str | None = None) -> Any: ...
-
-def UnicodeEncode(*, input_values: _TensorLike, input_splits: _TensorLike, output_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, name: str | None = None) -> Tensor: ...
-
+def TruncatedNormal(
+    *, shape: _TensorLike, dtype: _DTypeLike, seed: int = 0, seed2: int = 0, name: str | None = None
+) -> Tensor: ...
+def UnicodeDecode(
+    *,
+    input: _TensorLike,
+    input_encoding: str | bytes,
+    errors: str | bytes = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    Tsplits: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Any: ...
+def UnicodeDecodeWithOffsets(
+    *,
+    input: _TensorLike,
+    input_encoding: str | bytes,
+    errors: str | bytes = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    Tsplits: _DTypeLike = "int64",
+    name: str | None = None,
+) -> Any: ...
+def UnicodeEncode(
+    *,
+    input_values: _TensorLike,
+    input_splits: _TensorLike,
+    output_encoding: str | bytes,
+    errors: str | bytes = "replace",
+    replacement_char: int = 65533,
+    name: str | None = None,
+) -> Tensor: ...
 def UnicodeScript(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def UnicodeTranscode(*, input: _TensorLike, input_encoding: str | bytes, output_encoding: str | bytes, errors: str | bytes = 'replace', replacement_char: int = 65533, replace_control_characters: bool = False, name: str | None = None) -> Tensor: ...
-
-def UniformCandidateSampler(*, true_classes: _TensorLike, num_true: int, num_sampled: int, unique: bool, range_max: int, seed: int = 0, seed2: int = 0, name: str | None = None) -> Any: ...
-
-def Unique(*, x: _TensorLike, out_idx: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
-def UniqueV2(*, x: _TensorLike, axis: _TensorLike, out_idx: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
-def UniqueWithCounts(*, x: _TensorLike, out_idx: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
-def UniqueWithCountsV2(*, x: _TensorLike, axis: _TensorLike, out_idx: _DTypeLike = 'int32', name: str | None = None) -> Any: ...
-
+def UnicodeTranscode(
+    *,
+    input: _TensorLike,
+    input_encoding: str | bytes,
+    output_encoding: str | bytes,
+    errors: str | bytes = "replace",
+    replacement_char: int = 65533,
+    replace_control_characters: bool = False,
+    name: str | None = None,
+) -> Tensor: ...
+def UniformCandidateSampler(
+    *,
+    true_classes: _TensorLike,
+    num_true: int,
+    num_sampled: int,
+    unique: bool,
+    range_max: int,
+    seed: int = 0,
+    seed2: int = 0,
+    name: str | None = None,
+) -> Any: ...
+def Unique(*, x: _TensorLike, out_idx: _DTypeLike = "int32", name: str | None = None) -> Any: ...
+def UniqueV2(
+    *, x: _TensorLike, axis: _TensorLike, out_idx: _DTypeLike = "int32", name: str | None = None
+) -> Any: ...
+def UniqueWithCounts(*, x: _TensorLike, out_idx: _DTypeLike = "int32", name: str | None = None) -> Any: ...
+def UniqueWithCountsV2(
+    *, x: _TensorLike, axis: _TensorLike, out_idx: _DTypeLike = "int32", name: str | None = None
+) -> Any: ...
 def Unpack(*, value: _TensorLike, num: int, axis: int = 0, name: str | None = None) -> list[Tensor]: ...
-
 def UnravelIndex(*, indices: _TensorLike, dims: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def UnsortedSegmentJoin(*, inputs: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, separator: str | bytes = '', name: str | None = None) -> Tensor: ...
-
-def UnsortedSegmentMax(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def UnsortedSegmentMin(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def UnsortedSegmentProd(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def UnsortedSegmentSum(*, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def UpperBound(*, sorted_inputs: _TensorLike, values: _TensorLike, out_type: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
-def VarHandleOp(*, dtype: _DTypeLike, shape: _ShapeLike, container: str | bytes = '', shared_name: str | bytes = '', debug_name: str | bytes = '', allowed_devices: Sequence[str | bytes] = [], name: str | None = None) -> Any: ...
-
+def UnsortedSegmentJoin(
+    *,
+    inputs: _TensorLike,
+    segment_ids: _TensorLike,
+    num_segments: _TensorLike,
+    separator: str | bytes = "",
+    name: str | None = None,
+) -> Tensor: ...
+def UnsortedSegmentMax(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def UnsortedSegmentMin(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def UnsortedSegmentProd(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def UnsortedSegmentSum(
+    *, data: _TensorLike, segment_ids: _TensorLike, num_segments: _TensorLike, name: str | None = None
+) -> Tensor: ...
+def UpperBound(
+    *,
+    sorted_inputs: _TensorLike,
+    values: _TensorLike,
+    out_type: _DTypeLike = "int32",
+    name: str | None = None,
+) -> Tensor: ...
+def VarHandleOp(
+    *,
+    dtype: _DTypeLike,
+    shape: _ShapeLike,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    debug_name: str | bytes = "",
+    allowed_devices: Sequence[str | bytes] = [],
+    name: str | None = None,
+) -> Any: ...
 def VarIsInitializedOp(*, resource: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def VariableShape(*, input: _TensorLike, out_type: _DTypeLike = 'int32', name: str | None = None) -> Tensor: ...
-
+def VariableShape(
+    *, input: _TensorLike, out_type: _DTypeLike = "int32", name: str | None = None
+) -> Tensor: ...
 def Where(*, condition: _TensorLike, name: str | None = None) -> Tensor: ...
-
-def While(*, input: Sequence[_TensorLike], cond: Callable[..., Any], body: Callable[..., Any], output_shapes: Sequence[_ShapeLike] = [], parallel_iterations: int = 10, name: str | None = None) -> list[Tensor]: ...
-
+def While(
+    *,
+    input: Sequence[_TensorLike],
+    cond: Callable[..., Any],
+    body: Callable[..., Any],
+    output_shapes: Sequence[_ShapeLike] = [],
+    parallel_iterations: int = 10,
+    name: str | None = None,
+) -> list[Tensor]: ...
 def WriteFile(*, filename: _TensorLike, contents: _TensorLike, name: str | None = None) -> None: ...
-
 def Xdivy(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Xlog1py(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Xlogy(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def ZerosLike(*, x: _TensorLike, name: str | None = None) -> Tensor: ...
-
 def Zeta(*, x: _TensorLike, q: _TensorLike, name: str | None = None) -> Tensor: ...

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import penstock as tf
+from penstock._ops.sobol import sobol_sample
 
 __all__ = ["NODES"]
 
@@ -216,7 +217,7 @@ NODES: Final[dict[str, Callable[..., Any]]] = {
     ),
     "SampleDistortedBoundingBox": _box,
     "SampleDistortedBoundingBoxV2": _box_v2,
-    "SobolSample": lambda dim, count, skip, dtype: tf.math.sobol_sample(dim, count, skip, dtype),
+    "SobolSample": lambda dim, count, skip, dtype: sobol_sample(dim, count, skip, dtype),
     "StatelessMultinomial": lambda logits, count, seed, dtype: tf.random.stateless_categorical(
         logits, count, seed, dtype
     ),
