@@ -116,7 +116,8 @@ def _checked(operator: Operator, parameter: Parameter, value: Any) -> Any:
     kind = parameter.kind
     if kind.startswith("list("):
         if value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable):
-            raise _wrong(operator, parameter.name, "a list", value, TypeError)
+            wrong = _wrong(operator, parameter.name, "a list", value, TypeError)
+            raise wrong
         item = Parameter(parameter.name, kind[5:-1], False, None)
         return [_checked(operator, item, part) for part in value]
     if kind == "type":
@@ -127,14 +128,16 @@ def _checked(operator: Operator, parameter: Parameter, value: Any) -> Any:
         return tf.TensorShape(value)
     if kind == "string":
         if not isinstance(value, str | bytes):
-            raise _wrong(operator, parameter.name, "a string", value, TypeError)
+            wrong = _wrong(operator, parameter.name, "a string", value, TypeError)
+            raise wrong
         return value.decode() if isinstance(value, bytes) else value
     if kind in ("int", "float", "bool"):
         try:
             return {"int": int, "float": float, "bool": bool}[kind](value)
         except (TypeError, ValueError):
             what = {"int": "an integer", "float": "a number", "bool": "a boolean"}[kind]
-            raise _wrong(operator, parameter.name, what, value, TypeError) from None
+            wrong = _wrong(operator, parameter.name, what, value, TypeError)
+            raise wrong from None
     return value
 
 
@@ -176,7 +179,8 @@ class _Inputs:
         count, _, single = kind.rpartition("*")
         if count or kind.startswith("["):
             if not isinstance(value, list | tuple):
-                raise _wrong(self._operator, parameter.name, "a list of tensors", value, TypeError)
+                wrong = _wrong(self._operator, parameter.name, "a list of tensors", value, TypeError)
+                raise wrong
             return [self._tensor(parameter.name, part, single) for part in value]
         return self._tensor(parameter.name, value, kind)
 
@@ -191,7 +195,9 @@ class _Inputs:
             tensor = self._of_default(value, default) if default else _core._to_tensor(value, wanted)
         except (TypeError, ValueError) as error:
             raise tf.errors.InvalidArgumentError(
-                None, None, f"argument '{name}' of tf.raw_ops.{self._operator.name}: {error}"
+                None,
+                None,
+                f"argument '{name}' must be a tensor that tf.raw_ops.{self._operator.name} takes: {error}",
             ) from None
         _check_dtype(self._operator, name, kind, tensor.dtype)
         self._dtypes.setdefault(kind, tensor.dtype)
@@ -218,7 +224,7 @@ def _bound(operator: Operator, given: dict[str, Any]) -> dict[str, Any]:
     for parameter in operator.parameters:
         value = given.get(parameter.name, parameter.default)
         if value is inspect.Parameter.empty:
-            raise TypeError(f"tf.raw_ops.{operator.name} needs an argument '{parameter.name}'")
+            raise TypeError(f"argument '{parameter.name}' must be given to tf.raw_ops.{operator.name}")
         bound[parameter.name] = value
     return bound
 
