@@ -229,8 +229,12 @@ CRATES ?= $(CRATES_$(SANITIZER))
 STD_SOURCE = $(shell $${RUSTC:-rustc} --print sysroot)/lib/rustlib/src/rust/library
 STD_address :=
 STD_thread := -Zbuild-std
+# Which programs of tests are built: "--test NAME" is one file of them.
+SANITIZER_PROGRAMS ?= --lib --tests
 # Arguments of the tests: NAME, or --skip NAME.
 SANITIZER_TESTS ?=
+# Kernels and dependencies are optimised less than in other tests, so that they are built sooner.
+SANITIZER_PROFILE := --config 'profile.dev.package."*".opt-level=1' --config profile.dev.package.penstock-kernels.opt-level=1
 test-sanitizers: ## tests under AddressSanitizer (SANITIZER=thread CRATES="kernels exec" SANITIZER_TESTS="--skip NAME")
 	@case "$(SANITIZER)" in address) ;; \
 		thread) test -d "$(STD_SOURCE)" || { echo "the source of the standard library is not in $(STD_SOURCE):" \
@@ -240,7 +244,8 @@ test-sanitizers: ## tests under AddressSanitizer (SANITIZER=thread CRATES="kerne
 		RUSTFLAGS="-Zsanitizer=$(SANITIZER) --cfg penstock_sanitizers" \
 		ASAN_OPTIONS="allocator_may_return_null=1:$$ASAN_OPTIONS" TSAN_OPTIONS="allocator_may_return_null=1:$$TSAN_OPTIONS" \
 		LSAN_OPTIONS="suppressions=$(CURDIR)/tests/sanitizers/leaks.txt:$$LSAN_OPTIONS" PENSTOCK_THREADS=4 \
-		$(CARGO) test --no-fail-fast $(CARGO_FLAGS) $(STD_$(SANITIZER)) --lib --tests $(CRATES:%=-p penstock-%) \
+		$(CARGO) test --no-fail-fast $(CARGO_FLAGS) $(STD_$(SANITIZER)) $(SANITIZER_PROFILE) $(SANITIZER_PROGRAMS) \
+		$(CRATES:%=-p penstock-%) \
 		--target "$$($${RUSTC:-rustc} -vV | sed -n 's/^host: //p')" -- $(SANITIZER_TESTS)
 
 test-recipe: ## the recipe for an operator in CONTRIBUTING.md, on a copy of the tree
