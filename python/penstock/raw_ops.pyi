@@ -730,6 +730,29 @@ def random_gamma_grad(x: _TensorLike, y: _TensorLike, *, name: str | None = None
         x, y: float16, bfloat16, float32, float64.
     """
 
+def igamma(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The lower regularised incomplete gamma function of shape `x` at `y`; NaN where `x` is not positive or
+    `y` is negative.
+
+    Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+
+    Errors: `InvalidArgument` where the shapes do not broadcast.
+
+    Dtypes:
+        x, y: float16, bfloat16, float32, float64.
+    """
+
+def igammac(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
+    """The upper regularised incomplete gamma function of shape `x` at `y`, 1 less the lower one.
+
+    Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+
+    Errors: `InvalidArgument` where the shapes do not broadcast.
+
+    Dtypes:
+        x, y: float16, bfloat16, float32, float64.
+    """
+
 def bitwise_and(x: _TensorLike, y: _TensorLike, *, name: str | None = None) -> Tensor:
     """Bitwise `and` of integers.
 

@@ -25,8 +25,16 @@ const fn listed(list: &[Binary], op: u8) -> bool {
 }
 
 /// Operators on floats that go through scalar functions in any width.
-const SCALAR: &[Binary] =
-    &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncMod, Binary::Zeta, Binary::Polygamma, Binary::GammaSlope];
+const SCALAR: &[Binary] = &[
+    Binary::FloorDiv,
+    Binary::FloorMod,
+    Binary::TruncMod,
+    Binary::Zeta,
+    Binary::Polygamma,
+    Binary::GammaSlope,
+    Binary::Igamma,
+    Binary::Igammac,
+];
 
 const DIVISIONS: &[Binary] = &[Binary::FloorDiv, Binary::FloorMod, Binary::TruncDiv, Binary::TruncMod];
 
@@ -214,6 +222,10 @@ operators! {
     Polygamma "polygamma" WIDE_FLOAT other;
     /// How a number `y` of the gamma distribution of shape `x` moves with the shape.
     GammaSlope "gamma_slope" FLOAT long;
+    /// The lower regularised incomplete gamma function of shape `x` at `y`.
+    Igamma "igamma" FLOAT long;
+    /// The upper regularised incomplete gamma function of shape `x` at `y`.
+    Igammac "igammac" FLOAT long;
     /// `and` of booleans.
     LogicalAnd "logical_and" BOOL other;
     /// `or` of booleans.
@@ -281,6 +293,8 @@ impl<const OP: u8, T: Real> Map2 for Float<OP, T> {
             Binary::Zeta => a.zeta(b),
             Binary::Polygamma => a.polygamma(b),
             Binary::GammaSlope => a.gamma_slope(b),
+            Binary::Igamma => a.incomplete_gamma(b).0,
+            Binary::Igammac => a.incomplete_gamma(b).1,
             _ => function::<OP, T::Wide>(a, b),
         })
     }

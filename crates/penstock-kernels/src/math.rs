@@ -103,6 +103,8 @@ pub(crate) trait Math: Functions<Mask = bool> + PartialOrd + Rem<Output = Self> 
     fn zeta(self, q: Self) -> Self;
     fn polygamma(self, x: Self) -> Self;
     fn gamma_slope(self, x: Self) -> Self;
+    /// The lower and the upper incomplete gamma function.
+    fn incomplete_gamma(self, x: Self) -> (Self, Self);
 }
 
 /// The methods of [`Functions`] that are this or that of a width.
@@ -218,6 +220,10 @@ impl Math for f32 {
     fn gamma_slope(self, x: f32) -> f32 {
         special::gamma_slope(f64::from(self), f64::from(x)) as f32
     }
+    fn incomplete_gamma(self, x: f32) -> (f32, f32) {
+        let (lower, upper) = special::incomplete_gamma(f64::from(self), f64::from(x), 1e-9);
+        (lower as f32, upper as f32)
+    }
 }
 
 impl Math for f64 {
@@ -248,5 +254,8 @@ impl Math for f64 {
     }
     fn gamma_slope(self, x: f64) -> f64 {
         special::gamma_slope(self, x)
+    }
+    fn incomplete_gamma(self, x: f64) -> (f64, f64) {
+        special::incomplete_gamma(self, x, f64::EPSILON / 2.0)
     }
 }

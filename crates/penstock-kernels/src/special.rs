@@ -106,6 +106,54 @@ pub(crate) fn polygamma(n: f64, x: f64) -> f64 {
     sign * libm::tgamma(n + 1.0) * zeta(n + 1.0, x)
 }
 
+/// Terms after which rounding alone changes a result: its arguments are so large.
+const TERMS: u32 = 10_000;
+
+/// The lower and the upper regularised incomplete gamma function of shape `a` at `x`, up to `precision`; NaN where `a` is not
+/// positive or `x` is negative.
+///
+/// The lower one by its power series below the mean, the upper one by Legendre's continued fraction above it (NIST Digital Library
+/// of Mathematical Functions, 8.11.4 and 8.9.2); the other is 1 less it.
+pub(crate) fn incomplete_gamma(a: f64, x: f64, precision: f64) -> (f64, f64) {
+    if a.is_nan() || x.is_nan() || a <= 0.0 || x < 0.0 {
+        return (f64::NAN, f64::NAN);
+    }
+    if x == 0.0 || x == f64::INFINITY || a == f64::INFINITY {
+        let lower = if x == f64::INFINITY { 1.0 } else { 0.0 };
+        return if x == a { (f64::NAN, f64::NAN) } else { (lower, 1.0 - lower) };
+    }
+    // x^a exp(-x) / gamma(a)
+    let scale = libm::exp(a * log(x) - x - libm::lgamma(a));
+    if x < a + 1.0 {
+        let (mut term, mut sum, mut n) = (1.0 / a, 1.0 / a, 0);
+        while term > sum * precision && n < TERMS {
+            n += 1;
+            term *= x / (a + f64::from(n));
+            sum += term;
+        }
+        return (sum * scale, 1.0 - sum * scale);
+    }
+    // The convergents p / q of 1 / (x + 1 - a - 1 (1 - a) / (x + 3 - a - 2 (2 - a) / (x + 5 - a - ...))).
+    let mut b = x + 1.0 - a;
+    let (mut p, mut q) = ([0.0, 1.0], [1.0, b]);
+    let mut value = 1.0 / b;
+    for n in 1..TERMS {
+        let n = f64::from(n);
+        let factor = n * (a - n);
+        b += 2.0;
+        p = [p[1], b * p[1] + factor * p[0]];
+        q = [q[1], b * q[1] + factor * q[0]];
+        let last = std::mem::replace(&mut value, p[1] / q[1]);
+        if (value - last).abs() <= precision * value.abs() {
+            break;
+        }
+        if q[1].abs() > 1e200 {
+            (p, q) = (p.map(|p| p * 1e-200), q.map(|q| q * 1e-200));
+        }
+    }
+    (1.0 - value * scale, value * scale)
+}
+
 /// How a number of the gamma distribution of shape `alpha` moves with the shape, at a fixed quantile: minus the
 /// derivative of the distribution function by `alpha`, divided by the density, at `x`. NaN where `alpha` is not
 /// positive or `x` is negative.

@@ -9,9 +9,10 @@ use penstock_kernels::{Binary, binary_output};
 use smallvec::smallvec;
 
 use crate::batch_rules;
-use crate::grad::{Ex, Partial, binary_rule, rule};
+use crate::grad::{Ex, Grads, Partial, Tape, binary_rule, rule};
 use crate::run::binary_into;
 use crate::samples::{self, ABOVE_ONE, LINE, POSITIVE, tensor};
+use crate::unary::LGAMMA;
 use crate::util::{OnCuda, PROMISE, one};
 
 /// A rule of two partial cotangents, each from the result's cotangent, the operands and the result.
@@ -165,6 +166,12 @@ table! { TABLE:
     RANDOM_GAMMA_GRAD "random_gamma_grad" "RandomGammaGrad" GammaSlope POSITIVE ABOVE_ONE
         Vjp::NonDifferentiable("no formula is implemented for the second derivative of gamma numbers"),
         "The derivative by `x` of a number `y` drawn from the gamma distribution of shape `x` and rate 1, at a fixed quantile.", cost Cost::Element(100.0), cuda OnCuda::Host("the derivative of gamma numbers is computed on the host");
+    IGAMMA "igamma" "Igamma" Igamma POSITIVE ABOVE_ONE
+        Vjp::Rule(|cx| rule(cx, |t| incomplete_gamma_rule(t, 1.0))),
+        "The lower regularised incomplete gamma function of shape `x` at `y`; NaN where `x` is not positive or `y` is negative.", cost Cost::Element(300.0), cuda OnCuda::Host("the incomplete gamma functions are computed on the host");
+    IGAMMAC "igammac" "Igammac" Igammac POSITIVE ABOVE_ONE
+        Vjp::Rule(|cx| rule(cx, |t| incomplete_gamma_rule(t, -1.0))),
+        "The upper regularised incomplete gamma function of shape `x` at `y`, 1 less the lower one.", cost Cost::Element(300.0), cuda OnCuda::Host("the incomplete gamma functions are computed on the host");
     BITWISE_AND "bitwise_and" "BitwiseAnd" BitAnd WHOLE SHIFTS
         Vjp::Zero,
         "Bitwise `and` of integers.";
@@ -183,6 +190,18 @@ table! { TABLE:
     COMPLEX "complex" "Complex" Complex LINE POSITIVE
         d!(|g, _, _, _| g.then(g.ops().real), |g, _, _, _| g.then(g.ops().imag)),
         "The complex number whose real part is `x` and whose imaginary part is `y`.", jvp Jvp::AllLinear;
+}
+
+/// The cotangents of an incomplete gamma function; `sign` is -1 for the upper one.
+fn incomplete_gamma_rule<'t>(t: &'t Tape<'_>, sign: f64) -> Grads<'t> {
+    let (g, a, x) = (t.g(), t.x(0), t.x(1));
+    // The logarithms of which the density is made are much greater than their sum.
+    let (wide_a, wide_x) = (a.cast(DType::F64), x.cast(DType::F64));
+    let log = (wide_a - 1.0).emit(&XLOGY, &[wide_x], &[]) - wide_x - wide_a.then(&LGAMMA);
+    let by_x = g * log.then(a.ops().exp).cast(a.dtype()) * sign;
+    // A number drawn from the distribution moves so with the shape that its probability stays.
+    let slope = || a.emit(&RANDOM_GAMMA_GRAD, &[x], &[]);
+    smallvec![t.needed[0].then(|| (-by_x * slope()).unbroadcast(a)), t.needed[1].then(|| by_x.unbroadcast(x))]
 }
 
 /// The operators of this family.

@@ -882,6 +882,33 @@ pub trait Operators {
         exactly(&results).map(|[result]| result)
     }
 
+    /// The lower regularised incomplete gamma function of shape `x` at `y`; NaN where `x` is not positive or `y` is
+    /// negative.
+    ///
+    /// Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+    ///
+    /// Errors: `InvalidArgument` where the shapes do not broadcast.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn igamma(&mut self, x: Value, y: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::binary::IGAMMA, &[x, y], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The upper regularised incomplete gamma function of shape `x` at `y`, 1 less the lower one.
+    ///
+    /// Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.
+    ///
+    /// Errors: `InvalidArgument` where the shapes do not broadcast.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn igammac(&mut self, x: Value, y: Value) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::binary::IGAMMAC, &[x, y], Attrs::default())?;
+        exactly(&results).map(|[result]| result)
+    }
+
     /// Bitwise `and` of integers.
     ///
     /// Elementwise: the result has the shape that `x` and `y`, of one dtype, broadcast to.

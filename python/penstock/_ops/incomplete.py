@@ -1,8 +1,8 @@
 """Functions of probabilities: incomplete gamma and beta functions, the beta function of vectors, `erfcinv`.
 
-By series and continued fractions (NIST Digital Library of Mathematical Functions, 8.11.4, 8.9.2 and
-8.17.22), the fractions by Lentz's method, each iterated until no element changes any more. All is computed in
-`float64`: the logarithms of which a result is made are much greater than their sum.
+The incomplete beta function by its continued fraction (NIST Digital Library of Mathematical Functions,
+8.17.22) and Lentz's method, iterated until no element changes any more. It is computed in `float64`: the
+logarithms of which a result is made are much greater than their sum.
 """
 
 from __future__ import annotations
@@ -45,16 +45,25 @@ def _iterate(
 
 
 def _floating(names: str, *values: Any) -> list[_core.Tensor]:
-    """Operands of one floating dtype and one shape.
+    """Operands of a floating dtype, which that of the first tensor is.
 
     Raises:
-        TypeError: where the dtypes differ, or are not floating.
+        TypeError: where one is not floating.
     """
     dtype = next((v.dtype for v in values if isinstance(v, _core.Tensor)), None)
     tensors = [_core._to_tensor(v) if dtype is None else _core._to_tensor_hinted(v, dtype) for v in values]
     for name, tensor in zip(names, tensors, strict=True):
         if not tensor.dtype.is_floating:
-            raise DTypeError(f"argument '{name}' must be floating, got {tensor.dtype.name}")
+            raise TypeError(f"argument '{name}' must be floating, got {tensor.dtype.name}")
+    return tensors
+
+
+def _of_one_shape(tensors: list[_core.Tensor]) -> list[_core.Tensor]:
+    """Operands of one dtype and shape.
+
+    Raises:
+        TypeError: where the dtypes differ.
+    """
     # A sum broadcasts them, and checks that they have one dtype; where all are finite it adds 0.
     zero = raw_ops.zeros_like(tensors[0])
     for tensor in tensors[1:]:
@@ -68,71 +77,6 @@ def _widened(function: Callable[..., _core.Tensor], tensors: list[_core.Tensor])
     if dtype == _core.float64:
         return function(*tensors)
     return raw_ops.cast(function(*(raw_ops.cast(t, dtype=_core.float64) for t in tensors)), dtype=dtype)
-
-
-def _gamma_density(a: _core.Tensor, x: _core.Tensor) -> _core.Tensor:
-    """The derivative of the lower function by `x`."""
-    return raw_ops.exp(raw_ops.xlogy(a - 1, x) - x - raw_ops.lgamma(a))
-
-
-def _gamma_parts(a: _core.Tensor, x: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
-    """The lower and the upper function, each computed where it is small."""
-    one = raw_ops.ones_like(a)
-    epsilon = _number(2.0**-53, a)
-    valid = raw_ops.logical_and(raw_ops.greater(a, 0 * one), raw_ops.greater_equal(x, 0 * one))
-    endless = raw_ops.equal(x, _number(math.inf, x))
-    a = raw_ops.select(valid, a, one)
-    inside = raw_ops.select(raw_ops.logical_and(valid, raw_ops.logical_not(endless)), x, one)
-    near = raw_ops.less(inside, a + 1)
-    small, large = raw_ops.select(near, inside, one), raw_ops.select(near, a + 2, inside)
-
-    def term(n: _core.Tensor, term: _core.Tensor, total: _core.Tensor) -> Any:
-        term = term * small / (a + n)
-        return n + 1, term, total + term
-
-    _, _, series = _iterate(
-        lambda n, term, total: raw_ops.greater(term, total * epsilon), term, (one, one / a, one / a)
-    )
-
-    def factor(
-        n: _core.Tensor, b: _core.Tensor, c: _core.Tensor, d: _core.Tensor, fraction: _core.Tensor, _: Any
-    ) -> Any:
-        b = b + 2
-        numerator = n * (a - n)
-        d = 1 / _away_from_zero(numerator * d + b)
-        c = _away_from_zero(b + numerator / c)
-        return n + 1, b, c, d, fraction * (c * d), c * d
-
-    b = large + 1 - a
-    *_, fraction, _ = _iterate(
-        lambda n, b, c, d, fraction, factor: raw_ops.greater(raw_ops.abs(factor - 1), epsilon),
-        factor,
-        (one, b, one / _number(1e-30, a), 1 / b, 1 / b, one + 1),
-    )
-    argument = raw_ops.select(near, small, large)
-    scale = raw_ops.exp(raw_ops.xlogy(a, argument) - argument - raw_ops.lgamma(a))
-    lower = raw_ops.select(near, series * scale, 1 - fraction * scale)
-    upper = raw_ops.select(near, 1 - series * scale, fraction * scale)
-    lower, upper = raw_ops.select(endless, one, lower), raw_ops.select(endless, 0 * one, upper)
-    nan = _number(math.nan, a)
-    return raw_ops.select(valid, lower, nan), raw_ops.select(valid, upper, nan)
-
-
-def _gamma(a: Any, x: Any, upper: bool) -> _core.Tensor:
-    from penstock._autodiff.custom_gradient import custom_gradient  # builds on this
-
-    sign = -1.0 if upper else 1.0
-
-    @custom_gradient
-    def function(a: _core.Tensor, x: _core.Tensor) -> Any:
-        def gradient(upstream: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
-            by_x = upstream * _gamma_density(a, x) * sign
-            # A number drawn from the distribution moves so with `a` that its probability stays.
-            return -by_x * raw_ops.random_gamma_grad(a, x), by_x
-
-        return _gamma_parts(a, x)[upper], gradient
-
-    return _widened(function, _floating("ax", a, x))
 
 
 @scoped
@@ -156,7 +100,7 @@ def igamma(a: TensorLike, x: TensorLike, name: str | None = None) -> _core.Tenso
     >>> tf.math.igamma(1.0, [0.0, 1.0]).numpy().round(4).tolist()
     [0.0, 0.63...]
     """
-    return _gamma(a, x, False)
+    return raw_ops.igamma(*_floating("ax", a, x))
 
 
 @scoped
@@ -178,16 +122,16 @@ def igammac(a: TensorLike, x: TensorLike, name: str | None = None) -> _core.Tens
     >>> tf.math.igammac(1.0, [0.0, 1.0]).numpy().round(4).tolist()
     [1.0, 0.36...]
     """
-    return _gamma(a, x, True)
+    return raw_ops.igammac(*_floating("ax", a, x))
 
 
 def _log_beta(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
     return raw_ops.lgamma(a) + raw_ops.lgamma(b) - raw_ops.lgamma(a + b)
 
 
-def _beta(a: _core.Tensor, b: _core.Tensor, x: _core.Tensor) -> _core.Tensor:
+def _beta(a: _core.Tensor, b: _core.Tensor, x: _core.Tensor, precision: float) -> _core.Tensor:
     one = raw_ops.ones_like(a)
-    zero, epsilon = 0 * one, _number(2.0**-53, a)
+    zero, epsilon = 0 * one, _number(precision, a)
     valid = raw_ops.logical_and(
         raw_ops.logical_and(raw_ops.greater(a, zero), raw_ops.greater(b, zero)),
         raw_ops.logical_and(raw_ops.greater_equal(x, zero), raw_ops.less_equal(x, one)),
@@ -245,15 +189,18 @@ def betainc(a: TensorLike, b: TensorLike, x: TensorLike, name: str | None = None
     """
     from penstock._autodiff.custom_gradient import custom_gradient  # builds on this
 
+    operands = _of_one_shape(_floating("abx", a, b, x))
+    precision = 2.0**-53 if operands[0].dtype == _core.float64 else 2.0**-30
+
     @custom_gradient
     def function(a: _core.Tensor, b: _core.Tensor, x: _core.Tensor) -> Any:
         def gradient(upstream: _core.Tensor) -> tuple[None, None, _core.Tensor]:
             logarithm = raw_ops.xlogy(a - 1, x) + xlog1py(b - 1, -x) - _log_beta(a, b)
             return None, None, upstream * raw_ops.exp(logarithm)
 
-        return _beta(a, b, x), gradient
+        return _beta(a, b, x, precision), gradient
 
-    return _widened(function, _floating("abx", a, b, x))
+    return _widened(function, operands)
 
 
 @scoped

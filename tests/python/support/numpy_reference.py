@@ -217,6 +217,9 @@ BINARY: dict[str, Model] = {
     # SciPy's is infinite at a NaN with a pole.
     "zeta": special_pair(lambda x, q: np.where(np.isnan(x), np.nan, scipy.special.zeta(x, q))),
     "polygamma": special_pair(polygamma),
+    # SciPy's have limits at a shape of 0.
+    "igamma": special_pair(lambda a, x: np.where(a > 0, scipy.special.gammainc(a, x), np.nan)),
+    "igammac": special_pair(lambda a, x: np.where(a > 0, scipy.special.gammaincc(a, x), np.nan)),
     "bitwise_and": np.bitwise_and,
     "bitwise_or": np.bitwise_or,
     "bitwise_xor": np.bitwise_xor,

@@ -95,6 +95,8 @@ pub(super) static OPS: &[Entry] = &[
     op("NextAfter", "nextafter", &[]),
     op("Zeta", "zeta", &[]),
     op("Polygamma", "polygamma", &[]),
+    op("Igamma", "igamma", &[]),
+    op("Igammac", "igammac", &[]),
     op("BitwiseAnd", "bitwise_and", &[]),
     op("BitwiseOr", "bitwise_or", &[]),
     op("BitwiseXor", "bitwise_xor", &[]),
