@@ -112,8 +112,9 @@ const TERMS: u32 = 10_000;
 /// The lower and the upper regularised incomplete gamma function of shape `a` at `x`, up to `precision`; NaN where `a` is not
 /// positive or `x` is negative.
 ///
-/// The lower one by its power series below the mean, the upper one by Legendre's continued fraction above it (NIST Digital Library
-/// of Mathematical Functions, 8.11.4 and 8.9.2); the other is 1 less it.
+/// The lower one by its power series below the mean, the upper one by Legendre's continued fraction above it and by an alternating
+/// series where both arguments are small (NIST Digital Library of Mathematical Functions, 8.11.4, 8.9.2 and 8.7.1); the other is 1
+/// less it.
 pub(crate) fn incomplete_gamma(a: f64, x: f64, precision: f64) -> (f64, f64) {
     if a.is_nan() || x.is_nan() || a <= 0.0 || x < 0.0 {
         return (f64::NAN, f64::NAN);
@@ -121,6 +122,21 @@ pub(crate) fn incomplete_gamma(a: f64, x: f64, precision: f64) -> (f64, f64) {
     if x == 0.0 || x == f64::INFINITY || a == f64::INFINITY {
         let lower = if x == f64::INFINITY { 1.0 } else { 0.0 };
         return if x == a { (f64::NAN, f64::NAN) } else { (lower, 1.0 - lower) };
+    }
+    if x < 1.1 && a <= if x > 0.5 { 1.1 * x } else { -0.4 / log(x) } {
+        // x^a / gamma(a + 1) is near 1, and 1 less it near the result.
+        let exponent = a * log(x) - lgamma_of_1_and(a);
+        let (mut term, mut sum, mut n) = (1.0, 0.0, 0);
+        while n < TERMS {
+            n += 1;
+            term *= -x / f64::from(n);
+            sum += term / (a + f64::from(n));
+            if term.abs() <= precision * f64::abs(sum) {
+                break;
+            }
+        }
+        let upper = -libm::expm1(exponent) - libm::exp(exponent) * a * sum;
+        return (1.0 - upper, upper);
     }
     // x^a exp(-x) / gamma(a)
     let scale = libm::exp(a * log(x) - x - libm::lgamma(a));
@@ -152,6 +168,16 @@ pub(crate) fn incomplete_gamma(a: f64, x: f64, precision: f64) -> (f64, f64) {
         }
     }
     (1.0 - value * scale, value * scale)
+}
+
+/// The logarithm of the gamma function at `1 + a`, also where that is 1 but for rounding.
+fn lgamma_of_1_and(a: f64) -> f64 {
+    if a > 1e-3 {
+        return libm::lgamma(1.0 + a);
+    }
+    // Its power series: Euler's constant, and zeta(k) / k.
+    a * (-0.577_215_664_901_532_9
+        + a * (0.822_467_033_424_113_2 + a * (-0.400_685_634_386_531_4 + a * 0.270_580_808_427_784_5)))
 }
 
 /// How a number of the gamma distribution of shape `alpha` moves with the shape, at a fixed quantile: minus the
