@@ -152,26 +152,3 @@ pub(crate) fn fence_stores() {
         std::arch::x86_64::_mm_sfence();
     }
 }
-
-/// Runs `$body` for all channels, `$lanes` at a time from channel `$first` on: some vectors, a vector, or a single one.
-macro_rules! by_lanes {
-    ($channels:expr, |$first:ident, $lanes:ident| $body:expr) => {{
-        let mut $first = 0;
-        while $channels - $first >= 32 {
-            const $lanes: usize = 32;
-            $body;
-            $first += $lanes;
-        }
-        while $channels - $first >= 8 {
-            const $lanes: usize = 8;
-            $body;
-            $first += $lanes;
-        }
-        while $channels - $first >= 1 {
-            const $lanes: usize = 1;
-            $body;
-            $first += $lanes;
-        }
-    }};
-}
-pub(crate) use by_lanes;

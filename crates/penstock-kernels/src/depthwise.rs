@@ -10,7 +10,7 @@ use std::ops::Range;
 use penstock_data::memory::{scratch, scratch_room};
 
 use crate::algebra::Algebra;
-use crate::arch::{by_lanes, dispatch};
+use crate::arch::dispatch;
 use crate::conv_index::{ConvIndex, Line};
 use crate::cost;
 use crate::matmul::Update;
@@ -185,89 +185,38 @@ pub(crate) unsafe fn depthwise_filter_grad<T: Real>(
 {
     let outs = groups * multiplier;
     let (taps, pixels) = (index.taps(), index.pixels());
-    let [a, b, c] = &index.lines;
     let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
     parallel_for(taps, grain(pixels as f64 * outs as f64 * 0.3), |range| {
         let mut sums = scratch(T::Wide::ZERO, range.len() * outs);
-        for (tap, sums) in range.clone().zip(sums.chunks_exact_mut(outs)) {
-            let across = c.taps[tap % c.taps.len()].1;
-            let (down, deep) =
-                (b.taps[tap / c.taps.len() % b.taps.len()].1, a.taps[tap / c.taps.len() / b.taps.len()].1);
-            // The columns that read inside of the source.
-            let reaching = |place: isize| (place - across).max(0).unsigned_abs().div_ceil(c.advance).min(c.count);
-            let columns = reaching(0)..reaching(c.source as isize);
-            for line in 0..index.batch * a.count * b.count {
-                let (plane, row) = (line / b.count, line % b.count);
-                let (image, slice) = (plane / a.count, plane % a.count);
-                let (Some(i), Some(j)) = (a.read(deep, slice), b.read(down, row)) else { continue };
-                if columns.is_empty() {
-                    continue;
-                }
-                let first = (across + (columns.start * c.advance) as isize) as usize;
-                let pixel = ((image * a.source + i) * b.source + j) * c.source + first;
-                // SAFETY: the pixels of the columns are inside of the source and of the cotangents.
-                unsafe {
-                    let x = px.get().cast_const().add(pixel * groups);
-                    let dy = py.get().cast_const().add((line * c.count + columns.start) * outs);
-                    let stretch = Stretch { x, x_row: c.advance * groups, dy, columns: columns.len(), multiplier };
-                    dispatch(
-                        #[inline(always)]
-                        || stretch.add_to(sums),
-                    );
-                }
-            }
+        let mut at = [0; 4];
+        for pixel in 0..pixels {
+            dispatch(
+                #[inline(always)]
+                || {
+                    // SAFETY: the pixel is inside of `dy`.
+                    let dy = unsafe { std::slice::from_raw_parts(py.get().add(pixel * outs), outs) };
+                    index.reads(at, |tap, from| {
+                        let (true, Some(from)) = (range.contains(&tap), from) else { return };
+                        // SAFETY: the pixel is inside of `x`.
+                        let x = unsafe { std::slice::from_raw_parts(px.get().add(from * groups), groups) };
+                        let sums = &mut sums[(tap - range.start) * outs..][..outs];
+                        if multiplier == 1 {
+                            for ((sum, &x), &y) in sums.iter_mut().zip(x).zip(dy) {
+                                *sum = x.widen() * y.widen() + *sum;
+                            }
+                        } else {
+                            for (o, sum) in sums.iter_mut().enumerate() {
+                                *sum = x[o / multiplier].widen() * dy[o].widen() + *sum;
+                            }
+                        }
+                    });
+                },
+            );
+            index.next(&mut at);
         }
         for (i, &sum) in sums.iter().enumerate() {
             // SAFETY: the rows of these taps are inside of `df`, and no other range's.
             unsafe { *pf.get().add(range.start * outs + i) = T::narrow(sum) };
         }
     });
-}
-
-/// Neighbouring pixels of a line and what they read through a tap.
-struct Stretch<T> {
-    x: *const T,
-    /// Elements from what a pixel reads to what the next does.
-    x_row: usize,
-    dy: *const T,
-    columns: usize,
-    /// Outputs of a channel.
-    multiplier: usize,
-}
-
-impl<T: Real> Stretch<T> {
-    /// Adds the products of all pixels to the sum of each output.
-    ///
-    /// # Safety
-    /// The pixels are readable, each for the outputs and their channels.
-    #[inline(always)]
-    unsafe fn add_to(&self, sums: &mut [T::Wide])
-    where
-        T::Wide: Algebra,
-    {
-        let outs = sums.len();
-        by_lanes!(outs, |o, L| {
-            // Two chains of sums, so that one need not wait for the other.
-            let mut chains = [[T::Wide::ZERO; L]; 2];
-            for column in 0..self.columns {
-                // SAFETY: the caller's contract.
-                let (x, dy): ([T; L], [T; L]) = unsafe {
-                    let (x, dy) = (self.x.add(column * self.x_row), self.dy.add(column * outs + o));
-                    let x = if self.multiplier == 1 {
-                        x.add(o).cast::<[T; L]>().read_unaligned()
-                    } else {
-                        std::array::from_fn(|i| *x.add((o + i) / self.multiplier))
-                    };
-                    (x, dy.cast::<[T; L]>().read_unaligned())
-                };
-                let sum = &mut chains[column % 2];
-                for i in 0..L {
-                    sum[i] = x[i].widen() * dy[i].widen() + sum[i];
-                }
-            }
-            for i in 0..L {
-                sums[o + i] = sums[o + i] + (chains[0][i] + chains[1][i]);
-            }
-        });
-    }
 }

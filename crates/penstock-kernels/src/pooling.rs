@@ -7,11 +7,12 @@
 use std::ops::Range;
 
 use penstock_data::memory::scratch;
-use penstock_data::{DType, DTypeSet, with_dtype};
+use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
 
-use crate::arch::{by_lanes, dispatch_v3};
+use crate::arch::dispatch_v3;
 use crate::geometry::Axis;
 use crate::num::Real;
+use crate::pack::narrow;
 use crate::pool::{Shared, grain, parallel_for};
 
 /// The dtypes of which windows have a greatest element.
@@ -19,6 +20,9 @@ pub const MAX_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT.or(DTypeSet::INTEGER);
 
 /// The dtypes of which windows have a mean.
 pub const AVG_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT;
+
+/// Estimated time of the conversion of an element.
+const CONVERSION_NS: f64 = 0.2;
 
 /// The sizes of a pooling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -123,9 +127,37 @@ pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8
     if windows.is_empty() {
         return;
     }
-    // SAFETY: the same contract, with the element type of `dtype`.
-    with_dtype!(real, dtype, T => unsafe { greatest::<T>(windows, x.cast(), y.cast()) },
-        else panic!("max_pool does not take {dtype}"));
+    // SAFETY: the same contract, with the element type of `dtype`, or of copies in the type that it is computed in.
+    unsafe {
+        match dtype {
+            DType::F16 => wide_greatest::<f16>(windows, x.cast(), y.cast()),
+            DType::Bf16 => wide_greatest::<bf16>(windows, x.cast(), y.cast()),
+            _ => with_dtype!(real, dtype, T => greatest::<T>(windows, x.cast(), y.cast()),
+                else panic!("max_pool does not take {dtype}")),
+        }
+    }
+}
+
+/// Runs `$body` for all channels, `$lanes` at a time from channel `$first` on: some vectors, a vector, or a single one.
+macro_rules! by_lanes {
+    ($channels:expr, |$first:ident, $lanes:ident| $body:expr) => {{
+        let mut $first = 0;
+        while $channels - $first >= 32 {
+            const $lanes: usize = 32;
+            $body;
+            $first += $lanes;
+        }
+        while $channels - $first >= 8 {
+            const $lanes: usize = 8;
+            $body;
+            $first += $lanes;
+        }
+        while $channels - $first >= 1 {
+            const $lanes: usize = 1;
+            $body;
+            $first += $lanes;
+        }
+    }};
 }
 
 /// # Safety
@@ -198,34 +230,102 @@ pub unsafe fn at_max(dtype: DType, what: AtMax, windows: &Windows, x: *const u8,
     if windows.is_empty() {
         return;
     }
-    // SAFETY: the same contract, with the element type of `dtype`.
-    with_dtype!(float, dtype, T => unsafe { move_at_max::<T>(what, windows, x.cast(), v.cast(), out.cast()) },
-        else panic!("at_max does not take {dtype}"));
+    // SAFETY: the same contract, with the element type of `dtype`, or of copies in the type that it is computed in.
+    unsafe {
+        match dtype {
+            DType::F16 => wide_at_max::<f16>(what, windows, x.cast(), v.cast(), out.cast()),
+            DType::Bf16 => wide_at_max::<bf16>(what, windows, x.cast(), v.cast(), out.cast()),
+            DType::F32 => move_at_max::<f32>(what, windows, x.cast(), v.cast(), out.cast()),
+            DType::F64 => move_at_max::<f64>(what, windows, x.cast(), v.cast(), out.cast()),
+            _ => panic!("at_max does not take {dtype}"),
+        }
+    }
+}
+
+/// [`greatest`] of elements that are compared in `f32`.
+///
+/// # Safety
+/// As for [`max_pool`].
+unsafe fn wide_greatest<T: Real<Wide = f32>>(windows: &Windows, x: *const T, y: *mut T) {
+    // SAFETY: the caller's contract, with copies of as many elements.
+    unsafe {
+        let x = widened(x, windows.batch * windows.inputs() * windows.channels);
+        let mut out = scratch(0.0, windows.batch * windows.outputs() * windows.channels);
+        greatest(windows, x.as_ptr(), out.as_mut_ptr());
+        narrowed(&out, y);
+    }
+}
+
+/// [`move_at_max`] of elements that are compared and summed in `f32`.
+///
+/// # Safety
+/// As for [`at_max`].
+unsafe fn wide_at_max<T: Real<Wide = f32>>(what: AtMax, windows: &Windows, x: *const T, v: *const T, out: *mut T) {
+    let [inputs, outputs] = [windows.inputs(), windows.outputs()].map(|n| windows.batch * n * windows.channels);
+    let (of_v, of_out) = if what == AtMax::Give { (outputs, inputs) } else { (inputs, outputs) };
+    // SAFETY: the caller's contract, with copies of as many elements.
+    unsafe {
+        let (x, v, mut sums) = (widened(x, inputs), widened(v, of_v), scratch(0.0, of_out));
+        move_at_max(what, windows, x.as_ptr(), v.as_ptr(), sums.as_mut_ptr());
+        narrowed(&sums, out);
+    }
+}
+
+/// Elements in the type that they are computed in.
+///
+/// # Safety
+/// `from` is readable for `n` elements.
+unsafe fn widened<T: Real<Wide = f32>>(from: *const T, n: usize) -> Vec<f32> {
+    let mut out = scratch(0.0, n);
+    let (from, to) = (Shared(from.cast_mut()), Shared(out.as_mut_ptr()));
+    parallel_for(n, grain(CONVERSION_NS), |range| {
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                // SAFETY: inside of both; each element is one range's own.
+                range.for_each(|i| unsafe { *to.get().add(i) = (*from.get().add(i)).widen() });
+            },
+        );
+    });
+    out
+}
+
+/// Writes elements in the type of memory.
+///
+/// # Safety
+/// `to` is writable for as many elements.
+unsafe fn narrowed<T: Real<Wide = f32>>(from: &[f32], to: *mut T) {
+    let to = Shared(to);
+    parallel_for(from.len(), grain(CONVERSION_NS), |range| {
+        // SAFETY: inside of the memory; each element is one range's own.
+        unsafe { narrow::<T>(from.as_ptr().add(range.start), to.get().add(range.start), range.len()) };
+    });
 }
 
 /// # Safety
 /// As for [`at_max`].
-unsafe fn move_at_max<T: Real + PartialOrd>(what: AtMax, windows: &Windows, x: *const T, v: *const T, out: *mut T)
+unsafe fn move_at_max<T>(what: AtMax, windows: &Windows, x: *const T, v: *const T, out: *mut T)
 where
-    T::Wide: Default + std::ops::AddAssign,
+    T: Copy + PartialOrd + Default + std::ops::AddAssign + Send + Sync,
 {
     let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
     let (px, pv, po) = (Shared(x.cast_mut()), Shared(v.cast_mut()), Shared(out));
     parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        let mut sums = scratch(T::Wide::default(), if what == AtMax::Give { inputs * n } else { 0 });
         for image in range {
             dispatch_v3(
                 #[inline(always)]
                 || {
-                    sums.fill(T::Wide::default());
                     // SAFETY: the pixels are inside of `x`, `v` and the result; each image is one range's own.
                     unsafe {
                         let x = px.get().cast_const().add(image * inputs * n);
+                        if what == AtMax::Give {
+                            (0..inputs * n).for_each(|i| *po.get().add(image * inputs * n + i) = T::default());
+                        }
                         windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
                             by_lanes!(n, |c, L| match what {
                                 AtMax::Take => {
                                     let v = pv.get().cast_const().add(image * inputs * n + c);
-                                    let mut taken = [T::narrow(T::Wide::default()); L];
+                                    let mut taken = [T::default(); L];
                                     each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
                                         let v: [T; L] = v.add(pixel * n).cast::<[T; L]>().read_unaligned();
                                         taken = std::array::from_fn(|i| if is_here[i] { v[i] } else { taken[i] });
@@ -234,18 +334,19 @@ where
                                 }
                                 AtMax::Give => {
                                     let v = pv.get().cast_const().add(output * n + c);
-                                    let v: [T::Wide; L] = v.cast::<[T; L]>().read_unaligned().map(T::widen);
+                                    let v: [T; L] = v.cast::<[T; L]>().read_unaligned();
+                                    let sums = po.get().add(image * inputs * n + c);
                                     each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
-                                        for (i, sum) in sums[pixel * n + c..][..L].iter_mut().enumerate() {
-                                            *sum += if is_here[i] { v[i] } else { T::Wide::default() };
+                                        let to = sums.add(pixel * n).cast::<[T; L]>();
+                                        let mut sum = to.read_unaligned();
+                                        for i in 0..L {
+                                            sum[i] += if is_here[i] { v[i] } else { T::default() };
                                         }
+                                        to.write_unaligned(sum);
                                     });
                                 }
                             });
                         });
-                        for (i, &sum) in sums.iter().enumerate() {
-                            *po.get().add(image * inputs * n + i) = T::narrow(sum);
-                        }
                     }
                 },
             );
