@@ -38,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bench bench-calls bench-embedding bench-families bench-growth bench-keras bench-ops bench-passes bench-peers \
+.PHONY: help bench bench-calls bench-embedding bench-families bench-functions bench-growth bench-keras bench-ops bench-passes bench-peers \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
 	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows new-user peers \
@@ -405,6 +405,9 @@ bench: $(EXT_STAMP) wheel ## measure Penstock beside NumPy in every family, keep
 
 bench-ops: $(EXT_STAMP) ## measure every operator beside NumPy, write benches/ops.md
 	OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1 $(PY) benches/ops.py $(BENCH_FLAGS)
+
+bench-functions: $(EXT_STAMP) $(TENSORFLOW_STAMP) ## measure functions and their gradients beside TensorFlow, write benches/functions.md
+	$(PY) benches/functions.py --python penstock=$(PY) --python tensorflow=$(TENSORFLOW)/bin/python --write $(BENCH_FLAGS)
 
 bench-peers: $(EXT_STAMP) $(PEERS_STAMP) wheel ## measure every framework, interleaved, in one run
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python $(BENCH_FLAGS)

@@ -66,7 +66,7 @@ where
         return;
     }
     if pixels == 0 {
-        // SAFETY: `df` has so many elements.
+        // SAFETY: `df` has `k * wide_out` elements.
         return (0..k * wide_out).for_each(|i| unsafe { *df.add(i) = T::narrow(T::Wide::ZERO) });
     }
     if ins == 1 && g.groups > 1 {
