@@ -133,7 +133,9 @@ fn main() {
         println!("all: {all:.0} us, other {others:.0} us, {:.2} as long", all / others);
     }
     println!();
-    for (size, channels, window, stride) in [(26, 32, 2, 2), (32, 16, 3, 2), (32, 3, 3, 1), (64, 64, 3, 1)] {
+    for (size, channels, window, stride) in
+        [(26, 32, 2, 2), (32, 16, 3, 2), (32, 3, 3, 1), (64, 64, 3, 1), (32, 12, 3, 2), (32, 5, 2, 2)]
+    {
         let output = (size - window) / stride + 1;
         let axis = Axis { input: size, window, output, stride, dilation: 1, before: 0 };
         let windows = Windows { batch: 4, axes: [Axis::NONE, axis, axis], channels };

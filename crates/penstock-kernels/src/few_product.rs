@@ -171,6 +171,7 @@ unsafe fn tiles<T: Element>(s: &FewProduct, a: *const u8, b: *const u8, out: *mu
         a_row: s.a_row as isize,
         hops: &[0],
         run: s.k,
+        a_col: 1,
         b: b.cast(),
         b_row: s.n,
         out: out.cast(),

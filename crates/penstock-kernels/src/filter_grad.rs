@@ -98,7 +98,7 @@ where
                 let to = pf.get().add(piece.start * wide_out + group * outs);
                 if own { (to.cast::<T::Wide>(), wide_out) } else { (sums.as_mut_ptr(), outs) }
             };
-            // Where taps and pixels are in the band of a block of such extents.
+            // Where taps and rows are in the band of a block of such extents.
             let (mut known, mut starts, mut distances, mut run) = (None, Vec::new(), Vec::new(), 0);
             let mut add = false;
             let rows =
@@ -117,12 +117,11 @@ where
                 if known != Some(block) {
                     known = Some(block);
                     (starts, run) = hops(&index, true, tall, long, ins, ins);
-                    let (down, across) = (spacing(b) * long * ins, spacing(c) * ins);
+                    let down = spacing(b) * long * ins;
                     let rows = (0..block.planes).flat_map(|p| (0..block.rows).map(move |r| p * of_plane + r * down));
-                    distances =
-                        scratch_of(rows.flat_map(|row| (0..block.columns).map(move |c| (row + c * across) as isize)));
+                    distances = scratch_of(rows.map(|row| row as isize));
                 }
-                let inner = distances.len();
+                let inner = distances.len() * block.columns;
                 let band = band.room(block.planes * of_plane);
                 let panels = panels.room(outs.div_ceil(panel) * panel * inner);
                 // SAFETY: what is read is inside of the source and the cotangents, or of the band and the panels, which are filled
@@ -151,7 +150,8 @@ where
                                 a: band.cast_const().offset(start).add(within),
                                 a_row: 1,
                                 hops: &distances,
-                                run: 1,
+                                run: block.columns,
+                                a_col: spacing(c) * ins,
                                 b: b.cast_const(),
                                 b_row: panel,
                                 out: out.add((at - piece.start) * out_row + first),

@@ -286,6 +286,7 @@ where
                             a_row,
                             hops,
                             run,
+                            a_col: 1,
                             b: b_at,
                             b_row: panel,
                             out: out.add(first),

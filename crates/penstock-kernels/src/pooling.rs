@@ -138,31 +138,32 @@ pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8
     }
 }
 
-/// Runs `$body` for all channels, `$lanes` at a time from channel `$first` on: some vectors, a vector, or a single one.
+/// Runs `$body` for all channels, `$lanes` at a time from channel `$first` on: some vectors, one, or less where there are not so many.
+/// What is left has a vector that begins before it: `$known` of its channels were in another one.
 macro_rules! by_lanes {
-    ($channels:expr, |$first:ident, $lanes:ident| $body:expr) => {{
-        let mut $first = 0;
-        while $channels - $first >= 32 {
-            const $lanes: usize = 32;
-            $body;
-            $first += $lanes;
-        }
-        while $channels - $first >= 8 {
-            const $lanes: usize = 8;
-            $body;
-            $first += $lanes;
-        }
-        while $channels - $first >= 1 {
-            const $lanes: usize = 1;
-            $body;
-            $first += $lanes;
-        }
+    ($channels:expr, |$first:ident, $known:ident, $lanes:ident| $body:expr) => {{
+        let n = $channels;
+        let mut done = 0;
+        by_lanes!(@ n, done, 32, |$first, $known, $lanes| $body);
+        by_lanes!(@ n, done, 8, |$first, $known, $lanes| $body);
+        by_lanes!(@ n, done, 4, |$first, $known, $lanes| $body);
+        by_lanes!(@ n, done, 2, |$first, $known, $lanes| $body);
+        by_lanes!(@ n, done, 1, |$first, $known, $lanes| $body);
     }};
+    (@ $n:ident, $done:ident, $most:literal, |$first:ident, $known:ident, $lanes:ident| $body:expr) => {
+        while $n - $done >= $most || ($n >= $most && $n > $done && $most <= 8) {
+            const $lanes: usize = $most;
+            let $first = $done.min($n - $lanes);
+            let $known = $done - $first;
+            $body;
+            $done = $first + $lanes;
+        }
+    };
 }
 
 /// # Safety
 /// As for [`max_pool`].
-unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, y: *mut T) {
+unsafe fn greatest<T: Copy + Default + PartialOrd + Sync>(windows: &Windows, x: *const T, y: *mut T) {
     let (n, inputs) = (windows.channels, windows.inputs());
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
     parallel_for(windows.batch * windows.outputs(), grain(windows.ns()), |range| {
@@ -170,7 +171,7 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
             #[inline(always)]
             || {
                 windows.each(range, |image, output, at| {
-                    by_lanes!(n, |c, L| {
+                    by_lanes!(n, |c, _known, L| {
                         // SAFETY: the channels are inside of the image and of the output, which is this range's own.
                         unsafe {
                             let best = greatest_of::<T, L>(windows, at, px.get().add(image * inputs * n + c));
@@ -188,7 +189,7 @@ unsafe fn greatest<T: Copy + PartialOrd + Sync>(windows: &Windows, x: *const T, 
 /// # Safety
 /// `image` is readable for `L` channels of each pixel of the inputs.
 #[inline(always)]
-unsafe fn greatest_of<T: Copy + PartialOrd, const L: usize>(
+unsafe fn greatest_of<T: Copy + Default + PartialOrd, const L: usize>(
     windows: &Windows,
     at: [usize; 3],
     image: *const T,
@@ -322,7 +323,7 @@ where
                             (0..inputs * n).for_each(|i| *po.get().add(image * inputs * n + i) = T::default());
                         }
                         windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
-                            by_lanes!(n, |c, L| match what {
+                            by_lanes!(n, |c, known, L| match what {
                                 AtMax::Take => {
                                     let v = pv.get().cast_const().add(image * inputs * n + c);
                                     let mut taken = [T::default(); L];
@@ -334,7 +335,8 @@ where
                                 }
                                 AtMax::Give => {
                                     let v = pv.get().cast_const().add(output * n + c);
-                                    let v: [T; L] = v.cast::<[T; L]>().read_unaligned();
+                                    let mut v: [T; L] = v.cast::<[T; L]>().read_unaligned();
+                                    v[..known].fill(T::default());
                                     let sums = po.get().add(image * inputs * n + c);
                                     each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
                                         let to = sums.add(pixel * n).cast::<[T; L]>();
@@ -359,7 +361,7 @@ where
 /// # Safety
 /// As for [`greatest_of`].
 #[inline(always)]
-unsafe fn each_first<T: Copy + PartialOrd, const L: usize>(
+unsafe fn each_first<T: Copy + Default + PartialOrd, const L: usize>(
     windows: &Windows,
     at: [usize; 3],
     image: *const T,

@@ -310,6 +310,7 @@ where
                                 a_row,
                                 hops: &[0],
                                 run: depth,
+                                a_col: 1,
                                 b,
                                 b_row,
                                 out,

@@ -194,8 +194,9 @@ pub(crate) struct Tile<'a, T> {
     pub(crate) a_row: isize,
     /// Where each stretch of the inner dimension starts in a row.
     pub(crate) hops: &'a [isize],
-    /// The length of a stretch.
+    /// The length of a stretch, and elements from one of its elements to the next: 1, but for a left matrix that is not packed.
     pub(crate) run: usize,
+    pub(crate) a_col: usize,
     /// The panel of the right matrix, and the elements between its rows.
     pub(crate) b: *const T,
     pub(crate) b_row: usize,
@@ -243,8 +244,11 @@ impl Ahead {
 /// is wanted now.
 const STRETCH: usize = 16;
 
+/// The [`tile`] of any distance between the elements of a row.
+const ANY: usize = usize::MAX;
+
 /// `R` rows of a product by `C` vectors of columns. If `STEP` is 0, the elements of a row of the left matrix are
-/// neighbours; else they are `STEP` apart, and those of a column neighbours.
+/// neighbours; if it is [`ANY`], they are `a_col` apart; else they are `STEP` apart, and those of a column neighbours.
 ///
 /// # Safety
 /// There is the instruction set of `V`. The left matrix is readable as said; for each element of the inner dimension the
@@ -281,12 +285,17 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
                         row[c] = V::load(b.add(c * V::LANES));
                     }
                     for i in 0..R {
-                        let x = V::splat(*if STEP == 0 { a.offset(i as isize * t.a_row) } else { a.add(i) });
+                        let is_packed = STEP != 0 && STEP != ANY;
+                        let x = V::splat(*if is_packed { a.add(i) } else { a.offset(i as isize * t.a_row) });
                         for c in 0..C {
                             acc[i][c] = x.fma(row[c], acc[i][c]);
                         }
                     }
-                    a = a.add(if STEP == 0 { 1 } else { STEP });
+                    a = a.wrapping_add(match STEP {
+                        0 => 1,
+                        ANY => t.a_col,
+                        _ => STEP,
+                    });
                     b = b.wrapping_add(t.b_row);
                 }
             }
@@ -590,6 +599,9 @@ pub(crate) struct Kernels<T: 'static> {
     narrow: &'static [TileFn<T>],
     /// The same by two vectors.
     wide: &'static [TileFn<T>],
+    /// `narrow` and `wide` for rows of the left matrix whose elements are apart.
+    narrow_apart: &'static [TileFn<T>],
+    wide_apart: &'static [TileFn<T>],
     /// `wide` and `narrow` for a packed left matrix, whose columns are `packed.len()` apart.
     packed: &'static [TileFn<T>],
     packed_narrow: &'static [TileFn<T>],
@@ -622,7 +634,12 @@ impl<T: Float> Kernels<T> {
     /// dimension (one vector, if not more columns are wanted); `out` is writable.
     #[inline]
     pub(crate) unsafe fn column(&self, m: usize, t: &Tile<'_, T>) {
-        let tiles = if t.width <= self.lanes { self.narrow } else { self.wide };
+        let tiles = match (t.width <= self.lanes, t.a_col) {
+            (true, 1) => self.narrow,
+            (false, 1) => self.wide,
+            (true, _) => self.narrow_apart,
+            (false, _) => self.wide_apart,
+        };
         let parts = m.div_ceil(tiles.len());
         let mut at = *t;
         for part in 0..parts {
@@ -729,6 +746,8 @@ macro_rules! entries {
                 lanes: $lanes,
                 narrow: &[$(entry::<$rows, 1, 0>),*],
                 wide: &[$(entry::<$rows, 2, 0>),*],
+                narrow_apart: &[$(entry::<$rows, 1, ANY>),*],
+                wide_apart: &[$(entry::<$rows, 2, ANY>),*],
                 packed: &[$(entry::<$rows, 2, $most>),*],
                 packed_narrow: &[$(entry::<$rows, 1, $most>),*],
                 dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
