@@ -92,6 +92,7 @@ fn they_are_made_of_everything() {
         });
     }
     let unseen: Vec<&str> = penstock_ops::all().map(|op| op.name).filter(|name| !seen.contains_key(name)).collect();
-    // They give something else on every run, hold a gradient, or are made by the passes.
-    assert_eq!(unseen, ["timestamp", "with_gradient", "fused", "native"], "{seen:?}");
+    // They touch files, give something else on every run, hold a gradient, or are made by the passes.
+    let expected = ["read_file", "write_file", "timestamp", "with_gradient", "fused", "native"];
+    assert_eq!(unseen, expected, "{seen:?}");
 }

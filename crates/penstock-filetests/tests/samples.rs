@@ -3,7 +3,7 @@
 use penstock_data::Tensor;
 use penstock_filetests::{run_tiers, same_function};
 use penstock_ir::{Builder, Effect, Function, OpDef, Sample, Type, no_hosts, parse_function};
-use penstock_ops::{Ops, control};
+use penstock_ops::{OpsAndFiles, control};
 
 /// The sample as a graph; its operands are inputs, or constants where they can be.
 fn graph(op: &'static OpDef, sample: &Sample, constant: bool) -> (Function, Vec<Tensor>) {
@@ -33,7 +33,7 @@ fn each_sample(check: impl Fn(&Function, &[Tensor])) {
 fn their_text_form_is_complete() {
     each_sample(|function, _| {
         let text = function.to_text();
-        let back = parse_function(&text, &Ops, &no_hosts).unwrap_or_else(|e| panic!("{e}\n{text}"));
+        let back = parse_function(&text, &OpsAndFiles, &no_hosts).unwrap_or_else(|e| panic!("{e}\n{text}"));
         assert!(same_function(function, &back), "{text}\n-- became --\n{back}");
     });
 }

@@ -194,9 +194,10 @@ unsafe fn greatest_of<T: Copy + Default + PartialOrd, const L: usize>(
     at: [usize; 3],
     image: *const T,
 ) -> [T; L] {
-    // SAFETY: the pixels are inside of the image.
-    let load =
-        |pixel: usize| -> [T; L] { unsafe { image.add(pixel * windows.channels).cast::<[T; L]>().read_unaligned() } };
+    let load = |pixel: usize| -> [T; L] {
+        // SAFETY: the pixel is inside of the image.
+        unsafe { image.add(pixel * windows.channels).cast::<[T; L]>().read_unaligned() }
+    };
     let mut best = load(windows.first(at));
     windows.visit(at, |pixel| {
         let x = load(pixel);

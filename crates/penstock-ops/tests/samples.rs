@@ -25,6 +25,8 @@ const DATA_DEPENDENT: &[&str] = &[
     "unicode_decode_with_offsets",
     "decode_png",
     "decode_jpeg",
+    "decode_raw",
+    "parse_tensor",
     "decode_and_crop_jpeg",
     "decode_gif",
     "decode_bmp",
