@@ -230,8 +230,7 @@ def add_n(inputs: Sequence[TensorLike] | TensorLike, name: str | None = None) ->
     """Add tensors of one shape and dtype.
 
     Args:
-        inputs: tensors of one shape and one numeric dtype, at least one; of one tensor, outside of a traced
-            function, the rows.
+        inputs: tensors of one shape and one numeric dtype, at least one; of one tensor, the rows.
         name: a name for the result in a graph.
 
     Returns:
@@ -244,7 +243,9 @@ def add_n(inputs: Sequence[TensorLike] | TensorLike, name: str | None = None) ->
     >>> tf.add_n([[1, 2], [3, 4], [5, 6]]).numpy()
     array([ 9, 12], dtype=int32)
     """
-    if isinstance(inputs, _core.Tensor) and inputs.shape.rank:
+    if isinstance(inputs, _core.Tensor) and inputs.shape.rank != 0:
+        if inputs.shape.rank is None or inputs.shape[0] is None:
+            return raw_ops.reduce_sum(inputs, axes=0, name=name)
         inputs = list(inputs)
     if not isinstance(inputs, list | tuple):
         inputs = [inputs]
