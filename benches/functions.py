@@ -1,9 +1,10 @@
 """Measures functions and their gradients beside TensorFlow: `python benches/functions.py`.
 
-Each `--python library=PATH` is an interpreter with Penstock or TensorFlow. Both compute on one thread, and
-the time is that of the processor, so that a busy machine does not decide. A figure is the best of several loops
-over all rounds. A gradient is that of the sum of the results times numbers that neither library knows when it
-traces. Prints a table in Markdown, the slowest ratios first, and with `--write` writes benches/functions.md.
+Each `--python library=PATH` is an interpreter with Penstock or TensorFlow. Both compute on one thread,
+and the time is that of the processor, so that a busy machine does not decide. A figure is the best of
+several loops over all rounds. A gradient is that of the sum of the results times numbers that neither
+library knows when it traces. Prints a table in Markdown, the slowest ratios first, and with `--write`
+writes benches/functions.md.
 """
 
 from __future__ import annotations
