@@ -78,9 +78,10 @@ fn places(w: &Windows, x: &[f64]) -> Vec<usize> {
     out
 }
 
-fn check<T: Element + PartialEq + std::fmt::Debug>(w: &Windows, x: &[f64], v: &[f64], of: impl Fn(f64) -> T) {
+fn check<T: Element + PartialOrd + std::fmt::Debug>(w: &Windows, x: &[f64], v: &[f64], of: impl Fn(f64) -> T) {
     let elements = |values: &[f64]| values.iter().map(|&x| of(x)).collect::<Vec<T>>();
-    let same = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a == b || (a != a && b != b));
+    let is_nan = |x: &T| x.partial_cmp(x).is_none();
+    let same = |a: &[T], b: &[T]| a.iter().zip(b).all(|(a, b)| a == b || (is_nan(a) && is_nan(b)));
     let (places, xs) = (places(w, x), elements(x));
     let greatest = elements(&places.iter().map(|&at| x[at]).collect::<Vec<_>>());
     let mut found = vec![of(0.0); places.len()];
