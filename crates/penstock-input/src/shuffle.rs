@@ -52,7 +52,7 @@ impl Shuffle {
         }
     }
 
-    /// Keeps elements in pieces of memory of so many bytes.
+    /// Sets the size in bytes of the pieces of memory that elements are kept in.
     #[must_use]
     pub fn in_pieces(self, bytes: usize) -> Shuffle {
         Shuffle { pool: Pool::new(bytes), ..self }

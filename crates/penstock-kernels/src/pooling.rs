@@ -138,8 +138,8 @@ pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8
     }
 }
 
-/// Runs `$body` for all channels, `$lanes` at a time from channel `$first` on: some vectors, one, or less where there are not so many.
-/// What is left has a vector that begins before it: `$known` of its channels were in another one.
+/// Runs `$body` for all channels, `$lanes` at a time, the first of them being `$first`. The last group may overlap the one before it: then
+/// its first `$known` channels were already done.
 macro_rules! by_lanes {
     ($channels:expr, |$first:ident, $known:ident, $lanes:ident| $body:expr) => {{
         let n = $channels;

@@ -277,7 +277,7 @@ def _mapped(at: Any, size: int, mode: str) -> Any:
     if mode == "WRAP":
         if size == 1:
             return tf.zeros_like(at)
-        # As TensorFlow has it: steps of the size, as many as there are of one less.
+        # As in TensorFlow: whole multiples of `size`, counted by quotients of `size - 1`.
         last = size - 1.0
         above = tf.where(at > last, at - size * tf.floor(at / last), at)
         return tf.clip_by_value(tf.where(at < 0, at + size * (tf.floor(-at / last) + 1), above), 0, last)

@@ -509,7 +509,7 @@ def sigmoid_cross_entropy(
     loss_collection: str | None = GraphKeys.LOSSES,
     reduction: str = _DEFAULT,
 ) -> Any:
-    """Compute the cross entropy of logits of classes of which each is there or not.
+    """Compute the cross entropy of logits with independent binary labels.
 
     Args:
         multi_class_labels: 0 or 1.
