@@ -28,9 +28,9 @@ from typing import Any
 from cases import Case
 from families import FAMILIES, Family
 from frameworks import FRAMEWORKS
+from levels import LEVELS, Level
 
 HERE = Path(__file__).resolve().parent
-RESULTS = HERE / "results.json"
 DIST = HERE.parent / "dist"
 SPECIAL = {"import", "size", "wheel"}
 PAUSE = 0.05  # seconds between frameworks, for the threads of the last one to fall asleep
@@ -43,8 +43,9 @@ class TookTooLong(Exception):
 class Process:
     """A worker process of one framework; started again after it was ended for taking too long."""
 
-    def __init__(self, key: str, python: str) -> None:
+    def __init__(self, key: str, python: str, level: Level) -> None:
         self.key, self.python = key, python
+        self.environment = os.environ | level.environment
         self.process: subprocess.Popen[str] | None = None
 
     def ask(self, timeout: float, **request: Any) -> dict[str, Any]:
@@ -56,6 +57,7 @@ class Process:
         if self.process is None:
             self.process = subprocess.Popen(
                 [self.python, str(HERE / "worker.py")],
+                env=self.environment,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -102,8 +104,8 @@ class Process:
             self.process = None
 
 
-def machine() -> dict[str, Any]:
-    """Describes the machine: processor, cores, memory, system."""
+def machine(level: Level = LEVELS["best"]) -> dict[str, Any]:
+    """Describes the machine: processor, cores, memory, system, and the instructions that are used."""
     info = {"cpu": platform.processor() or platform.machine(), "cores": os.cpu_count() or 1}
     cpuinfo = Path("/proc/cpuinfo")
     if cpuinfo.exists():
@@ -112,6 +114,8 @@ def machine() -> dict[str, Any]:
         info["cpu"] = fields.get("model name", info["cpu"])
         flags = fields.get("flags", "").split()
         info["simd"] = "AVX-512" if "avx512f" in flags else "AVX2" if "avx2" in flags else "baseline"
+    if level.title:
+        info["simd"] = f"held to {level.title}"
     if hasattr(os, "sysconf"):
         info["memory_gib"] = round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30)
     info["system"] = f"{platform.system()} {platform.machine()}"
@@ -273,8 +277,17 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("--seconds", type=float, help="the time of one repeat, if not the family's own")
     parser.add_argument("--timeout", type=float, default=120, help="seconds for one answer of one framework")
-    parser.add_argument("--output", type=Path, default=RESULTS)
-    return parser.parse_args(arguments)
+    parser.add_argument(
+        "--level",
+        choices=LEVELS,
+        default="best",
+        help="the instructions that every framework may use: the machine's best, or no more than these",
+    )
+    parser.add_argument("--output", type=Path, help="where results are kept, if not in the level's file")
+    options = parser.parse_args(arguments)
+    options.level = LEVELS[options.level]
+    options.output = options.output or options.level.results
+    return options
 
 
 def wanted_cases(options: argparse.Namespace) -> set[str]:
@@ -307,7 +320,7 @@ def main() -> None:
     paths = {key: str(Path(path).absolute()) for key, path in pythons.items() if path}
     wanted = wanted_cases(options)
 
-    workers = [Process(key, path) for key, path in paths.items()]
+    workers = [Process(key, path, options.level) for key, path in paths.items()]
     abouts = {}
     for worker in workers:
         about = worker.ask(options.timeout, do="about")
@@ -322,7 +335,7 @@ def main() -> None:
         results = json.loads(options.output.read_text())
     now = datetime.datetime.now(datetime.UTC)
     run = now.strftime("%Y-%m-%dT%H:%M:%SZ")
-    results["runs"][run] = {"date": now.date().isoformat(), "machine": machine()}
+    results["runs"][run] = {"date": now.date().isoformat(), "machine": machine(options.level)}
 
     def record(case: str, cells: dict[str, Any]) -> None:
         row = results["cases"].setdefault(case, {})

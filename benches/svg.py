@@ -117,20 +117,22 @@ def text(x: float, y: float, words: str, kind: str = "text", anchor: str = "star
 
 @dataclass(frozen=True, slots=True)
 class Ratio:
-    """A bar: what is compared, both figures as texts, and how many times less the own one is."""
+    """What is compared, both figures as texts, and how many times less the own one is, a bar each."""
 
     title: str
     own: str
     other: str
-    ratio: float
+    ratios: tuple[float, ...]
 
 
 def bars(title: str, rows: list[Ratio]) -> str:
     """Bars from the line of 1: to the right where the own figure is less, to the left where it is more."""
-    width, line, top = 840, 22, 54
+    width, top, thick = 840, 54, 11
+    line = 4 + thick * max(2, *(len(row.ratios) for row in rows))
     left, right, columns = 560, 790, (10, 340, 350)
-    most = max(max(row.ratio, 1 / row.ratio) for row in rows)
-    least = min(1.0, *(row.ratio for row in rows))
+    ratios = [ratio for row in rows for ratio in row.ratios]
+    most = max(max(ratio, 1 / ratio) for ratio in ratios)
+    least = min(1.0, *ratios)
     whole = math.log(most) - math.log(least)
 
     def place(ratio: float) -> float:
@@ -149,15 +151,22 @@ def bars(title: str, rows: list[Ratio]) -> str:
             parts.append(text(x, 44, f"{10**power:,}×", "soft", "middle"))
     for i, row in enumerate(rows):
         y = top + line * i
-        start, end = sorted((place(1.0), place(row.ratio)))
-        kind, wide = "ahead" if row.ratio >= 1 else "behind", max(1.0, end - start)
+        middle = y + line / 2 + 4
         parts += [
-            text(columns[0], y + 14, row.title),
-            text(columns[1], y + 14, row.own, "text", "end"),
-            text(columns[2] + 10, y + 14, row.other, "soft"),
-            f'<rect class="{kind}" x="{start:.1f}" y="{y + 3}" width="{wide:.1f}" height="14"/>',
-            text(end + 5, y + 14, f"{row.ratio:.2g}×" if row.ratio < 100 else f"{row.ratio:.0f}×"),
+            text(columns[0], middle, row.title),
+            text(columns[1], middle, row.own, "text", "end"),
+            text(columns[2] + 10, middle, row.other, "soft"),
         ]
+        height = (line - 4) / len(row.ratios)
+        for j, ratio in enumerate(row.ratios):
+            start, end = sorted((place(1.0), place(ratio)))
+            kind, wide, at = "ahead" if ratio >= 1 else "behind", max(1.0, end - start), y + 2 + height * j
+            # Later bars are paler, so that the bars of one machine are followed down the picture.
+            box = f'x="{start:.1f}" y="{at + 0.5:.1f}" width="{wide:.1f}" height="{height - 1:.1f}"'
+            parts += [
+                f'<rect class="{kind}" {box} opacity="{0.55**j:.2f}"/>',
+                text(end + 5, at + height / 2 + 4, f"{ratio:.2g}×" if ratio < 100 else f"{ratio:.0f}×"),
+            ]
     return document(width, bottom + 10, title, parts, 12)
 
 

@@ -1,4 +1,4 @@
-"""Writes README.md's figures and their picture, and benches/RESULTS.md, from benches/results.json.
+"""Writes README.md's figures and their picture, and benches/RESULTS.md, from the results of each level.
 
 README's section stands between two marker lines, which stay. With `--check` nothing is written, and the exit
 status tells whether all of them are up to date.
@@ -16,10 +16,10 @@ import svg
 from cases import Case
 from families import FAMILIES, Family, Mean
 from frameworks import FRAMEWORKS, Framework
+from levels import LEVELS
 
 HERE: Final = Path(__file__).resolve().parent
 README: Final = HERE.parent / "README.md"
-RESULTS: Final = HERE / "results.json"
 FULL: Final = HERE / "RESULTS.md"
 PICTURE: Final = HERE.parent / "docs" / "pictures" / "ratios.svg"
 TITLES: Final = {framework.key: framework.title for framework in FRAMEWORKS}
@@ -218,25 +218,36 @@ def footnotes(notes: Notes) -> str:
     return "  \n".join(f"{notes.mark(note)} {note}" for note in notes.texts)
 
 
-def picture(results: dict[str, Any]) -> str:
-    """Draws README's picture: a few cases, Penstock's figure beside the best peer's."""
+def compared(case: Case, results: dict[str, Any]) -> tuple[float, str, float] | None:
+    """Our figure, the best peer and its figure; nothing where one is missing."""
+    row = results["cases"].get(case.key, {})
+    peers = peers_of(case, row)
+    if "value" not in row.get(OURS, {}) or not peers:
+        return None
+    best = min(peers, key=peers.__getitem__)
+    return row[OURS]["value"], best, peers[best]
+
+
+def picture(results: dict[str, dict[str, Any]]) -> str:
+    """Draws README's picture: our figure beside the best peer's in a few cases, and the ratio by level."""
     rows = []
     cases = {case.key: case for case in FAMILIES["core"].cases}
     for key, title in README_CASES.items():
-        row = results["cases"].get(key, {})
-        peers = peers_of(cases[key], row)
-        if "value" not in row.get(OURS, {}) or not peers:
+        case = cases[key]
+        found = [figures for level in results.values() if (figures := compared(case, level))]
+        if not found:
             continue
-        best, ours = min(peers, key=peers.__getitem__), row[OURS]["value"]
-        unit = cases[key].unit
-        other = f"{quantity(peers[best], unit)} ({TITLES[best]})"
-        name = (title or cases[key].title).replace("`", "")
-        rows.append(svg.Ratio(name, quantity(ours, unit), other, peers[best] / ours))
+        ours, best, theirs = found[0]
+        other = f"{quantity(theirs, case.unit)} ({TITLES[best]})"
+        name = (title or case.title).replace("`", "")
+        ratios = tuple(theirs / ours for ours, _, theirs in found)
+        rows.append(svg.Ratio(name, quantity(ours, case.unit), other, ratios))
     return svg.bars("The best peer's figure divided by Penstock's", rows)
 
 
-def render(results: dict[str, Any]) -> str:
+def render(levels: dict[str, dict[str, Any]]) -> str:
     """Renders README's section: the picture, what it shows, and the means of the other families."""
+    results = levels["best"]
     versions = ", ".join(
         f"{TITLES[key]} {version['version'].split('+')[0]}"
         for key, version in results["frameworks"].items()
@@ -248,6 +259,9 @@ def render(results: dict[str, Any]) -> str:
         if family.means and (found := mean_ratio(family, family.means[0], results))
     ]
     legend = f"More than 1 is ahead. Peers: {versions}. {machines(results)[0]}"
+    bounded = [LEVELS[key].title for key in levels if LEVELS[key].title]
+    if bounded:
+        legend += f" The paler bars: every framework held to {' and '.join(bounded)}."
     path = PICTURE.relative_to(README.parent).as_posix()
     parts = [f"![The best peer's figure divided by Penstock's, in {len(README_CASES)} cases]({path})", legend]
     if means:
@@ -255,8 +269,8 @@ def render(results: dict[str, Any]) -> str:
     return "\n\n".join(parts)
 
 
-def render_full(results: dict[str, Any]) -> str:
-    """Renders the whole of RESULTS.md."""
+def render_full(levels: dict[str, dict[str, Any]]) -> str:
+    """Renders the whole of RESULTS.md: the tables of each family, by level."""
     parts = [
         "# Results",
         (
@@ -264,22 +278,27 @@ def render_full(results: dict[str, Any]) -> str:
             "[docs/benchmarks.md](../docs/benchmarks.md) says how it is measured."
         ),
         LEGEND,
-        "\n".join(f"Measured on {line}" for line in machines(results)),
+        "\n".join(f"Measured on {line}" for results in levels.values() for line in machines(results)),
     ]
     for family in FAMILIES.values():
-        if not columns_of(family, results):
-            continue
-        notes = Notes()
-        parts += [f"## {family.title}", family.text, table(family, results, notes, full=True)]
-        if notes.texts:
-            parts.append(footnotes(notes))
-        parts += [text for text in (means_table(results, family),) if text]
-        memory = memory_table(family, results)
-        if memory:
-            parts += [
-                "Memory: what making the case ready left, and the peak of running it beyond that.",
-                memory,
-            ]
+        known = {key: results for key, results in levels.items() if columns_of(family, results)}
+        if known:
+            parts += [f"## {family.title}", family.text]
+        for key, results in known.items():
+            if LEVELS[key].title:
+                parts.append(f"Every framework held to {LEVELS[key].title}:")
+            notes = Notes()
+            parts.append(table(family, results, notes, full=True))
+            if notes.texts:
+                parts.append(footnotes(notes))
+            parts += [text for text in (means_table(results, family),) if text]
+            memory = memory_table(family, results)
+            # Memory does not depend on the instructions.
+            if memory and not LEVELS[key].title:
+                parts += [
+                    "Memory: what making the case ready left, and the peak of running it beyond that.",
+                    memory,
+                ]
     return "\n\n".join(parts) + "\n"
 
 
@@ -289,9 +308,10 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--check", action="store_true")
-    parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
-    results = json.loads(options.results.read_text())
+    results = {
+        key: json.loads(level.results.read_text()) for key, level in LEVELS.items() if level.results.exists()
+    }
     wanted = {
         README: page.replaced(README, "bench", f"\n{render(results)}\n"),
         FULL: render_full(results),
