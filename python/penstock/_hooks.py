@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock import _core, errors
 from penstock._function import function as _function, signature
-from penstock._runtime import conversion
+from penstock._runtime import conversion, libraries
 from penstock._runtime.print import get_logger, value_format, value_text
 from penstock._types import argument_kinds
 from penstock._types.shape import ArrayShape, TensorShape
@@ -110,6 +110,8 @@ def install() -> None:
         os.register_at_fork(after_in_child=_core._forked)
     _core._set_error_classes(errors._BY_CLASS)
     setattr(_core.ConcreteFunction, "_repr_html_", _later("_function.picture", "in_notebook"))  # noqa: B010 -- it is declared as a method
+    for name, function in (("__repr__", "graph_repr"), ("_repr_html_", "graph_in_notebook")):
+        setattr(_core._Graph, name, _later("_function.describe", function))
     _core._set_layer(
         {
             "ArrayShape": ArrayShape,
@@ -144,6 +146,7 @@ def install() -> None:
             "literal_text": argument_kinds.literal_text,
             "made_variables": _function.made_variables,
             "index_by_arrays": _later("_ops.advanced_indexing", "get"),
+            "library_folders": libraries.FOLDERS,
             "package_directory": __file__.removesuffix("_hooks.py"),
             "placeholder_value": argument_kinds.placeholder_value,
             "position_of_thread": position_of_thread,

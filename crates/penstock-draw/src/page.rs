@@ -8,6 +8,12 @@ use crate::svg::svg;
 
 const PAGE: &str = include_str!("page.html");
 
+/// What stands in the place of a picture without nodes.
+const EMPTY: &str = "This graph is empty: it takes nothing, computes nothing and gives nothing.";
+
+/// What stands in the place of the program where there is no text of it.
+const NO_LINES: &str = "No operator of this graph comes from a line of a file that is there.";
+
 /// A stretch of a file of the program.
 #[derive(Clone, Debug)]
 pub struct Source {
@@ -53,13 +59,19 @@ pub fn page(page: &Page<'_>) -> String {
         }
         sources.push_str("</ol>");
     }
+    if page.sources.is_empty() {
+        let _ = write!(sources, "<p>{NO_LINES}</p>");
+    }
     let mut put = |name: &str, count: Option<usize>, content: &str| {
         let more = count.map_or_else(String::new, |n| format!(" ({n} operators)"));
         let _ = write!(tabs, "<button>{}{more}</button>", xml(name));
         let _ = write!(views, "<div class=\"view\" hidden>{content}</div>");
     };
     for &(name, picture) in page.graphs {
-        put(name, Some(picture.graph.len()), &svg(picture));
+        let body = &picture.graph.regions[picture.graph.body()];
+        let is_empty = body.params.is_empty() && body.insts.is_empty() && body.results.is_empty();
+        let drawn = if is_empty { format!("<p>{EMPTY}</p>") } else { svg(picture) };
+        put(name, Some(picture.graph.len()), &drawn);
     }
     for (name, text) in page.texts {
         put(name, None, &format!("<pre>{}</pre>", xml(text)));

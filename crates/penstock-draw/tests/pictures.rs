@@ -96,6 +96,17 @@ fn an_empty_graph_and_one_that_passes_its_input_through_are_drawn() {
 }
 
 #[test]
+fn the_page_of_an_empty_graph_says_that_it_is_empty() {
+    for (text, is_empty) in [("func @f() {\nreturn\n}", true), ("func @f(%x: f32[]) {\nreturn\n}", false)] {
+        let f = parsed(text);
+        let graphs = [("As traced", drawn(&f))];
+        let text = page(&Page { title: "f", sources: &[], graphs: &graphs, texts: &[], times: &[] });
+        assert_eq!(text.contains("This graph is empty"), is_empty, "{text}");
+        assert!(text.contains("No operator of this graph comes from a line"), "{text}");
+    }
+}
+
+#[test]
 fn a_long_graph_is_folded_without_circles() {
     let mut text = String::from("func @f(%x: f32[4]) -> f32[4] {\n%v0 = neg %x ; net.py:1:1\n");
     for i in 1..2000 {

@@ -277,6 +277,12 @@ impl PyGraph {
         crate::layer::call(py, "tensor_by_name", (self.get_operations(py)?, name))
     }
 
+    /// The name of the function.
+    #[getter]
+    fn _name(&self) -> &str {
+        self.function.name()
+    }
+
     /// The number of inputs that are captured, not arguments.
     #[getter]
     fn _captures(&self) -> usize {

@@ -9,7 +9,7 @@ use penstock_ir::{Env, Group, Pace, Profiler, local_files};
 use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
@@ -178,50 +178,72 @@ impl Host for Interpreter {
 }
 
 static GET_FRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-static OWN_FILES: PyOnceLock<String> = PyOnceLock::new();
 
 thread_local! {
     /// Locations by code object and line, so that a loop of operations interns each line once.
-    static SEEN: std::cell::RefCell<FxHashMap<(usize, u32), (Loc, bool)>> = std::cell::RefCell::new(FxHashMap::default());
+    static SEEN: std::cell::RefCell<FxHashMap<(usize, u32), Loc>> = std::cell::RefCell::new(FxHashMap::default());
     /// How many entries are kept before the table starts over: code objects may die and be reused.
     static LIMIT: Cell<usize> = const { Cell::new(1 << 14) };
 }
 
-/// The innermost frame of the user's own code.
+/// The innermost frame of the user's own code, in none of the folders that the Python layer lists as libraries. Where all frames are
+/// of libraries, it is the innermost that is not of this package, whose folder is the first of the list.
+///
+/// What another library computes is in no function of the user's: the scope of names stands for it, such as the layer of a model.
 fn here(py: Python<'_>) -> PyResult<Loc> {
     let get_frame = GET_FRAME.get_or_try_init(py, || py.import("sys")?.getattr("_getframe").map(Bound::unbind))?;
-    let own = OWN_FILES.get_or_try_init(py, || layer::get(py, "package_directory")?.extract::<String>())?;
+    let folders: Vec<Bound<'_, PyString>> = layer::get(py, "library_folders")?.extract()?;
     let mut frame = get_frame.bind(py).call0()?;
+    let mut of_library = None;
     loop {
         let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
         let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
-        let file = file.cast::<pyo3::types::PyString>()?;
-        let name = file.to_str()?;
-        if !name.starts_with(own.as_str()) {
-            let line = line_of(&frame, &code)?;
-            let key = (code.as_ptr() as usize, line);
-            return SEEN.with(|seen| {
-                let mut seen = seen.borrow_mut();
-                // A code object at the same address may be another one; its file name tells.
-                if let Some(&(loc, _)) = seen.get(&key)
-                    && loc.frame().is_some_and(|f| *f.file == *name)
-                {
-                    return Ok(loc);
-                }
-                if seen.len() > LIMIT.with(Cell::get) {
-                    seen.clear();
-                }
-                let function: String = code.getattr(pyo3::intern!(py, "co_name"))?.extract()?;
-                let loc =
-                    Loc::new(Frame { file: name.into(), line, column: 0, function: function.into(), caller: None });
-                seen.insert(key, (loc, true));
-                Ok(loc)
-            });
+        let file = file.cast::<PyString>()?.to_str()?;
+        match folders.iter().position(|folder| folder.to_str().is_ok_and(|folder| file.starts_with(folder))) {
+            None if of_library.is_none() => return loc_of(&frame, &code, file),
+            None => {
+                let loc = loc_of(&frame, &code, file)?;
+                let scope = penstock_trace::open_scope();
+                return Ok(match (scope.strip_suffix('/'), loc.frame()) {
+                    (Some(scope), Some(found)) => Loc::new(Frame { function: scope.into(), ..found }),
+                    _ => loc,
+                });
+            }
+            Some(0) => {}
+            Some(_) => {
+                of_library.get_or_insert_with(|| frame.clone());
+            }
         }
         let back = frame.getattr(pyo3::intern!(py, "f_back"))?;
         if back.is_none() {
-            return Ok(Loc::UNKNOWN);
+            break;
         }
         frame = back;
     }
+    let Some(frame) = of_library else { return Ok(Loc::UNKNOWN) };
+    let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
+    let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
+    loc_of(&frame, &code, file.cast::<PyString>()?.to_str()?)
+}
+
+/// The location of the line that a frame is at.
+fn loc_of(frame: &Bound<'_, PyAny>, code: &Bound<'_, PyAny>, file: &str) -> PyResult<Loc> {
+    let line = line_of(frame, code)?;
+    let key = (code.as_ptr() as usize, line);
+    SEEN.with(|seen| {
+        let mut seen = seen.borrow_mut();
+        // A code object at the same address may be another one; its file name tells.
+        if let Some(&loc) = seen.get(&key)
+            && loc.frame().is_some_and(|f| *f.file == *file)
+        {
+            return Ok(loc);
+        }
+        if seen.len() > LIMIT.with(Cell::get) {
+            seen.clear();
+        }
+        let function: String = code.getattr(pyo3::intern!(code.py(), "co_name"))?.extract()?;
+        let loc = Loc::new(Frame { file: file.into(), line, column: 0, function: function.into(), caller: None });
+        seen.insert(key, loc);
+        Ok(loc)
+    })
 }

@@ -16,7 +16,7 @@ pub fn set_scope(scope: &str) {
 }
 
 /// The open scope: empty outside of scopes.
-pub(crate) fn open_scope() -> Arc<str> {
+pub fn open_scope() -> Arc<str> {
     SCOPE.with_borrow(Arc::clone)
 }
 

@@ -25,7 +25,7 @@ from keras.src.utils import traceback_utils
 from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import penstock as tf
-from keras_penstock.src import replicas
+from keras_penstock.src import replicas, steps
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
 # How many batches' row numbers become tensors at a time: between two steps the conversion would take longer.
@@ -211,6 +211,7 @@ class Trainer(_Base):
 
     def _make_function(self, step):
         """Give the function that makes one step on each of the batches, and returns the logs of the last."""
+        name = step.__name__
 
         def of_rows(arrays, index):
             return step(_take(arrays, index))
@@ -225,6 +226,8 @@ class Trainer(_Base):
             def of_rows(arrays, index):
                 return self._replicas.run(self, lambda rows: whole(_take(arrays, rows)), index, is_own)
 
+            step.__name__ = name
+
         def of_many_rows(arrays, index):
             logs = of_rows(arrays, index[0])
             _, logs = tf.while_loop(
@@ -234,6 +237,8 @@ class Trainer(_Base):
             )
             return logs
 
+        # Profiles and explanations show these names.
+        of_rows.__name__, of_many_rows.__name__ = f"{name}_of_rows", f"{name}s_of_rows"
         one, one_of_rows, many_of_rows = map(self._traced, (step, of_rows, of_many_rows))
 
         def function(batches):
@@ -249,7 +254,8 @@ class Trainer(_Base):
             with self._replicas.scope():
                 return function(batches)
 
-        return function if self._replicas is None else in_scope
+        run = function if self._replicas is None else in_scope
+        return steps.StepFunction(name, run, (one, one_of_rows, many_of_rows))
 
     def make_train_function(self, force=False):
         if self.train_function is None or force:
@@ -264,8 +270,11 @@ class Trainer(_Base):
     def make_predict_function(self, force=False):
         """Make the function that gives the predictions for all of a list of batches."""
         if self.predict_function is None or force:
-            one = self._traced(self.predict_step)
-            one_of_rows = self._traced(lambda arrays, index: self.predict_step(_take(arrays, index)))
+
+            def predict_step_of_rows(arrays, index):
+                return self.predict_step(_take(arrays, index))
+
+            one, one_of_rows = self._traced(self.predict_step), self._traced(predict_step_of_rows)
 
             def function(batches):
                 outputs = [
@@ -278,7 +287,7 @@ class Trainer(_Base):
                     else tree.map_structure(lambda *y: tf.concat(y, 0), *outputs)
                 )
 
-            self.predict_function = function
+            self.predict_function = steps.StepFunction("predict_step", function, (one, one_of_rows))
         return self.predict_function
 
     # --- loops over epochs ---

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -10,7 +11,16 @@ from penstock import _core, nest
 from penstock._types.argument_kinds import fields_of
 from penstock._types.specs import TensorSpec, TypeSpec
 
-__all__ = ["concrete_repr", "concrete_str", "describe", "output_parts", "parameters", "signature_line"]
+__all__ = [
+    "concrete_repr",
+    "concrete_str",
+    "describe",
+    "graph_in_notebook",
+    "graph_repr",
+    "output_parts",
+    "parameters",
+    "signature_line",
+]
 
 
 def signature_line(trace: Any) -> str:
@@ -43,6 +53,31 @@ def concrete_repr(trace: Any) -> str:
 def concrete_str(trace: Any) -> str:
     """`str()` of a `ConcreteFunction`."""
     return f"ConcreteFunction {describe(trace)}"
+
+
+def graph_repr(graph: Any) -> str:
+    """`repr()` of a graph: its name, its types, and how many operations its body has."""
+    name, types = _graph_head(graph)
+    return f"<penstock.Graph {name}: {types}, {_operations(graph)}>"
+
+
+def graph_in_notebook(graph: Any) -> str:
+    """What a notebook shows of a graph: its types, and its text."""
+    from penstock._runtime import pages  # start-up does without it
+
+    name, types = _graph_head(graph)
+    text = html.escape(pages.shortened(graph.to_text()))
+    return pages.title(f"Graph {name}", f"{types}, {_operations(graph)}") + f"<pre>{text}</pre>"
+
+
+def _graph_head(graph: Any) -> tuple[str, str]:
+    takes, gives = graph._signature()
+    return graph._name, f"({', '.join(takes)}) -> ({', '.join(gives)})"
+
+
+def _operations(graph: Any) -> str:
+    count = sum(op != "Placeholder" for _, op, _, _ in graph._operations())
+    return f"{count} operation{'' if count == 1 else 's'}"
 
 
 def output_parts(trace: Any, part: str) -> Any:

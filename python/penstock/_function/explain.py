@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from penstock._runtime.print import get_logger
@@ -16,6 +16,7 @@ __all__ = [
     "MissExplanation",
     "TraceExplanation",
     "explain",
+    "explain_together",
     "warn_of_retracing",
 ]
 
@@ -201,6 +202,17 @@ def explain(function: Any) -> CacheExplanation:
             MissExplanation(place, tuple(Difference(*d) for d in differences), outcome)
             for place, outcome, differences in misses
         ),
+    )
+
+
+def explain_together(name: str, functions: Sequence[Any]) -> CacheExplanation:
+    """What the caches of several functions hold that do one thing, each for other arguments."""
+    found = [explain(function) for function in functions]
+    return CacheExplanation(
+        name,
+        sum(one.calls for one in found),
+        tuple(trace for one in found for trace in one.traces),
+        tuple(miss for one in found for miss in one.misses),
     )
 
 

@@ -5,11 +5,12 @@ Each is a host call of the graph, with the tensors that the local variables hold
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import os
 import sys
 from collections.abc import Callable, Iterator
-from types import CodeType, FrameType
+from types import CellType, CodeType, FrameType, FunctionType, MethodType
 from typing import Any, NamedTuple
 
 from penstock import _core, nest
@@ -20,7 +21,19 @@ from penstock.autograph import _convert
 from penstock.autograph._branch import is_symbolic
 from penstock.autograph._values import UNDEFINED
 
-__all__ = ["BREAK", "ENTER", "EXIT", "START", "Call", "at_line", "set_trace", "stop", "told"]
+__all__ = [
+    "BREAK",
+    "ENTER",
+    "EXIT",
+    "START",
+    "Call",
+    "at_line",
+    "leads_to_stop",
+    "set_trace",
+    "stop",
+    "told",
+    "told_around",
+]
 
 # What is told beside lines: a `breakpoint()`, the beginning of a function, its end, and the beginning of a
 # graph with a `breakpoint()` in it.
@@ -117,25 +130,99 @@ def told(function: Callable[..., Any]) -> Callable[..., Any]:
         if not _core._is_tracing():
             return function(*args, **kwargs)
         call = Call(function.__code__, function.__globals__)
-        around = [] if stepping.calls else list(_functions_around(sys._getframe(1)))[::-1]
         if not stepping.calls and not stepping.on:
             _tell(START, call, 0, {})
-        for outer, line, names in around:
-            _tell(ENTER, outer, line, names)
-        _tell(ENTER, call, call.code.co_firstlineno, _arguments(function, args, kwargs))
-        before, stepping.on = stepping.on, True
-        stepping.calls.append(call)
-        try:
-            result = function(*args, **kwargs)
-        finally:
-            stepping.calls.pop()
-            stepping.on = before
-        _tell(EXIT, call, 0, {"__return__": result})
-        for outer, _, _ in reversed(around):
-            _tell(EXIT, outer, 0, {})
+        with _around(sys._getframe(1)):
+            _tell(ENTER, call, call.code.co_firstlineno, _arguments(function, args, kwargs))
+            before, stepping.on = stepping.on, True
+            stepping.calls.append(call)
+            try:
+                result = function(*args, **kwargs)
+            finally:
+                stepping.calls.pop()
+                stepping.on = before
+            _tell(EXIT, call, 0, {"__return__": result})
         return result
 
     return run
+
+
+def told_around(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that tells of those that it is called by, for a debugger that stops in it.
+
+    Args:
+        function: a traced one that tells of its lines.
+    """
+
+    def run(*args: Any, **kwargs: Any) -> Any:
+        frame = sys._getframe(1)
+        caller = next(_functions_around(frame), None)
+        if not _core._is_tracing() or caller is None:
+            return function(*args, **kwargs)
+        if not stepping.calls:
+            _tell(START, caller[0], 0, {})
+        with _around(frame):
+            return function(*args, **kwargs)
+
+    return run
+
+
+@contextlib.contextmanager
+def _around(frame: FrameType) -> Iterator[None]:
+    """Tells of the functions that a frame was called by, unless a debugger knows of them."""
+    around = [] if stepping.calls else list(_functions_around(frame))[::-1]
+    for outer, line, names in around:
+        _tell(ENTER, outer, line, names)
+    yield
+    for outer, _, _ in reversed(around):
+        _tell(EXIT, outer, 0, {})
+
+
+def leads_to_stop(function: Any) -> bool:
+    """Whether a traced function, or one that it names, has a `breakpoint()` that stops in the graph."""
+    return is_stepped() and _leads_to_stop(function, set())
+
+
+def _leads_to_stop(function: Any, seen: set[CodeType]) -> bool:
+    owner = None
+    while not isinstance(function, FunctionType):
+        if isinstance(function, _core._BoundFunction | MethodType):
+            owner, function = type(function.__self__), function.__func__
+        elif isinstance(function, _core._Function):
+            if function._is_restored or not function.__dict__["_options"]["autograph"]:
+                return False
+            function = function.python_function
+        elif isinstance(function, functools.partial):
+            function = function.func
+        else:
+            return False
+    code = function.__code__
+    if code in seen or _convert.is_library(code.co_filename):
+        return False
+    seen.add(code)
+    names = set(_names_of(code))
+    if not _convert.STOPS.isdisjoint(names):
+        return True
+    named = [function.__globals__.get(name) for name in names]
+    named += [vars(base).get(name) for base in getattr(owner, "__mro__", ()) for name in names]
+    named += [cell.cell_contents for cell in function.__closure__ or () if _is_filled(cell)]
+    return any(_leads_to_stop(value, seen) for value in named if callable(value))
+
+
+def _names_of(code: CodeType) -> Iterator[str]:
+    """The globals and attributes that code names, and the functions within it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            yield from _names_of(constant)
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018 -- an empty one is an error
+    except ValueError:
+        return False
+    return True
 
 
 def _arguments(function: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:

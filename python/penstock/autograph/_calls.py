@@ -53,10 +53,12 @@ def callee(target: Any) -> Any:
         return replaced
     if isinstance(target, type):
         return _constructor(target)
-    if stepping.on and isinstance(target, _core._Function | _core._BoundFunction):
-        return stepped_twin(target)
+    if isinstance(target, _core._Function | _core._BoundFunction):
+        if stepping.on:
+            return stepped_twin(target)
+        return _breakpoint.told_around(stepped_twin(target)) if _breakpoint.leads_to_stop(target) else target
     method = getattr(kind, "__call__", None)  # noqa: B004
-    if type(method) is FunctionType and not isinstance(target, _core._Function):
+    if type(method) is FunctionType:
         changed = _convert.converted(method)
         return target if changed is method else MethodType(changed, target)
     return target

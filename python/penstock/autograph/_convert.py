@@ -160,7 +160,7 @@ def converted(function: FunctionType, strict: bool = False) -> Any:
         return _told(function) if "at_line" in code.co_names else function
     else:
         target = _target(function, strict, stepped)
-        conversions[code] = _Conversion(target, not _STOPS.isdisjoint(code.co_names))
+        conversions[code] = _Conversion(target, not STOPS.isdisjoint(code.co_names))
     if target is None:
         return function
     bound = _bound(function, target)
@@ -168,12 +168,12 @@ def converted(function: FunctionType, strict: bool = False) -> Any:
 
 
 # What stops a debugger.
-_STOPS = frozenset({"breakpoint", "set_trace"})
+STOPS = frozenset({"breakpoint", "set_trace"})
 
 
 def _is_stepped(code: CodeType) -> bool:
     """Whether a function tells a debugger of its lines: one goes through it, or it stops at a breakpoint."""
-    if not stepping.on and _STOPS.isdisjoint(code.co_names):
+    if not stepping.on and STOPS.isdisjoint(code.co_names):
         return False
     from penstock.autograph._breakpoint import is_stepped  # start-up does without it
 

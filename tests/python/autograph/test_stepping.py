@@ -417,3 +417,107 @@ def test_breakpoints_of_other_threads_stop_there(own_breakpoints):
     thread.start()
     thread.join()
     assert values(out.getvalue()) == [3.0]
+
+
+@tf.function
+def halved_and_stopped(v):
+    w = v / 2.0
+    breakpoint()
+    return w
+
+
+def _calls_it(y):
+    return halved_and_stopped(y)
+
+
+def _straight(x):
+    twice = x * 2.0
+    return halved_and_stopped(twice)
+
+
+def _in_a_loop(x):
+    twice = x * 2.0
+    for _ in tf.range(2):
+        twice = halved_and_stopped(twice)
+    return twice
+
+
+def _in_a_branch(x):
+    twice = x * 2.0
+    if twice > 1.0:
+        twice = halved_and_stopped(twice)
+    return twice
+
+
+def _in_a_branch_of_cond(x):
+    twice = x * 2.0
+    return tf.cond(twice > 1.0, lambda: _calls_it(twice), lambda: twice)
+
+
+def _in_a_helper(x):
+    twice = x * 2.0
+    return _calls_it(twice)
+
+
+def _by_another_traced_function(x):
+    twice = x * 2.0
+    return tf.function(_calls_it)(twice)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [_straight, _in_a_loop, _in_a_branch, _in_a_branch_of_cond, _in_a_helper, _by_another_traced_function],
+)
+def test_a_breakpoint_in_a_traced_function_shows_the_traced_functions_that_call_it(function, own_breakpoints):
+    up = "up; " * (2 if function in (_in_a_branch_of_cond, _in_a_helper, _by_another_traced_function) else 1)
+    out = own_breakpoints(f"p w; {up}p twice; continue; " * 2)
+    result = float(tf.function(function)(tf.constant(4.0)))
+    assert result == (2.0 if function is _in_a_loop else 4.0)
+    assert values(out.getvalue())[:2] == [4.0, 8.0]
+    assert texts(out.getvalue())[0] == "breakpoint()"
+    if function is _in_a_loop:
+        assert values(out.getvalue()) == [4.0, 8.0, 2.0, 4.0]
+
+
+def test_a_breakpoint_of_a_helper_shows_the_traced_functions_around_it(own_breakpoints):
+    def helper(v):
+        w = v + 1.0
+        breakpoint()
+        return w
+
+    @tf.function
+    def inner(y):
+        return helper(y * 10.0)
+
+    class Model(tf.Module):
+        @tf.function
+        def run(self, y):
+            return self.through(y)
+
+        def through(self, y):
+            return inner(y)
+
+    model = Model()
+
+    @tf.function
+    def outer(x):
+        half = x / 2.0
+        return model.run(half)
+
+    out = own_breakpoints("p w; up; p y; up; up; up; p half; continue")
+    assert float(outer(tf.constant(4.0))) == 21.0
+    assert values(out.getvalue()) == [21.0, 2.0, 2.0]
+
+
+def test_a_traced_function_that_stops_is_traced_without_its_callers_when_it_is_called_alone(own_breakpoints):
+    outer = tf.function(_straight)
+    out = own_breakpoints("continue; where; continue")
+    outer(tf.constant(4.0))
+    halved_and_stopped(tf.constant(4.0))
+    assert "_straight()" not in out.getvalue().split("-> breakpoint()")[2]
+
+
+def test_after_the_function_its_callers_are_gone_through(own_breakpoints):
+    out = own_breakpoints("return; next; where; continue")
+    assert float(tf.function(_straight)(tf.constant(4.0))) == 4.0
+    assert "_straight()->" in out.getvalue()

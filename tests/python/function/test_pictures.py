@@ -149,6 +149,23 @@ def test_dot_names_the_operators_and_nests_the_loop():
         assert op in text
 
 
+def test_the_page_of_an_empty_graph_says_that_it_is_empty():
+    empty = tf.function(lambda: None).get_concrete_function()
+    page = empty.to_html()
+    _well_formed(page)
+    assert "This graph is empty" in page
+    assert "No operator of this graph comes from a line" in page
+
+
+def test_a_graph_is_shown_with_its_name_and_its_types():
+    graph = _traced()[1].graph
+    assert re.fullmatch(
+        r"<penstock.Graph f_\d+: \(f32\[2,3\], i32\[\], var f32\[3,3\]\) -> \(f32\[\]\), \d operations>",
+        repr(graph),
+    )
+    assert "1 operation>" in repr(tf.function(lambda x: x + x).get_concrete_function(tf.ones([2])).graph)
+
+
 def test_code_that_no_file_has_is_drawn_without_lines():
     space = {"tf": tf}
     exec("f = tf.function(lambda x: tf.sin(x) + 1.0)", space)
@@ -203,6 +220,7 @@ def _called_with_long_arguments():
         lambda: _traced()[0].explain_cache(),
         lambda: _called_with_long_arguments(),
         lambda: _traced()[1],
+        lambda: _traced()[1].graph,
         lambda: tf.function(lambda: None).get_concrete_function(),
         lambda: tf.Variable([1.0, 2.0], shape=tf.TensorShape(None)),
         lambda: tf.ragged.constant([["<weights>", "&"], [], ["c"]]),

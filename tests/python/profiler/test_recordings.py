@@ -4,6 +4,7 @@ import gzip
 import json
 import re
 import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,16 @@ def test_operators_of_functions_are_told_with_the_line_and_the_function_that_the
     assert "ordered" in _keys(recording, "function")
     assert "kernel" in _keys(recording, "kind")
     assert _runs(recording, "ordered") == 1
+
+
+def test_the_guide_lists_the_kinds_of_steps_that_there_are():
+    root = Path(__file__).resolve().parents[3]
+    steps = (root / "crates/penstock-exec/src/plan/step.rs").read_text(encoding="utf-8")
+    kinds = re.findall(r'"(\w+)"', re.search(r"STEP_KINDS.*?\[\n(.*?)\];", steps, flags=re.DOTALL)[1])
+    guide = (root / "docs/profiling.md").read_text(encoding="utf-8")
+    rows = guide.partition("| kind | what runs |")[2].partition("\n\n")[0].splitlines()[2:]
+    listed = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(listed) == sorted([*kinds, "eager"])
 
 
 def test_tracing_and_planning_are_told_of_the_first_call_alone():
@@ -403,3 +414,73 @@ def test_threads_of_the_engine_are_told_with_the_steps_that_they_work_for():
     assert {e["cat"] for e in parts} == {"part"}
     assert {e["name"] for e in parts} <= {"matmul", "fused", "exp", "reduce_sum", ""}
     assert _row(recording, "matmul").count == 1
+
+
+def _training():
+    w = tf.Variable(tf.ones([32, 32]))
+
+    @tf.function
+    def train(x):
+        with tf.GradientTape() as tape:
+            loss = tf.reduce_mean(tf.nn.relu(x @ w) ** 2)
+        w.assign_sub(0.1 * tape.gradient(loss, w))
+        return loss
+
+    return lambda: train(tf.ones([16, 32]))
+
+
+def _loops():
+    @tf.function
+    def f(x, n):
+        for i in tf.range(n):
+            x = tf.sort(x) * 0.5
+            if i % 2 == 0:
+                x = tf.py_function(lambda v: tf.cumsum(v) - v, [x], tf.TensorSpec([50]))
+        return x
+
+    return lambda: f(tf.random.normal([50]), tf.constant(6))
+
+
+def _recursion():
+    @tf.function(input_signature=[tf.TensorSpec([], tf.int32)])
+    def fibonacci(n):
+        if n < 2:
+            return n
+        return fibonacci(n - 1) + fibonacci(n - 2)
+
+    return lambda: fibonacci(tf.constant(9))
+
+
+def _data():
+    data = tf.data.Dataset.range(40).map(lambda x: x * 2).batch(10)
+    total = tf.function(lambda data: data.reduce(tf.constant(0, tf.int64), lambda s, x: s + tf.reduce_sum(x)))
+    return lambda: [total(data), *[tf.reduce_sum(x) for x in data]]
+
+
+def _tracing():
+    return lambda: tf.function(lambda x: tf.sort(x) + 1)(tf.range(9))
+
+
+@pytest.mark.parametrize("detail", ["functions", "steps", "all"])
+@pytest.mark.parametrize("program", [_training, _loops, _recursion, _data, _tracing])
+def test_the_rows_of_a_serial_program_add_up_to_its_wall_time(program, detail):
+    """The sums are estimates where some runs stand for all, and yet they are those of the clock."""
+    before = tf.config.threading.get_intra_op_parallelism_threads()
+    tf.config.threading.set_intra_op_parallelism_threads(1)
+    try:
+        run = program()
+        run()
+        outer = time.perf_counter()
+        with tf.profiler.record(detail=detail) as recording:
+            inner = time.perf_counter()
+            for _ in range(30):
+                run()
+            inner = time.perf_counter() - inner
+        outer = time.perf_counter() - outer
+    finally:
+        tf.config.threading.set_intra_op_parallelism_threads(before)
+    assert inner <= recording.took <= outer
+    total = sum(row.own for row in recording.rows()) + recording.shares()["program"]
+    assert total == pytest.approx(recording.took, rel=0.02)
+    for by in ("line", "function", "kind"):
+        assert sum(row.own for row in recording.rows(by)) <= recording.took * 1.02
