@@ -310,12 +310,14 @@ def _show(options: argparse.Namespace) -> int:
         return 0
     if not path.exists():
         raise CommandError(f"there is neither a file nor a checkpoint {path}")
-    if path.is_file() and path.suffix not in (".penstock", ".onnx"):
+    if not path.is_dir() and path.suffix not in (".penstock", ".onnx"):
         raise CommandError(
             f"{path} is no SavedModel (a directory), .penstock, .onnx, or prefix of a checkpoint"
         )
     try:
         program, refused = convert._read(path)
+    except errors.NotFoundError:
+        raise CommandError(f"there is neither a SavedModel nor a checkpoint in {path}") from None
     except errors.OpError as error:
         raise CommandError(f"{path}: {error}") from None
     for name in program.signatures or program.functions:
@@ -354,10 +356,8 @@ _DRAWN: Final[dict[str, Callable[[Any], str]]] = {
 
 
 def _graph(options: argparse.Namespace) -> int:
-    draw = _DRAWN.get(options.output.suffix.lower() if options.output is not None else ".txt")
-    if draw is None:
-        raise CommandError(f"the output must end in {', '.join(_DRAWN)}, got {options.output}")
-    _check_output(options.output)
+    _check_output(options.output, *_DRAWN)
+    draw = _DRAWN[options.output.suffix.lower() if options.output is not None else ".txt"]
     # What the program prints is no part of the graph.
     with contextlib.redirect_stdout(sys.stderr):
         text = draw(_trace(_function(options.function), options.inputs))
@@ -369,11 +369,15 @@ def _graph(options: argparse.Namespace) -> int:
     return 0
 
 
-def _check_output(output: Path | None) -> None:
-    """Refuses a file that cannot be written, before anything runs."""
-    if output is not None and not output.parent.is_dir():
+def _check_output(output: Path | None, *endings: str) -> None:
+    """Refuses a file that cannot be written, or has none of these endings, before anything runs."""
+    if output is None:
+        return
+    if output.suffix.lower() not in endings:
+        raise CommandError(f"the output must end in {', '.join(endings)}, got {output}")
+    if not output.parent.is_dir():
         raise CommandError(f"cannot write {output}: there is no folder {output.parent}")
-    if output is not None and output.is_dir():
+    if output.is_dir():
         raise CommandError(f"cannot write {output}: it is a folder")
 
 
@@ -465,7 +469,9 @@ def _input(text: str) -> Any:
 def _profile(options: argparse.Namespace) -> int:
     from penstock import profiler  # slow to load
 
-    _check_output(options.output)
+    _check_output(options.output, ".html")
+    if options.logdir is not None and Path(options.logdir).exists() and not Path(options.logdir).is_dir():
+        raise CommandError(f"cannot write into {options.logdir}: it is no folder")
     with profiler.record(detail=options.detail) as recording:
         # What was recorded until an error is shown in any case.
         status = _run_program(options, _call, _print_error)
@@ -527,6 +533,8 @@ def _run_program(
         else:
             if not Path(options.script).exists():
                 raise CommandError(f"there is no file {options.script}")
+            if Path(options.script).is_dir() and not Path(options.script, "__main__.py").exists():
+                raise CommandError(f"{options.script} is a folder without a __main__.py")
             sys.path[0] = str(Path(options.script).resolve().parent)
             run(runpy.run_path, options.script, run_name="__main__")
     except SystemExit as leaving:

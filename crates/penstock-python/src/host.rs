@@ -200,6 +200,8 @@ fn here(py: Python<'_>) -> PyResult<Loc> {
         let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
         let file = file.cast::<PyString>()?.to_str()?;
         match folders.iter().position(|folder| folder.to_str().is_ok_and(|folder| file.starts_with(folder))) {
+            // The interpreter's own, such as what runs a program for the command line.
+            None if file.starts_with("<frozen ") => {}
             None if of_library.is_none() => return loc_of(&frame, &code, file),
             None => {
                 let loc = loc_of(&frame, &code, file)?;

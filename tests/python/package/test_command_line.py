@@ -143,6 +143,11 @@ def test_what_cannot_be_shown_says_why(capsys, tmp_path):
     (tmp_path / "damaged.index").write_bytes(b"x")
     assert main(["show", str(tmp_path / "damaged")]) == 1
     assert "damaged" in capsys.readouterr().err
+    (tmp_path / "empty").mkdir()
+    assert main(["show", str(tmp_path / "empty")]) == 1
+    assert f"neither a SavedModel nor a checkpoint in {tmp_path / 'empty'}" in capsys.readouterr().err
+    assert main(["show", "/dev/null"]) == 1
+    assert "/dev/null is no SavedModel" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(("suffix", "start"), [(".html", "<!DOCTYPE"), (".dot", "digraph"), (".txt", "func")])
@@ -177,6 +182,17 @@ def test_graph_takes_python_values_and_functions_that_are_not_traced(program, ca
 def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
     assert main(["graph", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_lines_of_the_interpreter_are_none_of_a_graph(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import penstock as tf\nclass M:\n    @tf.function\n    def __call__(self, x):\n        return x\nm = M()\n"
+    )
+    command = [sys.executable, "-m", "penstock", "graph", f"{program}:m", "float32[2]"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
+    assert "func @M" in run.stdout
+    assert "frozen" not in run.stdout
 
 
 def test_what_a_program_prints_is_not_part_of_the_graph(capsys, tmp_path):
@@ -223,11 +239,28 @@ def test_the_message_that_a_program_leaves_with_is_shown(capsys, tmp_path):
     assert "went wrong\n" in capsys.readouterr().err
 
 
-def test_a_page_that_cannot_be_written_is_refused_before_the_program_runs(program, capsys, tmp_path):
-    assert main(["profile", "-o", str(tmp_path / "none" / "profile.html"), str(program)]) == 1
+@pytest.mark.parametrize(
+    ("option", "name", "message"),
+    [
+        ("-o", "none/profile.html", "there is no folder"),
+        ("-o", "folder.html", "it is a folder"),
+        ("-o", "profile.pdf", "the output must end in .html"),
+        ("--logdir", "program.py", "it is no folder"),
+    ],
+)
+def test_a_page_that_cannot_be_written_is_refused_before_the_program_runs(
+    option, name, message, program, capsys, tmp_path
+):
+    (tmp_path / "folder.html").mkdir()
+    assert main(["profile", option, str(tmp_path / name), str(program)]) == 1
     shown = capsys.readouterr()
     assert "arguments:" not in shown.out
-    assert "there is no folder" in shown.err
+    assert message in shown.err
+
+
+def test_a_folder_without_a_program_is_named(capsys, tmp_path):
+    assert main(["profile", str(tmp_path)]) == 1
+    assert f"{tmp_path} is a folder without a __main__.py" in capsys.readouterr().err
 
 
 def test_profile_writes_the_page_where_it_is_asked_to(program, capsys, tmp_path):
