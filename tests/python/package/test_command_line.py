@@ -187,7 +187,7 @@ def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
 def test_lines_of_the_interpreter_are_none_of_a_graph(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
-        "import penstock as tf\nclass M:\n    @tf.function\n    def __call__(self, x):\n        return x\nm = M()\n"
+        "import penstock as tf\nclass M:\n    @tf.function\n    def __call__(self, x): return x\nm = M()\n"
     )
     command = [sys.executable, "-m", "penstock", "graph", f"{program}:m", "float32[2]"]
     run = subprocess.run(command, capture_output=True, text=True, timeout=120, check=True)
