@@ -484,3 +484,17 @@ def test_the_rows_of_a_serial_program_add_up_to_its_wall_time(program, detail):
     assert total == pytest.approx(recording.took, rel=0.02)
     for by in ("line", "function", "kind"):
         assert sum(row.own for row in recording.rows(by)) <= recording.took * 1.02
+
+
+def test_the_time_of_a_long_run_is_that_of_its_operators():
+    @tf.function
+    def sorts(x):
+        for _ in tf.range(2000):
+            x = tf.reverse(tf.sort(x), [0])
+        return x
+
+    x = tf.random.normal([1000])
+    sorts(x)
+    with tf.profiler.record(detail="all") as recording:
+        sorts(x)
+    assert recording.shares()["operators"] > 0.5 * recording.took
