@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from penstock import _core, nest
 from penstock._runtime.debug_switches import session, stepping
 from penstock._runtime.host_calls import py_function
+from penstock._runtime.identity import WeakIdentityMap
 from penstock._types.annotations import signature_of
 from penstock.autograph import _convert
 from penstock.autograph._branch import is_symbolic
@@ -178,9 +179,21 @@ def _around(frame: FrameType) -> Iterator[None]:
         _tell(EXIT, outer, 0, {})
 
 
+# Whether traced functions lead to a `breakpoint()`, by what was decorated.
+_leading = WeakIdentityMap[Any, bool]()
+
+
 def leads_to_stop(function: Any) -> bool:
     """Whether a traced function, or one that it names, has a `breakpoint()` that stops in the graph."""
-    return is_stepped() and _leads_to_stop(function, set())
+    if not is_stepped():
+        return False
+    decorated = getattr(function, "__func__", function).python_function
+    if not isinstance(decorated, FunctionType):
+        return _leads_to_stop(function, set())
+    found = _leading.get(decorated)
+    if found is None:
+        found = _leading[decorated] = _leads_to_stop(function, set())
+    return found
 
 
 def _leads_to_stop(function: Any, seen: set[CodeType]) -> bool:
