@@ -11,6 +11,7 @@ from typing import Any, Final
 import penstock as tf
 from penstock import raw_ops
 from penstock._nodes._parts import V1, ints
+from penstock._ops import optimizer_steps as steps
 
 __all__ = ["NODES"]
 
@@ -60,187 +61,26 @@ def _count_up(resource: Any, limit: int, T: Any) -> Any:
     return before
 
 
-# Steps of optimizers: what becomes of a variable and of what is kept for it. The last variable is the first.
-
-
-def _descent(var: Any, alpha: Any, delta: Any) -> tuple[Any, ...]:
-    return (var - alpha * delta,)
-
-
-def _shrunk(value: Any, rate: Any, l1: Any, l2: Any) -> Any:
-    """What penalties of absolute values and of squares make of a value."""
-    return tf.sign(value) * tf.maximum(tf.abs(value) - rate * l1, tf.zeros_like(value)) / (1 + rate * l2)
-
-
-def _proximal(var: Any, alpha: Any, l1: Any, l2: Any, delta: Any) -> tuple[Any, ...]:
-    return (_shrunk(var - alpha * delta, alpha, l1, l2),)
-
-
-def _proximal_adagrad(var: Any, accum: Any, lr: Any, l1: Any, l2: Any, grad: Any) -> tuple[Any, ...]:
-    accum += grad * grad
-    rate = lr * tf.math.rsqrt(accum)
-    return _shrunk(var - rate * grad, rate, l1, l2), accum
-
-
-def _adadelta(
-    var: Any, accum: Any, update: Any, lr: Any, rho: Any, epsilon: Any, grad: Any
-) -> tuple[Any, ...]:
-    accum = accum * rho + grad * grad * (1 - rho)
-    step = tf.sqrt(update + epsilon) * tf.math.rsqrt(accum + epsilon) * grad
-    return var - lr * step, accum, update * rho + step * step * (1 - rho)
-
-
-def _adagrad(var: Any, accum: Any, lr: Any, grad: Any, slots: bool) -> tuple[Any, ...]:
-    accum = accum + grad * grad if slots else accum
-    return var - lr * grad * tf.math.rsqrt(accum), accum
-
-
-def _adagrad_v2(var: Any, accum: Any, lr: Any, epsilon: Any, grad: Any, slots: bool) -> tuple[Any, ...]:
-    accum = accum + grad * grad if slots else accum
-    return var - lr * grad / (tf.sqrt(accum) + epsilon), accum
-
-
-def _adagrad_da(
-    var: Any, sums: Any, squares: Any, grad: Any, lr: Any, l1: Any, l2: Any, step: Any
-) -> tuple[Any, ...]:
-    sums, squares = sums + grad, squares + grad * grad
-    steps = tf.cast(step, var.dtype)
-    soft = tf.sign(sums) * tf.maximum(tf.abs(sums) - l1 * steps, tf.zeros_like(sums))
-    return -lr * soft / (l2 * steps * lr + tf.sqrt(squares)), sums, squares
-
-
-def _adam(
-    var: Any,
-    m: Any,
-    v: Any,
-    power1: Any,
-    power2: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
-    nesterov: bool,
-) -> tuple[Any, ...]:
-    rate = lr * tf.sqrt(1 - power2) / (1 - power1)
-    m, v = m + (grad - m) * (1 - beta1), v + (grad * grad - v) * (1 - beta2)
-    ahead = grad * (1 - beta1) + beta1 * m if nesterov else m
-    return var - ahead * rate / (tf.sqrt(v) + epsilon), m, v
-
-
-def _amsgrad(
-    var: Any,
-    m: Any,
-    v: Any,
-    most: Any,
-    power1: Any,
-    power2: Any,
-    lr: Any,
-    beta1: Any,
-    beta2: Any,
-    epsilon: Any,
-    grad: Any,
-) -> tuple[Any, ...]:
-    rate = lr * tf.sqrt(1 - power2) / (1 - power1)
-    m, v = m + (grad - m) * (1 - beta1), v + (grad * grad - v) * (1 - beta2)
-    most = tf.maximum(most, v)
-    return var - m * rate / (tf.sqrt(most) + epsilon), m, v, most
-
-
-def _adamax(
-    var: Any, m: Any, v: Any, power1: Any, lr: Any, beta1: Any, beta2: Any, epsilon: Any, grad: Any
-) -> tuple[Any, ...]:
-    m, v = m + (grad - m) * (1 - beta1), tf.maximum(beta2 * v, tf.abs(grad))
-    return var - lr / (1 - power1) * m / (v + epsilon), m, v
-
-
-def _add_sign(var: Any, m: Any, lr: Any, alpha: Any, decay: Any, beta: Any, grad: Any) -> tuple[Any, ...]:
-    m = m * beta + grad * (1 - beta)
-    return var - lr * (alpha + decay * tf.sign(grad) * tf.sign(m)) * grad, m
-
-
-def _power_sign(var: Any, m: Any, lr: Any, base: Any, decay: Any, beta: Any, grad: Any) -> tuple[Any, ...]:
-    m = m * beta + grad * (1 - beta)
-    return var - lr * tf.exp(base * decay * tf.sign(grad) * tf.sign(m)) * grad, m
-
-
-def _rms_prop(
-    var: Any, ms: Any, mom: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any, grad: Any
-) -> tuple[Any, ...]:
-    ms = ms + (grad * grad - ms) * (1 - rho)
-    mom = mom * momentum + lr * grad * tf.math.rsqrt(ms + epsilon)
-    return var - mom, ms, mom
-
-
-def _centered(
-    var: Any, mg: Any, ms: Any, mom: Any, lr: Any, rho: Any, momentum: Any, epsilon: Any, grad: Any
-) -> tuple[Any, ...]:
-    ms, mg = ms + (grad * grad - ms) * (1 - rho), mg + (grad - mg) * (1 - rho)
-    mom = mom * momentum + lr * grad * tf.math.rsqrt(ms - mg * mg + epsilon)
-    return var - mom, mg, ms, mom
-
-
-def _ftrl(
-    var: Any, accum: Any, linear: Any, grad: Any, lr: Any, l1: Any, l2: Any, power: Any, scaled: bool
-) -> tuple[Any, ...]:
-    return _ftrl_v2(var, accum, linear, grad, lr, l1, l2, tf.zeros_like(l2), power, scaled)
-
-
-def _ftrl_v2(
-    var: Any,
-    accum: Any,
-    linear: Any,
-    grad: Any,
-    lr: Any,
-    l1: Any,
-    l2: Any,
-    shrinkage: Any,
-    power: Any,
-    scaled: bool,
-) -> tuple[Any, ...]:
-    # With `scaled` the sums are kept times the learning rate.
-    rate = tf.ones_like(lr) if scaled else lr
-    factor = lr if scaled else tf.ones_like(lr)
-    after = accum + grad * grad
-    before, root = accum**-power, after**-power
-    linear = linear + (grad + 2 * shrinkage * var) * factor - (root - before) / rate * var
-    bound = l1 * factor
-    clipped = tf.clip_by_value(linear, -bound, bound)
-    return (clipped - linear) / (root / rate + 2 * l2 * factor), after, linear
-
-
-def _momentum(var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, nesterov: bool) -> tuple[Any, ...]:
-    accum = accum * momentum + grad
-    return var - (grad * lr + accum * momentum * lr if nesterov else accum * lr), accum
-
-
-def _keras_momentum(
-    var: Any, accum: Any, lr: Any, grad: Any, momentum: Any, nesterov: bool
-) -> tuple[Any, ...]:
-    accum = accum * momentum - grad * lr
-    return var + (accum * momentum - grad * lr if nesterov else accum), accum
-
-
 # The name of a step, with how many variables it changes, and where `use_locking` stands from the end.
 _STEPS: Final[dict[str, tuple[_Step, int, int]]] = {
-    "AdaMax": (_adamax, 3, 1),
-    "Adadelta": (_adadelta, 3, 1),
-    "Adagrad": (_adagrad, 2, 2),
-    "AdagradDA": (_adagrad_da, 3, 1),
-    "AdagradV2": (_adagrad_v2, 2, 2),
-    "Adam": (_adam, 3, 2),
-    "AdamWithAmsgrad": (_amsgrad, 4, 1),
-    "AddSign": (_add_sign, 2, 1),
-    "CenteredRMSProp": (_centered, 4, 1),
-    "Ftrl": (_ftrl, 3, 2),
-    "FtrlV2": (_ftrl_v2, 3, 2),
-    "GradientDescent": (_descent, 1, 1),
-    "KerasMomentum": (_keras_momentum, 2, 2),
-    "Momentum": (_momentum, 2, 2),
-    "PowerSign": (_power_sign, 2, 1),
-    "ProximalAdagrad": (_proximal_adagrad, 2, 1),
-    "ProximalGradientDescent": (_proximal, 1, 1),
-    "RMSProp": (_rms_prop, 3, 1),
+    "AdaMax": (steps.adamax, 3, 1),
+    "Adadelta": (steps.adadelta, 3, 1),
+    "Adagrad": (steps.adagrad, 2, 2),
+    "AdagradDA": (steps.adagrad_da, 3, 1),
+    "AdagradV2": (steps.adagrad_v2, 2, 2),
+    "Adam": (steps.adam, 3, 2),
+    "AdamWithAmsgrad": (steps.adam_with_amsgrad, 4, 1),
+    "AddSign": (steps.add_sign, 2, 1),
+    "CenteredRMSProp": (steps.centered_rms_prop, 4, 1),
+    "Ftrl": (steps.ftrl, 3, 2),
+    "FtrlV2": (steps.ftrl_v2, 3, 2),
+    "GradientDescent": (steps.gradient_descent, 1, 1),
+    "KerasMomentum": (steps.keras_momentum, 2, 2),
+    "Momentum": (steps.momentum, 2, 2),
+    "PowerSign": (steps.power_sign, 2, 1),
+    "ProximalAdagrad": (steps.proximal_adagrad, 2, 1),
+    "ProximalGradientDescent": (steps.proximal_gradient_descent, 1, 1),
+    "RMSProp": (steps.rms_prop, 3, 1),
 }
 # Those that there are for some rows, and where the indices stand among the inputs, behind the gradient.
 _SPARSE: Final[dict[str, int]] = {

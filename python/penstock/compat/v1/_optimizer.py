@@ -279,7 +279,7 @@ class Optimizer:
     def _finish(self) -> None:
         """Changes what all variables share."""
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
         """The value of a variable after an update, and those of the variables that are kept for it."""
         raise NotImplementedError(
             f"{type(self).__name__} is no optimizer by itself: use another of tf.compat.v1.train"
@@ -291,24 +291,20 @@ class Optimizer:
             self._apply_rows(grad, var, kept)
             return
         grad = _core._to_tensor_hinted(grad, var.dtype)
-        value, slots = self._updated(
-            var.read_value(), grad, {name: slot.read_value() for name, slot in kept.items()}
-        )
-        for name, slot in slots.items():
-            kept[name].assign(slot)
+        slots = list(kept.values())
+        value, *after = self._updated(var.read_value(), grad, *(slot.read_value() for slot in slots))
+        for slot, new in zip(slots, after, strict=True):
+            slot.assign(new)
         var.assign(value)
 
     def _apply_rows(self, grad: IndexedSlices, var: Variable, kept: dict[str, Variable]) -> None:
         rows = sorting.unique(grad.indices)
         summed = raw_ops.unsorted_segment_sum(grad.values, rows.idx, raw_ops.size(rows.y))
-        value, slots = self._updated(
-            raw_ops.gather(var.read_value(), rows.y, axis=0),
-            summed,
-            {name: raw_ops.gather(slot.read_value(), rows.y, axis=0) for name, slot in kept.items()},
-        )
-        for name, slot in slots.items():
-            kept[name].scatter_update(IndexedSlices(slot, rows.y))
-        var.scatter_update(IndexedSlices(value, rows.y))
+        variables = [var, *kept.values()]
+        before, *slots = (raw_ops.gather(each.read_value(), rows.y, axis=0) for each in variables)
+        after = self._updated(before, summed, *slots)
+        for each, new in reversed(list(zip(variables, after, strict=True))):
+            each.scatter_update(IndexedSlices(new, rows.y))
 
     @staticmethod
     def _number(rate: Rate, like: Any) -> _core.Tensor:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar
 
-from penstock import _core, raw_ops
+from penstock import _core
+from penstock._ops import optimizer_steps as steps
 from penstock._values.variable import Variable
 from penstock.compat.v1._optimizer import Optimizer, Rate
 
@@ -20,16 +21,6 @@ __all__ = [
     "ProximalGradientDescentOptimizer",
     "RMSPropOptimizer",
 ]
-
-
-def _proximal(value: Any, rate: Any, l1: float, l2: float) -> Any:
-    """What penalties of absolute values and squares make of a value after a step of this rate."""
-    shrunk = (
-        raw_ops.sign(value) * raw_ops.maximum(abs(value) - rate * l1, raw_ops.zeros_like(value))
-        if l1
-        else value
-    )
-    return shrunk / (1.0 + rate * l2)
 
 
 class GradientDescentOptimizer(Optimizer):
@@ -51,8 +42,8 @@ class GradientDescentOptimizer(Optimizer):
         super().__init__(use_locking, name)
         self._learning_rate = learning_rate
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        return value - self._number(self._learning_rate, value) * grad, {}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        return steps.gradient_descent(value, self._number(self._learning_rate, value), grad)
 
 
 class MomentumOptimizer(Optimizer):
@@ -87,11 +78,9 @@ class MomentumOptimizer(Optimizer):
         self._momentum = momentum
         self._use_nesterov = use_nesterov
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
         rate, momentum = self._number(self._learning_rate, value), self._number(self._momentum, value)
-        summed = momentum * slots["momentum"] + grad
-        step = grad + momentum * summed if self._use_nesterov else summed
-        return value - rate * step, {"momentum": summed}
+        return steps.momentum(value, *slots, rate, grad, momentum, self._use_nesterov)
 
 
 class AdagradOptimizer(Optimizer):
@@ -128,10 +117,8 @@ class AdagradOptimizer(Optimizer):
         self._learning_rate = learning_rate
         self._initial_accumulator_value = initial_accumulator_value
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        summed = slots["accumulator"] + grad * grad
-        rate = self._number(self._learning_rate, value)
-        return value - rate * grad * raw_ops.rsqrt(summed), {"accumulator": summed}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        return steps.adagrad(value, *slots, self._number(self._learning_rate, value), grad, True)
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accumulator": self._initial_accumulator_value}
@@ -169,15 +156,9 @@ class AdadeltaOptimizer(Optimizer):
         self._rho = rho
         self._epsilon = epsilon
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        rho, epsilon = self._number(self._rho, value), self._number(self._epsilon, value)
-        squares = rho * slots["accum"] + (1.0 - rho) * grad * grad
-        step = raw_ops.sqrt(slots["accum_update"] + epsilon) * raw_ops.rsqrt(squares + epsilon) * grad
-        steps = rho * slots["accum_update"] + (1.0 - rho) * step * step
-        return (
-            value - self._number(self._learning_rate, value) * step,
-            {"accum": squares, "accum_update": steps},
-        )
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        options = (self._learning_rate, self._rho, self._epsilon)
+        return steps.adadelta(value, *slots, *(self._number(option, value) for option in options), grad)
 
 
 class RMSPropOptimizer(Optimizer):
@@ -216,17 +197,14 @@ class RMSPropOptimizer(Optimizer):
         self._epsilon = epsilon
         self._centered = centered
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        decay, epsilon = self._number(self._decay, value), self._number(self._epsilon, value)
-        squares = decay * slots["rms"] + (1.0 - decay) * grad * grad
-        kept = {"rms": squares}
-        if self._centered:
-            mean = kept["mg"] = decay * slots["mg"] + (1.0 - decay) * grad
-            squares = squares - mean * mean
-        step = self._number(self._momentum, value) * slots["momentum"] + self._number(
-            self._learning_rate, value
-        ) * grad * raw_ops.rsqrt(squares + epsilon)
-        return value - step, {**kept, "momentum": step}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        options = (self._learning_rate, self._decay, self._momentum, self._epsilon)
+        rest = (*(self._number(option, value) for option in options), grad)
+        if not self._centered:
+            return steps.rms_prop(value, *slots, *rest)
+        squares, mean, step = slots
+        value, mean, squares, step = steps.centered_rms_prop(value, mean, squares, step, *rest)
+        return value, squares, mean, step
 
     def _slot_starts(self) -> dict[str, float]:
         return {"rms": 1.0, **({"mg": 0.0} if self._centered else {}), "momentum": 0.0}
@@ -283,21 +261,12 @@ class FtrlOptimizer(Optimizer):
         self._l2_shrinkage_regularization_strength = l2_shrinkage_regularization_strength
         self._beta = beta
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        rate, power = self._number(self._learning_rate, value), -self._learning_rate_power
-        shrunk = grad + 2.0 * self._l2_shrinkage_regularization_strength * value
-        summed = slots["accum"] + grad * grad
-        l1, l2 = (
-            self._l1_regularization_strength,
-            self._l2_regularization_strength + (self._beta or 0.0) / (2.0 * rate),
-        )
-        before, after = slots["accum"] ** power, summed**power
-        linear = slots["linear"] + shrunk - (after - before) / rate * value
-        clipped = raw_ops.minimum(
-            raw_ops.maximum(linear, raw_ops.zeros_like(linear) - l1), raw_ops.zeros_like(linear) + l1
-        )
-        found = (clipped - linear) / (after / rate + 2.0 * l2)
-        return found, {"accum": summed, "linear": linear}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        rate = self._number(self._learning_rate, value)
+        l1 = self._l1_regularization_strength
+        l2 = self._l2_regularization_strength + (self._beta or 0.0) / (2.0 * rate)
+        shrinkage, power = self._l2_shrinkage_regularization_strength, self._learning_rate_power
+        return steps.ftrl_v2(value, *slots, grad, rate, l1, l2, shrinkage, power, False)
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accum": self._initial_accumulator_value, "linear": 0.0}
@@ -333,12 +302,9 @@ class ProximalGradientDescentOptimizer(Optimizer):
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        rate = self._number(self._learning_rate, value)
-        found = _proximal(
-            value - rate * grad, rate, self._l1_regularization_strength, self._l2_regularization_strength
-        )
-        return found, {}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        l1, l2 = self._l1_regularization_strength, self._l2_regularization_strength
+        return steps.proximal_gradient_descent(value, self._number(self._learning_rate, value), l1, l2, grad)
 
 
 class ProximalAdagradOptimizer(Optimizer):
@@ -381,13 +347,9 @@ class ProximalAdagradOptimizer(Optimizer):
         self._l1_regularization_strength = l1_regularization_strength
         self._l2_regularization_strength = l2_regularization_strength
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        summed = slots["accumulator"] + grad * grad
-        rate = self._number(self._learning_rate, value) * raw_ops.rsqrt(summed)
-        found = _proximal(
-            value - rate * grad, rate, self._l1_regularization_strength, self._l2_regularization_strength
-        )
-        return found, {"accumulator": summed}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        l1, l2 = self._l1_regularization_strength, self._l2_regularization_strength
+        return steps.proximal_adagrad(value, *slots, self._number(self._learning_rate, value), l1, l2, grad)
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accumulator": self._initial_accumulator_value}
@@ -429,12 +391,10 @@ class AdamOptimizer(Optimizer):
         self._beta2 = beta2
         self._epsilon = epsilon
 
-    def _updated(self, value: Any, grad: Any, slots: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
-        first, second = (self._number(self._own[name], value) for name in ("beta1_power", "beta2_power"))
-        rate = self._number(self._learning_rate, value) * raw_ops.sqrt(1.0 - second) / (1.0 - first)
-        mean = slots["m"] + (grad - slots["m"]) * (1.0 - self._beta1)
-        squares = slots["v"] + (grad * grad - slots["v"]) * (1.0 - self._beta2)
-        return value - rate * mean / (raw_ops.sqrt(squares) + self._epsilon), {"m": mean, "v": squares}
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        powers = (self._number(self._own[name], value) for name in ("beta1_power", "beta2_power"))
+        options = (self._number(self._learning_rate, value), self._beta1, self._beta2, self._epsilon)
+        return steps.adam(value, *slots, *powers, *options, grad, False)
 
     def _prepare(self, variables: Sequence[Variable]) -> None:
         for name, start in (("beta1_power", self._beta1), ("beta2_power", self._beta2)):
