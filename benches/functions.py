@@ -17,13 +17,15 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import data_cases
+import function_cases
 import page
-from function_cases import cases
 
 OUT = Path(__file__).resolve().with_suffix(".md")
 ROUNDS = 3
@@ -54,24 +56,34 @@ def measure(library: str, chosen: str) -> dict[str, list[float | None]]:
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     found: dict[str, list[float | None]] = {}
-    for name, (function, operands) in cases(tf).items():
-        if not re.search(chosen, name):
-            continue
-        results = tf.nest.flatten(function(*operands))
-        weights = [
-            tf.cast(tf.random.stateless_normal(result.shape, [1, 2]), result.dtype) for result in results
-        ]
-
-        def gradient(*given: Any, function: Any = function, count: int = len(operands)) -> Any:
-            xs, weights = list(given[:count]), list(given[count:])
-            return tf.gradients(tf.nest.flatten(function(*xs)), xs, grad_ys=weights)
-
-        found[name] = [best(tf.function(function), operands), None]
-        try:
-            found[name][1] = best(tf.function(gradient), operands + weights)
-        except (LookupError, ValueError, NotImplementedError) as error:
-            print(f"{library}: {name} has no gradient: {error}", file=sys.stderr)
+    for name, (function, operands) in {**function_cases.cases(tf), **data_cases.cases(tf)}.items():
+        if re.search(chosen, name):
+            found[name] = timed(tf, name, function, operands)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, run in data_cases.passes(tf, Path(folder)).items():
+            if re.search(chosen, name):
+                found[name] = [best(run, []), None]
     return found
+
+
+def timed(tf: Any, name: str, function: Callable[..., Any], operands: list[Any]) -> list[float | None]:
+    """The time of a function, and that of its gradient where operands and results are numbers with one."""
+    smooth = [at for at, x in enumerate(operands) if getattr(x.dtype, "is_floating", False)]
+    time_of_call = best(tf.function(function), operands)
+    results = tf.nest.flatten(function(*operands))
+    if not smooth or not all(x.dtype.is_floating or x.dtype.is_complex for x in results):
+        return [time_of_call, None]
+    weights = [tf.cast(tf.random.stateless_normal(x.shape, [1, 2]), x.dtype) for x in results]
+
+    def gradient(*given: Any) -> Any:
+        xs, weights = list(given[: len(operands)]), list(given[len(operands) :])
+        return tf.gradients(tf.nest.flatten(function(*xs)), [xs[at] for at in smooth], grad_ys=weights)
+
+    try:
+        return [time_of_call, best(tf.function(gradient), operands + weights)]
+    except Exception as error:
+        print(f"{tf.__name__}: {name} has no gradient: {error}", file=sys.stderr)
+        return [time_of_call, None]
 
 
 def report(results: dict[str, dict[str, list[float | None]]]) -> str:
