@@ -28,18 +28,34 @@ pub(crate) fn read(contents: &[u8], channels: usize) -> Result<Decoded> {
     }
     let mut samples = Decoded::room(&[rows, width, channels])?;
     let out = samples.as_mut_slice::<u8>();
+    let convert = match (own, channels) {
+        (1, 1) => line::<1, 1>,
+        (1, 3) => line::<1, 3>,
+        (1, 4) => line::<1, 4>,
+        (3, 1) => line::<3, 1>,
+        (3, 3) => line::<3, 3>,
+        (3, 4) => line::<3, 4>,
+        (4, 1) => line::<4, 1>,
+        (4, 3) => line::<4, 3>,
+        (4, 4) => line::<4, 4>,
+        _ => return Err(damaged(format!("a BMP is not read as {channels} channels"))),
+    };
     for (i, out) in out.chunks_exact_mut(width * channels).enumerate() {
         let from = if from_top { i } else { rows - 1 - i };
-        let line = &data[from * row..][..own * width];
-        for (pixel, out) in line.chunks_exact(own).zip(out.chunks_exact_mut(channels)) {
-            let rgba = match *pixel {
-                [grey] => [grey, grey, grey, u8::MAX],
-                [b, g, r] => [r, g, b, u8::MAX],
-                [b, g, r, a] => [r, g, b, a],
-                _ => [0; 4],
-            };
-            out.copy_from_slice(&rgba[..channels]);
-        }
+        convert(&data[from * row..][..own * width], out);
     }
     Ok(Decoded { samples })
+}
+
+/// Gives a line of pixels of `OWN` samples in `TO` channels.
+fn line<const OWN: usize, const TO: usize>(line: &[u8], out: &mut [u8]) {
+    for (pixel, out) in line.as_chunks::<OWN>().0.iter().zip(out.as_chunks_mut::<TO>().0) {
+        let rgba = match *pixel.as_slice() {
+            [grey] => [grey, grey, grey, u8::MAX],
+            [b, g, r] => [r, g, b, u8::MAX],
+            [b, g, r, a] => [r, g, b, a],
+            _ => [0; 4],
+        };
+        out.copy_from_slice(&rgba[..TO]);
+    }
 }

@@ -2,7 +2,7 @@
 //! `jpeg-decoder`: the other mistakes their colours where these are kept for several pixels.
 
 use jpeg_encoder::{ChromaSubsamplingMethod, ColorType, Encoder, PixelDensity, PixelDensityUnit, SamplingFactor};
-use penstock_data::{Error, Result, Tensor};
+use penstock_data::{Error, Result, Tensor, memory};
 use zune_jpeg::JpegDecoder;
 use zune_jpeg::zune_core::bytestream::ZCursor;
 use zune_jpeg::zune_core::colorspace::ColorSpace;
@@ -26,8 +26,27 @@ pub(crate) fn read(contents: &[u8], options: &Options) -> Result<Decoded> {
     }
     let window = window(&header, options)?;
     if header.separate {
-        return finished(read_separate(contents, &header, channels)?, channels, window, options);
+        return finished(read_separate(contents, &header, channels, 1)?, channels, window, options);
     }
+    if options.ratio != 1 && header.components < 4 && !options.recover {
+        let samples = read_separate(contents, &header, channels, options.ratio)?;
+        if samples.dims()[..2] == [header.height, header.width].map(|n| n.div_ceil(options.ratio)) {
+            return finished(samples, channels, window, &Options { ratio: 1, ..*options });
+        }
+    }
+    let needed = window.map_or(header.height, |[top, _, rows, _]| {
+        // Colours are spread from one block of rows to the next.
+        (top + rows).next_multiple_of(header.block) + header.block
+    });
+    let mut shortened = Vec::new();
+    let (contents, header) = if header.sequential && options.ratio == 1 && needed < header.height {
+        memory::reserve(&mut shortened, contents.len())?;
+        shortened.extend_from_slice(contents);
+        shortened[header.place..][..2].copy_from_slice(&(needed as u16).to_be_bytes());
+        (&*shortened, jpeg_header::Header { height: needed, ..header })
+    } else {
+        (contents, header)
+    };
     let space = if channels == 1 { ColorSpace::Luma } else { ColorSpace::RGB };
     let settings = DecoderOptions::default()
         .set_max_width(header.width)
@@ -58,20 +77,23 @@ fn finished(mut samples: Tensor, channels: usize, window: Option<[usize; 4]>, op
     }
 }
 
-/// Reads an image whose components come one after the other.
-fn read_separate(contents: &[u8], header: &jpeg_header::Header, channels: usize) -> Result<Tensor> {
+/// Reads an image whose components come one after the other, or makes it smaller by a ratio while it is read.
+fn read_separate(contents: &[u8], header: &jpeg_header::Header, channels: usize, ratio: usize) -> Result<Tensor> {
     let broken = |e: jpeg_decoder::Error| damaged(format!("a JPEG is damaged: {e}"));
     let mut decoder = jpeg_decoder::Decoder::new(contents);
     decoder.read_info().map_err(broken)?;
-    let pixels = header.height * header.width;
-    decoder.set_max_decoding_buffer_size(pixels * header.components);
+    decoder.set_max_decoding_buffer_size(header.height * header.width * header.components);
+    let wanted = [header.width, header.height].map(|n| n.div_ceil(ratio) as u16);
+    let (width, height) = decoder.scale(wanted[0], wanted[1]).map_err(broken)?;
+    let (width, height) = (usize::from(width), usize::from(height));
+    let pixels = height * width;
     let found = decoder.decode().map_err(broken)?;
     if header.components == 4 || found.len() != pixels * header.components {
         return Err(damaged(
             "a JPEG tells two sizes, or colours that are not read from components one after the other",
         ));
     }
-    let mut samples = Decoded::room(&[header.height, header.width, channels])?;
+    let mut samples = Decoded::room(&[height, width, channels])?;
     let out = samples.as_mut_slice::<u8>().chunks_exact_mut(channels);
     for (pixel, out) in found.chunks_exact(header.components).zip(out) {
         match *pixel {

@@ -10,6 +10,12 @@ pub(crate) struct Header {
     pub(crate) components: usize,
     /// Whether it is sequential, and its components come one after the other.
     pub(crate) separate: bool,
+    /// Whether all of a row of pixels comes before those of the next ones.
+    pub(crate) sequential: bool,
+    /// Where its height stands.
+    pub(crate) place: usize,
+    /// How many rows are kept together.
+    pub(crate) block: usize,
 }
 
 /// Reads the segments up to the first scan.
@@ -41,6 +47,7 @@ pub(crate) fn read(contents: &[u8]) -> Result<Header> {
             let mut header = found.ok_or_else(|| damaged("a JPEG tells no size before its data"))?;
             let scanned = contents.get(at + 2).map_or(0, |&n| usize::from(n));
             header.separate &= scanned < header.components;
+            header.sequential &= !header.separate;
             return Ok(header);
         }
         // All starts of frames; 0xc4, 0xc8 and 0xcc are tables.
@@ -51,7 +58,10 @@ pub(crate) fn read(contents: &[u8]) -> Result<Header> {
                 return Err(damaged(format!("a JPEG of {height} by {width} pixels and {components} channels is none")));
             }
             let separate = matches!(marker, 0xc0 | 0xc1);
-            found = Some(Header { height, width, components: components.into(), separate });
+            let components = usize::from(components);
+            let factors = (0..components).filter_map(|i| contents.get(at + 9 + 3 * i).map(|&b| usize::from(b & 15)));
+            let block = 8 * factors.max().unwrap_or(1).max(1);
+            found = Some(Header { height, width, components, separate, sequential: separate, place: at + 3, block });
         }
         if length < 2 {
             return Err(damaged("a segment of a JPEG has no length"));

@@ -66,6 +66,13 @@ pub(crate) fn read(contents: &[u8], channels: usize, wide: bool) -> Result<Decod
         return Ok(Decoded { samples });
     }
     let mut samples = Tensor::empty(if wide { DType::U16 } else { DType::U8 }, &dims)?;
+    if wide && from == to {
+        let pairs = raw.as_slice::<u8>().as_chunks::<2>().0;
+        for (pair, out) in pairs.iter().zip(samples.as_mut_slice::<u16>()) {
+            *out = u16::from_be_bytes(*pair);
+        }
+        return Ok(Decoded { samples });
+    }
     let pixels = raw.as_slice::<u8>().chunks_exact(2 * from);
     let parts = |pixel: &'_ [u8]| -> [u32; 4] {
         let mut parts = [0; 4];

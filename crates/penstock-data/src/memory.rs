@@ -150,19 +150,24 @@ pub fn shared<T>(items: Vec<T>) -> Result<Arc<[T]>> {
     Ok(items.into())
 }
 
+/// How long a text is at most that is put together without memory of its own.
+const SHORT: usize = 256;
+
 /// The bytes of all parts, with `separator` between them.
 ///
 /// # Errors
 /// As [`with_room`].
 pub fn joined<'a>(parts: impl Iterator<Item = &'a [u8]> + Clone, separator: &[u8]) -> Result<Arc<[u8]>> {
     let (count, bytes) = parts.clone().fold((0usize, 0usize), |(n, all), p| (n + 1, all.saturating_add(p.len())));
-    let mut out = with_room(bytes.saturating_add(separator.len().saturating_mul(count.saturating_sub(1))))?;
-    for (i, part) in parts.enumerate() {
-        if i > 0 {
-            out.extend_from_slice(separator);
-        }
-        out.extend_from_slice(part);
+    let size = bytes.saturating_add(separator.len().saturating_mul(count.saturating_sub(1)));
+    let pieces = parts.enumerate().flat_map(|(i, part)| [if i > 0 { separator } else { &[] }, part]);
+    if size <= SHORT {
+        let mut out = SmallVec::<[u8; SHORT]>::new();
+        pieces.for_each(|piece| out.extend_from_slice(piece));
+        return Ok(out.as_slice().into());
     }
+    let mut out = with_room(size)?;
+    pieces.for_each(|piece| out.extend_from_slice(piece));
     shared(out)
 }
 

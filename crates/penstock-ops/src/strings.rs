@@ -369,8 +369,14 @@ fn run_substr(call: &mut Call<'_>) -> Result<()> {
     let cut = |i: usize| -> Result<Bytes> {
         let (at, span) = (position(x, i), position(pos, i));
         let s = &x.strings()[at];
-        let marks: Option<Vec<usize>> = characters.then(|| starts(s).chain([s.len()]).collect());
-        let n = marks.as_ref().map_or(s.len(), |m| m.len() - 1);
+        // Where the characters are that are more than a byte each.
+        let text = if characters { std::str::from_utf8(s).ok() } else { None };
+        let marks: Option<Vec<usize>> = (characters && text.is_none()).then(|| starts(s).chain([s.len()]).collect());
+        let n = match (text, &marks) {
+            (Some(text), _) => text.chars().count(),
+            (None, Some(marks)) => marks.len() - 1,
+            (None, None) => s.len(),
+        };
         let pos = pos_ints[span];
         let first = if pos < 0 { pos.saturating_add(n as i64) } else { pos };
         let first = usize::try_from(first).ok().filter(|&f| f <= n).ok_or_else(|| {
@@ -378,7 +384,12 @@ fn run_substr(call: &mut Call<'_>) -> Result<()> {
             Error::invalid(format!("pos {pos} out of range for string {shown:?} at index {at}")).argument("pos")
         })?;
         let last = usize::try_from(len_ints[span]).map_or(n, |len| first.saturating_add(len).min(n));
-        let byte = |i: usize| marks.as_ref().map_or(i, |m| m[i]);
+        let byte = |i: usize| match (text, &marks) {
+            (Some(_), _) if n == s.len() => i,
+            (Some(text), _) => text.char_indices().nth(i).map_or(s.len(), |(at, _)| at),
+            (None, Some(marks)) => marks[i],
+            (None, None) => i,
+        };
         Ok(s[byte(first)..byte(last)].into())
     };
     let made = collected((0..dims.iter().product()).map(cut))?;

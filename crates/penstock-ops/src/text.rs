@@ -61,6 +61,21 @@ fn run_parts<T>(
     Ok(())
 }
 
+/// Strings of one byte, each of which is made once.
+pub(crate) struct Single([Option<Bytes>; 256]);
+
+impl Default for Single {
+    fn default() -> Single {
+        Single([const { None }; 256])
+    }
+}
+
+impl Single {
+    pub(crate) fn of(&mut self, byte: u8) -> Bytes {
+        self.0[usize::from(byte)].get_or_insert_with(|| Bytes::from([byte])).clone()
+    }
+}
+
 fn of_strings(values: Vec<Bytes>) -> Result<Tensor> {
     Tensor::from_strings(&[values.len()], values)
 }
@@ -149,9 +164,10 @@ pub static STRING_BYTES_SPLIT: OpDef = OpDef {
     effects: &[],
     infer: |cx| infer_parts(cx, DType::Str),
     cpu: Cpu::Kernel(|call| {
+        let mut single = Single::default();
         let each = |s: &[u8], out: &mut Vec<Bytes>| {
             memory::reserve(out, s.len())?;
-            out.extend(s.iter().map(|&b| Bytes::from([b])));
+            out.extend(s.iter().map(|&b| single.of(b)));
             Ok(())
         };
         run_parts(call, each, of_strings)
@@ -379,7 +395,7 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
         let (encoding, malformed) =
             (Encoding::of(call.attrs.str(0), "output_encoding")?, Malformed::of(call.attrs, 1, 2)?);
         let points = points.as_slice::<i32>();
-        let mut made: Vec<Bytes> = Vec::new();
+        let (mut made, mut text, mut single): (Vec<Bytes>, Vec<u8>, _) = (Vec::new(), Vec::new(), Single::default());
         for pair in splits.to_ints()?.windows(2) {
             let row = match (usize::try_from(pair[0]), usize::try_from(pair[1])) {
                 (Ok(a), Ok(b)) => points.get(a..b),
@@ -389,7 +405,8 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
                 let message = format!("{} to {} is no row of {} code points", pair[0], pair[1], points.len());
                 Error::invalid(message).argument("row_splits")
             })?;
-            let mut text = memory::with_room(row.len().saturating_mul(4))?;
+            text.clear();
+            memory::reserve(&mut text, row.len().saturating_mul(4))?;
             for &point in row {
                 match (u32::try_from(point).ok().and_then(char::from_u32), malformed) {
                     (Some(c), _) | (None, Malformed::Replace(c)) => encoding.encode(c, &mut text),
@@ -399,7 +416,11 @@ pub static UNICODE_ENCODE: OpDef = OpDef {
                     }
                 }
             }
-            memory::push(&mut made, memory::shared(text)?)?;
+            let string = match *text {
+                [byte] => single.of(byte),
+                _ => memory::joined(std::iter::once(&*text), &[])?,
+            };
+            memory::push(&mut made, string)?;
         }
         call.set(0, of_strings(made)?);
         Ok(())

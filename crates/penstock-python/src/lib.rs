@@ -46,6 +46,7 @@ mod variable_methods;
 
 use penstock_data::{DType, Reserve, settings};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 #[global_allocator]
 static ALLOCATOR: Reserve = Reserve;
@@ -209,6 +210,22 @@ fn _crc32c(data: &[u8]) -> u32 {
     crc32c::crc32c(data)
 }
 
+/// A record as files of records have it: behind its length, with masked checksums of both.
+#[pyfunction]
+fn _framed_record<'py>(py: Python<'py>, record: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    let masked = |bytes: &[u8]| crc32c::crc32c(bytes).rotate_right(15).wrapping_add(0xa282_ead8).to_le_bytes();
+    let length = (record.len() as u64).to_le_bytes();
+    PyBytes::new_with(py, record.len() + 16, |out| {
+        let (head, rest) = out.split_at_mut(12);
+        head[..8].copy_from_slice(&length);
+        head[8..].copy_from_slice(&masked(&length));
+        let (body, check) = rest.split_at_mut(record.len());
+        body.copy_from_slice(record);
+        check.copy_from_slice(&masked(record));
+        Ok(())
+    })
+}
+
 /// The names of all that `PENSTOCK_PASSES` can leave out.
 #[pyfunction]
 fn _switches() -> Vec<&'static str> {
@@ -297,6 +314,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
         wrap_pyfunction!(profile::_start_profile, m)?,
         wrap_pyfunction!(profile::_stop_profile, m)?,
         wrap_pyfunction!(_crc32c, m)?,
+        wrap_pyfunction!(_framed_record, m)?,
         wrap_pyfunction!(collectives::_leave_group, m)?,
         wrap_pyfunction!(collectives::_group_place, m)?,
         wrap_pyfunction!(collectives::_abort_group, m)?,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import io
 import os
 import zlib
@@ -18,6 +19,10 @@ COMPRESSIONS = (None, "", "GZIP", "ZLIB")
 
 # How many bytes are read at once: what a length says is believed as far as the file goes.
 _PIECE = 1 << 24
+# How many bytes are inflated at once.
+_BUFFER = 1 << 17
+# How many bytes are compressed at once.
+_COMPRESSED = 1 << 16
 
 
 class Reading:
@@ -63,7 +68,7 @@ def opened(name: str, compression: str | None) -> IO[bytes]:
     files, path = at(name)
     file: IO[bytes] = files.open(path, "rb")
     if compression == "GZIP":
-        return gzip.open(file)  # type: ignore[return-value]
+        return io.BufferedReader(gzip.open(file), _BUFFER)  # type: ignore[type-var, return-value]
     if compression == "ZLIB":
         inflate = zlib.decompressobj()
         with file:
@@ -98,10 +103,25 @@ class Sink:
         # The same content is the same file: the header of gzip, 31, gets no time.
         bits = {"GZIP": 31, "ZLIB": 15}.get(compression or "")
         self._deflate = None if bits is None else zlib.compressobj(level, wbits=bits)
+        # What is to be compressed: short contents together.
+        self._waiting: list[bytes] = []
+        self._size = 0
 
     def write(self, content: bytes) -> None:
         """Writes what comes next."""
-        self._file.write(content if self._deflate is None else self._deflate.compress(content))
+        if self._deflate is None:
+            self._file.write(content)
+            return
+        self._waiting.append(content)
+        self._size += len(content)
+        if self._size >= _COMPRESSED:
+            self._compress()
+
+    def _compress(self) -> None:
+        assert self._deflate is not None
+        self._file.write(self._deflate.compress(b"".join(self._waiting)))
+        self._waiting.clear()
+        self._size = 0
 
     def flush(self) -> None:
         """Hands what was written to the operating system; what is not compressed yet waits."""
@@ -111,6 +131,7 @@ class Sink:
         """Writes the rest."""
         if not self._file.closed:
             if self._deflate is not None:
+                self._compress()
                 self._file.write(self._deflate.flush())
             self._file.close()
 
@@ -121,10 +142,15 @@ def _masked(data: bytes) -> bytes:
     return (((crc >> 15 | crc << 17) + 0xA282EAD8) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
+@functools.lru_cache(1024)
+def _head(size: bytes) -> bytes:
+    """What stands before a record: its size, and the checksum of that."""
+    return size + _masked(size)
+
+
 def framed(record: bytes) -> bytes:
     """A record as files have it."""
-    size = len(record).to_bytes(8, "little")
-    return b"".join((size, _masked(size), record, _masked(record)))
+    return _core._framed_record(record)
 
 
 def records(file: IO[bytes], name: str) -> Iterator[bytes]:
@@ -135,7 +161,7 @@ def records(file: IO[bytes], name: str) -> Iterator[bytes]:
     """
     while head := file.read(12):
         size = head[:8]
-        if len(head) < 12 or _masked(size) != head[8:]:
+        if len(head) < 12 or _head(size) != head:
             raise DataLossError(f"{name} is no file of records, or is corrupted")
         record = _taken(file, int.from_bytes(size, "little"))
         check = file.read(4)

@@ -10,7 +10,7 @@ from penstock import _core, raw_ops
 from penstock._runtime.filesystems import at
 from penstock._runtime.host_calls import py_function
 from penstock._runtime.os_errors import engine_errors
-from penstock._runtime.records import COMPRESSIONS, Sink, framed
+from penstock._runtime.records import COMPRESSIONS, Sink
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import path_of
 from penstock._types.specs import TensorSpec
@@ -255,7 +255,7 @@ class TFRecordWriter:
         """
         if not isinstance(record, bytes):
             raise TypeError(f"argument 'record' must be bytes, got {record!r}")
-        self._open().write(framed(record))
+        (self._sink or self._open()).write(_core._framed_record(record))
 
     def flush(self) -> None:
         """Give what was written to the operating system; of a compressed file the rest waits.
