@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._ops import crosses
-from penstock._ops.ragged_layout import merge_dims, within_rows
+from penstock._ops.ragged_layout import merge_dims
 from penstock._ops.ragged_selection import boolean_mask as _boolean_mask, stack as _stack
 from penstock._runtime.arguments import known_rank, require
 from penstock._runtime.scope import scoped
@@ -294,7 +294,7 @@ def range(
     >>> tf.ragged.range([3, 5, 2]).to_list(), tf.ragged.range([0, 5], [3, 3], [1, -1]).to_list()
     ([[0, 1, 2], [0, 1, 2, 3, 4], [0, 1]], [[0, 1, 2], [5, 4]])
     """
-    from penstock._ops.shapes import repeat  # no name of this module
+    from penstock._ops.shapes import row_numbers  # no name of this module
 
     if limits is None:
         starts, limits = 0, starts
@@ -308,9 +308,6 @@ def range(
         kind = next((d for d in (_core._to_tensor(x).dtype for x in given) if d.is_floating), None)
         kind = _core._to_tensor(limits).dtype if kind is None else kind
     start, limit, delta = (_core._to_tensor(x, kind) for x in given)
-    count = raw_ops.size(raw_ops.reshape(start + limit + delta, [-1]), dtype=_core.int64)
-    shape = raw_ops.reshape(count, [1])
-    start, limit, delta = (raw_ops.broadcast_to(x, shape) for x in (start, limit, delta))
     zero = _core._to_tensor(0, kind)
     require(raw_ops.reduce_all(raw_ops.not_equal(delta, zero)), "argument 'deltas' must not be 0", delta)
     span = limit - start
@@ -319,11 +316,19 @@ def range(
     else:
         wide, step = (raw_ops.cast(x, dtype=_core.int64) for x in (span, delta))
         lengths = -raw_ops.floordiv(-wide, step)
-    lengths = raw_ops.maximum(lengths, _core._to_tensor(0, _core.int64))
-    rows = repeat(raw_ops.range(*(_core._to_tensor(n, _core.int64) for n in (0, count, 1))), lengths)
-    made: RaggedTensor = RaggedTensor.from_row_lengths(raw_ops.gather(start, rows), lengths, validate=False)
-    place = raw_ops.cast(within_rows(made), dtype=kind)
-    made = made.with_values(made.values + place * raw_ops.gather(delta, rows))
+    lengths = raw_ops.reshape(raw_ops.maximum(lengths, _core._to_tensor(0, _core.int64)), [-1])
+    ends = raw_ops.cumsum(lengths)
+    rows = row_numbers(lengths)
+    count = raw_ops.size(rows, dtype=_core.int64)
+    number = raw_ops.range(_core._to_tensor(0, _core.int64), count, _core._to_tensor(1, _core.int64))
+    place = raw_ops.cast(number - raw_ops.gather(ends - lengths, rows), dtype=kind)
+
+    def of_each(x: _core.Tensor) -> _core.Tensor:
+        return x if x.shape.rank == 0 else raw_ops.gather(x, rows) if x.shape.dims != [1] else x
+
+    made: RaggedTensor = RaggedTensor.from_row_lengths(
+        of_each(start) + place * of_each(delta), lengths, validate=False
+    )
     target = _core.DType(row_splits_dtype)
     return made if target == _core.int64 else made.with_row_splits_dtype(target)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._ops.shapes import concat, repeat
+from penstock._ops.shapes import concat, row_numbers
 from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
@@ -78,10 +78,9 @@ def ngrams(
 
 def _places(counts: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
     """For rows of some lengths, the row of each element, and its place in it."""
-    total = raw_ops.reduce_sum(counts)
-    row = repeat(raw_ops.range(0, raw_ops.size(counts, dtype=_core.int64), 1), counts)
+    row = row_numbers(counts)
     start = raw_ops.gather(raw_ops.cumsum(counts, exclusive=True), row)
-    return row, raw_ops.range(0, total, 1) - start
+    return row, raw_ops.range(0, raw_ops.size(row, dtype=_core.int64), 1) - start
 
 
 class _Rows:
@@ -115,11 +114,14 @@ class _Rows:
         return raw_ops.string_reduce_join(words, axes=[1])
 
     def runs(
-        self, lengths: _core.Tensor, separator: str, counts: _core.Tensor
+        self, lengths: _core.Tensor | int, separator: str, counts: _core.Tensor
     ) -> tuple[_core.Tensor, _core.Tensor]:
         """The first `counts` runs of each row, of so many strings, and their rows."""
         row, place = _places(counts)
         first = raw_ops.gather(raw_ops.cumsum(self.lengths, exclusive=True), row) + place
+        if isinstance(lengths, int):
+            words = [raw_ops.gather(self.flat, first + i if i else first) for i in range(lengths)]
+            return raw_ops.string_join(words, separator=separator), row
         return self.joined(first, raw_ops.gather(lengths, row), separator), row
 
     def ngrams(
@@ -139,8 +141,7 @@ class _Rows:
                 left, right = (pad_values, pad_values) if isinstance(pad_values, str) else pad_values
                 rows = self.padded(left, right, padding)
             counts = raw_ops.maximum(rows.lengths - (width - 1), 0)
-            of_width = raw_ops.fill(raw_ops.shape(counts), raw_ops.cast(width, dtype=_core.int64))
-            parts.append(rows.runs(of_width, separator, counts))
+            parts.append(rows.runs(width, separator, counts))
             total = total + counts
         if preserve_short:
             # What has no run of its own is shorter than every width.
@@ -148,6 +149,10 @@ class _Rows:
             counts = raw_ops.cast(whole, dtype=_core.int64)
             parts.append(self.runs(self.lengths, separator, counts))
             total = total + counts
+        if len(parts) == 1:
+            return RaggedTensor.from_row_lengths(parts[0][0], total, validate=False)
         runs, row = (raw_ops.concat(list(part), axis=0) for part in zip(*parts, strict=True))
         # Sorting keeps the order of the runs of one row.
-        return RaggedTensor.from_row_lengths(raw_ops.gather(runs, raw_ops.argsort(row)), total)
+        return RaggedTensor.from_row_lengths(
+            raw_ops.gather(runs, raw_ops.argsort(row)), total, validate=False
+        )

@@ -626,15 +626,22 @@ def repeat(
         every = raw_ops.cast(_core._to_tensor(length), dtype=_core.int64)
         index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
         return _of_extent(raw_ops.gather(x, index, axis=along, name=name), along, shape[along], times)
-    counts = raw_ops.cast(counts, dtype=_core.int64)
-    most = raw_ops.maximum(raw_ops.reduce_max(counts), 0)
-    mask = raw_ops.less(raw_ops.range(0, most, 1), raw_ops.expand_dims(counts, axis=1))
     if isinstance(length, int) and isinstance(counts.shape[0], int) and counts.shape[0] != length:
         raise InvalidArgumentError(
             f"repeat: argument 'repeats' has {counts.shape[0]} entries for {length} elements of axis {along}"
         )
-    index = raw_ops.gather(raw_ops.where_indices(mask), 0, axis=1)
+    index = row_numbers(counts)
     return _of_extent(raw_ops.gather(x, index, axis=along, name=name), along, shape[along], times)
+
+
+def row_numbers(lengths: _core.Tensor) -> _core.Tensor:
+    """The row of each value, for rows of some lengths: an `int64` vector; a length below 0 counts as 0."""
+    lengths = raw_ops.maximum(raw_ops.cast(lengths, dtype=_core.int64), 0)
+    ends = raw_ops.cumsum(lengths)
+    # The row goes up by one where another row ends, behind the last value too.
+    size = raw_ops.reduce_sum(lengths, axes=[0], keepdims=True)
+    ups = raw_ops.scatter_nd(raw_ops.expand_dims(ends, axis=1), raw_ops.ones_like(ends), size + 1)
+    return raw_ops.cumsum(ups)[:-1]
 
 
 def _of_extent(

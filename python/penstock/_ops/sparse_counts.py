@@ -191,7 +191,7 @@ def bincount(
     if maxlength is not None:
         chosen = kept(numbers < int64(maxlength))
         numbers, rows, each = (raw_ops.gather(x, chosen) for x in (numbers, rows, each))
-    found = groups([rows, numbers])
+    found = groups([numbers] if count is None else [rows, numbers])
     if binary_output:
         totals = raw_ops.cast(raw_ops.ones_like(found.first), dtype=_core.int32)
     else:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import require
@@ -65,12 +65,17 @@ def extents(sparse: SparseTensor) -> list[Any]:
     return [sparse.dense_shape[i] if size is None else size for i, size in enumerate(static)]
 
 
+def _fit(bounds: list[Any] | None) -> TypeGuard[list[int]]:
+    """Whether the number of each place within these sizes fits an integer."""
+    return bounds is not None and all(isinstance(n, int) for n in bounds) and math.prod(bounds) < 2**62
+
+
 def order(columns: list[Any], bounds: list[Any] | None = None) -> Any:
     """The permutation that puts rows in order, by the first column, then the second; equal ones stay.
 
     `bounds` are sizes that the columns are below: where their product fits an integer, there is one sort.
     """
-    if bounds is not None and all(isinstance(n, int) for n in bounds) and math.prod(bounds) < 2**62:
+    if _fit(bounds):
         return raw_ops.argsort(number(columns, bounds), dtype=_INT64)
     found = None
     for column in reversed(columns):
@@ -121,8 +126,10 @@ class Groups(NamedTuple):
 
 
 def groups(columns: list[Any], bounds: list[Any] | None = None) -> Groups:
-    """Which rows are equal in all columns."""
-    sorting = order(columns, bounds)
+    """Which rows are equal in all columns; `bounds` as for `order`."""
+    if _fit(bounds):
+        columns = [number(columns, bounds)]
+    sorting = order(columns)
     fresh = None
     for column in columns:
         column = raw_ops.gather(column, sorting)

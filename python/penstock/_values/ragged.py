@@ -639,11 +639,9 @@ class RaggedTensor(Composite):
         >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).value_rowids().numpy()
         array([0, 0, 1])
         """
-        from penstock._ops.shapes import repeat  # operations build on this
+        from penstock._ops.shapes import row_numbers  # operations build on this
 
-        dtype = self._row_splits.dtype
-        rows = raw_ops.range(_core._to_tensor(0, dtype), self.nrows(), _core._to_tensor(1, dtype))
-        return repeat(rows, self.row_lengths())
+        return raw_ops.cast(row_numbers(self.row_lengths()), dtype=self._row_splits.dtype)
 
     @scoped
     def nested_value_rowids(self, name: str | None = None) -> tuple[_core.Tensor, ...]:
