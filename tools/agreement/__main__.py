@@ -64,7 +64,8 @@ def _compare(options: argparse.Namespace) -> int:
 
 def _keep(options: argparse.Namespace) -> None:
     pairs = zip(_read(options.calls), _read(options.theirs), strict=True)
-    recorded.save((Call(*line), answer) for line, answer in pairs)
+    found = {Call(*line): answer for line, answer in pairs}
+    recorded.save(({**dict(recorded.load()), **found} if options.add else found).items())
 
 
 def main() -> int:
@@ -92,6 +93,7 @@ def main() -> int:
     part = parts.add_parser("keep", help="put TensorFlow's answers into the repository, for `make test`")
     part.add_argument("calls", type=Path)
     part.add_argument("theirs", type=Path)
+    part.add_argument("--add", action="store_true", help="beside the answers that are there")
     part.set_defaults(run=_keep)
     options = parser.parse_args()
     return options.run(options) or 0

@@ -49,14 +49,21 @@ def is_random(source: str) -> bool:
 
 
 def listed() -> Iterator[Call]:
-    """The calls of the table; `… {name} … for a b c` stands for one call each."""
+    """The calls of the table; `… {name} … for a b c` stands for one call each.
+
+    An area with a `program` has programs, each with a call in place of `CALL`.
+    """
     for calls in tomllib.loads(TABLE.read_text(encoding="utf-8")).values():
+        program = calls.get("program")
         for line in calls["calls"]:
             pattern, several, names = line.partition(" for ") if "{name}" in line else (line, "", "")
             for name in names.split() if several else [""]:
                 source = pattern.replace("{name}", name) if several else pattern
                 source = source.replace("{{", "{").replace("}}", "}")
-                yield Call(source, "eager", symbol(source))
+                if program is None:
+                    yield Call(source, "eager", symbol(source))
+                else:
+                    yield Call(program.replace("CALL", source).strip(), "program", symbol(source))
 
 
 def symbol(source: str) -> str:

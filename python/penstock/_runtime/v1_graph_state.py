@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import weakref
+from contextvars import ContextVar
 from typing import Any
 
 from penstock import _core
 
 # Open graphs by the ids of their traces.
 graphs: weakref.WeakValueDictionary[int, Any] = weakref.WeakValueDictionary()
+
+# The collections of a graph that variables are added to when they are made.
+variable_collections: ContextVar[tuple[str, ...]] = ContextVar("variable_collections", default=("variables",))
 
 
 def current() -> Any:

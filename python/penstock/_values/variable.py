@@ -196,7 +196,7 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
             start = len(graph.engine)
             self._assign(value)
             self.__dict__["_initializer"] = graph.operation_since(start, f"{label}/Assign")
-            graph.add_to_collection("variables", self)
+            graph.add_to_collections(v1_graph_state.variable_collections.get(), self)
             if self.trainable:
                 graph.add_to_collection("trainable_variables", self)
         _alive[self._unique_id] = self

@@ -13,7 +13,14 @@ from penstock._runtime.protos import (
     SummaryMetadata as SummaryMetadata,
 )
 from penstock._values.variable import Variable as Variable
-from penstock.compat.v1 import logging as logging, losses as losses, nn as nn, train as train
+from penstock.compat.v1 import (
+    logging as logging,
+    losses as losses,
+    metrics as metrics,
+    nn as nn,
+    summary as summary,
+    train as train,
+)
 from penstock.compat.v1._dimension import (
     Dimension as Dimension,
     dimension_at_index as dimension_at_index,
@@ -62,11 +69,13 @@ from penstock.compat.v1._variables import (
     assign as assign,
     assign_add as assign_add,
     assign_sub as assign_sub,
+    get_local_variable as get_local_variable,
     get_variable as get_variable,
     get_variable_scope as get_variable_scope,
     global_variables as global_variables,
     global_variables_initializer as global_variables_initializer,
     initialize_all_variables as initialize_all_variables,
+    local_variables as local_variables,
     local_variables_initializer as local_variables_initializer,
     to_float as to_float,
     trainable_variables as trainable_variables,
@@ -83,8 +92,26 @@ from penstock.initializers import (
 __all__ = ["glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "zeros_initializer"]
 
 
+_READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
+# Names that are not here, and what does the same.
+_ABSENT = {
+    "layers": "is not there in TensorFlow 2.21 either, with Keras 3: use tf.keras.layers",
+    "estimator": "is gone: use tf.keras, or tf.compat.v1.train.MonitoredTrainingSession",
+    "TextLineReader": _READERS.format("TextLineDataset"),
+    "TFRecordReader": _READERS.format("TFRecordDataset"),
+    "FixedLengthRecordReader": _READERS.format("FixedLengthRecordDataset"),
+    "WholeFileReader": _READERS.format("Dataset.list_files, with tf.io.read_file"),
+    "IdentityReader": _READERS.format("Dataset.from_tensor_slices"),
+    "LMDBReader": "reads files of LMDB, of which there is no reader",
+    "ReaderBase": _READERS.format("Dataset"),
+}
+
+
 def __getattr__(name: str) -> object:
     import importlib  # no name of this module
+
+    if name in _ABSENT:
+        raise AttributeError(f"tf.compat.v1.{name} is not there: it {_ABSENT[name]}")
 
     import penstock  # which is above this in the package
 

@@ -17,7 +17,7 @@ from penstock.compat.v1._configuration import (
     RunOptions,
 )
 from penstock.compat.v1._graph import get_default_graph, group
-from penstock.compat.v1._variables import VariableScope, get_variable
+from penstock.compat.v1._variables import VariableScope
 
 __all__ = [
     "ConfigProto",
@@ -59,9 +59,7 @@ __all__ = [
     "div",
     "enable_resource_variables",
     "get_collection_ref",
-    "get_local_variable",
     "initialize_all_tables",
-    "local_variables",
     "model_variables",
     "moving_average_variables",
     "multinomial",
@@ -538,17 +536,16 @@ def get_collection_ref(key: str) -> list[Any]:
     return get_default_graph().get_collection_ref(key)
 
 
-def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
-    """Make or find a variable that is not trainable."""
-    return get_variable(name, *args, **{**kwargs, "trainable": False})
+def _in_collection(key: str) -> Callable[..., list[Any]]:
+    def variables(scope: str | None = None) -> list[Any]:
+        """List the variables of a collection of the default graph."""
+        return get_default_graph().get_collection(key, scope)
+
+    return variables
 
 
-def local_variables(scope: str | None = None) -> list[Any]:
-    """List the variables of this process alone, of which there are none."""
-    return []
-
-
-model_variables = moving_average_variables = local_variables
+model_variables = _in_collection("model_variables")
+moving_average_variables = _in_collection("moving_average_variables")
 
 
 def tables_initializer(name: str = "init_all_tables") -> Any:

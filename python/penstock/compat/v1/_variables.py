@@ -11,7 +11,7 @@ from penstock import _core, initializers, raw_ops
 from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import name_scope
 from penstock._types.argument_names import shown
-from penstock._values.variable import Variable
+from penstock._values.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.compat.v1._graph import GraphKeys, Operation, get_default_graph, group
 
 if TYPE_CHECKING:
@@ -22,11 +22,14 @@ __all__ = [
     "assign",
     "assign_add",
     "assign_sub",
+    "collected_in",
+    "get_local_variable",
     "get_variable",
     "get_variable_scope",
     "global_variables",
     "global_variables_initializer",
     "initialize_all_variables",
+    "local_variables",
     "local_variables_initializer",
     "sharing",
     "to_float",
@@ -174,6 +177,34 @@ def trainable_variables(scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(GraphKeys.TRAINABLE_VARIABLES, scope)
 
 
+def local_variables(scope: str | None = None) -> list[Any]:
+    """List the local variables of the default graph, such as those of metrics.
+
+    Args:
+        scope: how the names of the variables begin.
+
+    Returns:
+        The variables; of a scope those alone that have such names.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     v = tf.compat.v1.get_local_variable("v", [2])
+    ...     [variable.name for variable in tf.compat.v1.local_variables()]
+    ['v:0']
+    """
+    return get_default_graph().get_collection(GraphKeys.LOCAL_VARIABLES, scope)
+
+
+@contextmanager
+def collected_in(collections: Iterable[str]) -> Iterator[None]:
+    """Have variables that are made within a block be in these collections of their graph."""
+    token = v1_graph_state.variable_collections.set(tuple(collections))
+    try:
+        yield
+    finally:
+        v1_graph_state.variable_collections.reset(token)
+
+
 def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation | None:
     """Make an operation that gives variables their first values.
 
@@ -192,39 +223,42 @@ def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> O
     return group(*[v.initializer for v in var_list], name=name)
 
 
-def global_variables_initializer() -> Operation | None:
-    """Make an operation that gives all variables of the default graph their first values.
+def _initializer(variables: Callable[[], list[Any]], name: str) -> Operation:
+    """An operation that gives variables of the default graph their first values."""
+    graph = get_default_graph()
+    numbers = [n for variable in variables() for n in variable.initializer._instructions]
+    return Operation(graph, numbers, graph.unique_name(name))
+
+
+def global_variables_initializer() -> Operation:
+    """Make an operation that gives all global variables of the default graph their first values.
 
     Returns:
         The operation.
 
     >>> import penstock as tf
-    >>> tf.compat.v1.global_variables_initializer()
+    >>> with tf.Graph().as_default():
+    ...     tf.compat.v1.global_variables_initializer()
     <tf.Operation 'init'>
     """
-    graph = get_default_graph()
-    inside = v1_graph_state.current() is not None
-    made = [v.initializer for v in global_variables()]
-    if inside:
-        return group(*made, name="init")
-    numbers = [n for item in made for n in item._instructions]
-    return Operation(graph, numbers, "init")
+    return _initializer(global_variables, "init")
 
 
 initialize_all_variables = global_variables_initializer
 
 
-def local_variables_initializer() -> Operation | None:
-    """Make an operation that does nothing: there are no local variables.
+def local_variables_initializer() -> Operation:
+    """Make an operation that gives all local variables of the default graph their first values.
 
     Returns:
-        The operation; None outside of a graph.
+        The operation.
 
     >>> import penstock as tf
-    >>> tf.compat.v1.local_variables_initializer() is None
-    True
+    >>> with tf.Graph().as_default():
+    ...     tf.compat.v1.local_variables_initializer()
+    <tf.Operation 'init_local'>
     """
-    return group(name="init_local")
+    return _initializer(local_variables, "init_local")
 
 
 class _Scopes(threading.local):
@@ -256,13 +290,30 @@ class VariableScope:
         name: the names of the scopes, joined by `/`.
         reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
         initializer: makes first values where `get_variable` has none of its own.
+        regularizer: makes a loss of a variable where `get_variable` has none of its own.
+        constraint: what optimisers apply to a value after an update, likewise.
+        dtype: the element type of variables, likewise.
+        custom_getter: is called in place of `get_variable`, with that as its first argument.
         caching_device: kept for who asks; reads of variables are not cached.
     """
 
-    def __init__(self, name: str, reuse: Any, initializer: Any) -> None:
+    def __init__(
+        self,
+        name: str,
+        reuse: Any = False,
+        initializer: Any = None,
+        regularizer: Any = None,
+        constraint: Any = None,
+        dtype: Any = None,
+        custom_getter: Any = None,
+    ) -> None:
         self.name = name
         self.reuse: Any = reuse
         self.initializer: Any = initializer
+        self.regularizer: Any = regularizer
+        self.constraint: Any = constraint
+        self.dtype: Any = dtype
+        self.custom_getter: Any = custom_getter
         self.caching_device: Any = None
 
     @property
@@ -277,6 +328,10 @@ class VariableScope:
     def set_initializer(self, initializer: Any) -> None:
         """Set what makes first values."""
         self.initializer = initializer
+
+    def set_regularizer(self, regularizer: Any) -> None:
+        """Set what makes losses of variables."""
+        self.regularizer = regularizer
 
     def reuse_variables(self) -> None:
         """Demand of variables from now on that they be there already."""
@@ -294,7 +349,7 @@ def get_variable_scope() -> VariableScope:
     ...     tf.compat.v1.get_variable_scope().name
     'layer'
     """
-    return _scopes.open[-1] if _scopes.open else VariableScope("", False, None)
+    return _scopes.open[-1] if _scopes.open else VariableScope("")
 
 
 def _variables_by_name() -> dict[str, Any]:
@@ -318,8 +373,15 @@ def variable_scope(
     default_name: str | None = None,
     values: Any = None,
     initializer: Callable[..., Any] | None = None,
+    regularizer: Callable[[Any], Any] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    custom_getter: Callable[..., Any] | None = None,
     reuse: bool | _AutoReuse | None = None,
-    **kwargs: Any,
+    dtype: DTypeLike | None = None,
+    use_resource: bool | None = None,
+    constraint: Callable[[Any], Any] | None = None,
+    auxiliary_name_scope: bool = True,
 ) -> Iterator[VariableScope]:
     """Make and find variables below a name, by `get_variable` within it.
 
@@ -328,11 +390,22 @@ def variable_scope(
         default_name: the name where `name_or_scope` is None, with a number behind it where it has variables.
         values: ignored.
         initializer: makes first values.
+        regularizer: makes losses of variables.
+        caching_device: ignored.
+        partitioner: ignored: variables are in one piece.
+        custom_getter: is called in place of `get_variable`, with a function that does what this does, the
+            full name and the other arguments.
         reuse: whether variables must be there already; `AUTO_REUSE` where they may be.
-        **kwargs: ignored.
+        dtype: the element type of variables.
+        use_resource: ignored.
+        constraint: what optimisers apply to a value after an update.
+        auxiliary_name_scope: whether operations are made below the name too.
 
     Returns:
         A context manager, which gives the scope.
+
+    Raises:
+        TypeError: where `name_or_scope` is neither a string nor a scope.
 
     >>> import penstock as tf
     >>> with tf.compat.v1.variable_scope("layer"):
@@ -342,14 +415,26 @@ def variable_scope(
     outer = get_variable_scope()
     if isinstance(name_or_scope, VariableScope):
         name, local = name_or_scope.name, name_or_scope.name.rpartition("/")[2]
-    else:
+        outer = name_or_scope
+    elif isinstance(name_or_scope, str | None):
         local = _unused(outer.name, default_name or "scope") if name_or_scope is None else name_or_scope
         name = f"{outer.name}/{local}" if outer.name else local
-    inherited = outer.reuse if reuse is None else reuse
-    scope = VariableScope(name, inherited, initializer or outer.initializer)
+    else:
+        raise TypeError(
+            f"argument 'name_or_scope' must be a string or a variable scope, got {shown(name_or_scope)}"
+        )
+    scope = VariableScope(
+        name,
+        reuse or outer.reuse,
+        initializer or outer.initializer,
+        regularizer or outer.regularizer,
+        constraint or outer.constraint,
+        dtype or outer.dtype,
+        custom_getter or outer.custom_getter,
+    )
     _scopes.open.append(scope)
     try:
-        with name_scope(local) if local else nullcontext():
+        with name_scope(local) if local and auxiliary_name_scope else nullcontext():
             yield scope
     finally:
         _scopes.open.remove(scope)
@@ -358,25 +443,40 @@ def variable_scope(
 def get_variable(
     name: str,
     shape: ShapeLike = None,
-    dtype: DTypeLike = _core.float32,
+    dtype: DTypeLike | None = None,
     initializer: Any = None,
-    regularizer: Any = None,
+    regularizer: Callable[[Any], Any] | None = None,
     trainable: bool | None = None,
-    collections: Any = None,
-    **kwargs: Any,
-) -> Variable:
+    collections: Iterable[str] | None = None,
+    caching_device: Any = None,
+    partitioner: Any = None,
+    validate_shape: bool = True,
+    use_resource: bool | None = None,
+    custom_getter: Callable[..., Any] | None = None,
+    constraint: Callable[[Any], Any] | None = None,
+    synchronization: Any = VariableSynchronization.AUTO,
+    aggregation: Any = VariableAggregation.NONE,
+) -> Any:
     """Make the variable of a name in the innermost scope; with reuse find the one that is there.
 
     Args:
         name: the name within the scope.
         shape: the shape of a new one; not needed where `initializer` is a value.
-        dtype: its element type.
+        dtype: its element type; by default that of the scope, else `float32`.
         initializer: its first value, or what makes that of a shape and a dtype; by default the scope's, or
             Glorot's uniform one (zeros for integers).
-        regularizer: ignored.
+        regularizer: makes a loss of it, which is added to the losses of regularizers of the graph.
         trainable: whether tapes watch it.
-        collections: ignored.
-        **kwargs: ignored.
+        collections: the collections of the graph that it is added to; by default the global variables.
+        caching_device: ignored.
+        partitioner: ignored.
+        validate_shape: where false, values of any shape may be assigned.
+        use_resource: ignored.
+        custom_getter: is called in place of this, with a function that does it, the full name and the other
+            arguments.
+        constraint: what optimisers apply to its value after an update.
+        synchronization: accepted and ignored.
+        aggregation: how replicas combine what they assign.
 
     Returns:
         The variable.
@@ -391,21 +491,50 @@ def get_variable(
     """
     scope = get_variable_scope()
     full = f"{scope.name}/{name}" if scope.name else name
+    given: dict[str, Any] = {
+        "shape": shape,
+        "dtype": dtype or scope.dtype or _core.float32,
+        "initializer": scope.initializer if initializer is None else initializer,
+        "regularizer": regularizer or scope.regularizer,
+        "reuse": scope.reuse,
+        "trainable": trainable,
+        "collections": collections,
+        "validate_shape": validate_shape,
+        "constraint": constraint or scope.constraint,
+        "synchronization": synchronization,
+        "aggregation": aggregation,
+    }
+    getter = custom_getter or scope.custom_getter
+    return _found_or_made(full, **given) if getter is None else getter(_found_or_made, full, **given)
+
+
+def _found_or_made(
+    name: str,
+    shape: Any = None,
+    dtype: Any = _core.float32,
+    initializer: Any = None,
+    regularizer: Any = None,
+    reuse: Any = None,
+    trainable: bool | None = None,
+    collections: Any = None,
+    **options: Any,
+) -> Variable:
+    """The variable of a full name."""
     store = _variables_by_name()
-    found: Variable | None = store.get(full)
+    found: Variable | None = store.get(name)
     if found is not None:
-        if scope.reuse is False or scope.reuse is None:
+        if not reuse:
             raise ValueError(
-                f"variable {full} already exists, disallowed: set reuse=True or reuse=tf.AUTO_REUSE"
+                f"variable {name} already exists, disallowed: set reuse=True or reuse=tf.AUTO_REUSE"
             )
         if shape is not None and not found.shape.is_compatible_with(shape):
             raise ValueError(
-                f"trying to share variable {full}, but specified shape {shape} and found {found.shape}"
+                f"trying to share variable {name}, but specified shape {shape} and found {found.shape}"
             )
         return found
-    if scope.reuse is True:
-        raise ValueError(f"variable {full} does not exist, or was not created with tf.get_variable()")
-    make = scope.initializer if initializer is None else initializer
+    if reuse is True:
+        raise ValueError(f"variable {name} does not exist, or was not created with tf.get_variable()")
+    make = initializer
     if make is None:
         floating = _core.DType(dtype).is_floating
         make = initializers.GlorotUniform() if floating else initializers.Zeros()
@@ -416,7 +545,33 @@ def get_variable(
         dtype = make.dtype
     if callable(make):
         first = (lambda: make(shape, dtype)) if shape is not None else make
-    with name_scope(f"{scope.name}/" if scope.name else ""):
-        made: Variable = Variable(first, trainable=trainable, name=name, dtype=dtype)
-    store[full] = made
+    outer, _, local = name.rpartition("/")
+    where = (GraphKeys.GLOBAL_VARIABLES,) if collections is None else collections
+    with name_scope(f"{outer}/" if outer else ""):
+        with collected_in(where):
+            made = Variable(first, trainable=trainable, name=local, dtype=dtype, **options)
+        if regularizer is not None and v1_graph_state.current() is not None:
+            loss = regularizer(made)
+            if loss is not None:
+                get_default_graph().add_to_collection(GraphKeys.REGULARIZATION_LOSSES, loss)
+    store[name] = made
     return made
+
+
+def get_local_variable(name: str, *args: Any, **kwargs: Any) -> Any:
+    """Make or find a variable that is local: not trainable, and not part of what is saved.
+
+    Args:
+        name: the name within the innermost scope.
+        *args: as for `get_variable`.
+        **kwargs: as for `get_variable`.
+
+    Returns:
+        The variable.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.get_local_variable("seen", [2]).trainable
+    False
+    """
+    local = {"trainable": False, "collections": (GraphKeys.LOCAL_VARIABLES,)}
+    return get_variable(name, *args, **{**local, **kwargs})

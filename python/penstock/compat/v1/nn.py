@@ -16,7 +16,14 @@ from penstock.compat.v1._variables import variable_scope
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
 
-__all__ = ["bidirectional_dynamic_rnn", "dynamic_rnn", "rnn_cell", "static_bidirectional_rnn", "static_rnn"]
+__all__ = [
+    "bidirectional_dynamic_rnn",
+    "dynamic_rnn",
+    "fused_batch_norm",
+    "rnn_cell",
+    "static_bidirectional_rnn",
+    "static_rnn",
+]
 
 
 def _started(cell: Any, inputs: Any, initial_state: Any, dtype: DTypeLike | None, batch: Any) -> Any:
@@ -251,6 +258,66 @@ def static_bidirectional_rnn(
     )
     both = raw_ops.concat(*outputs, axis=2)
     return [raw_ops.gather(both, i, axis=0) for i in range(len(inputs))], last, first
+
+
+def fused_batch_norm(
+    x: TensorLike,
+    scale: TensorLike,
+    offset: TensorLike,
+    mean: TensorLike | None = None,
+    variance: TensorLike | None = None,
+    epsilon: float = 0.001,
+    data_format: str = "NHWC",
+    is_training: bool = True,
+    name: str | None = None,
+    exponential_avg_factor: float = 1.0,
+) -> tuple[Any, Any, Any]:
+    """Normalise images by the moments of their channels.
+
+    Args:
+        x: images, [batch, height, width, channels], or as `data_format` says.
+        scale: what each channel is multiplied by then, [channels].
+        offset: what is added to it, [channels].
+        mean: the mean of each channel; not needed in training where `exponential_avg_factor` is 1.
+        variance: its variance, likewise.
+        epsilon: added to variances; at least 1.001e-5.
+        data_format: the order of dimensions, such as `"NHWC"`.
+        is_training: whether the moments are those of `x`.
+        name: what it is called in a graph.
+        exponential_avg_factor: how much of the new moments is in those that come out, beside `mean` and
+            `variance`.
+
+    Returns:
+        The images, the mean and the variance. In training this variance is that of a sample.
+
+    Raises:
+        ValueError: where `mean` or `variance` is needed and missing.
+
+    >>> import penstock as tf
+    >>> y, mean, variance = tf.compat.v1.nn.fused_batch_norm([[[[1.0]], [[3.0]]]], [1.0], [0.0])
+    >>> mean.numpy().tolist(), variance.numpy().tolist()
+    ([2.0], [2.0])
+    """
+    if (mean is None or variance is None) and (not is_training or exponential_avg_factor != 1.0):
+        raise ValueError(
+            "arguments 'mean' and 'variance' must be given where 'is_training' is False or "
+            "'exponential_avg_factor' is not 1.0"
+        )
+    scale = _core._to_tensor_hinted(scale, _core.float32)
+    empty: Any = raw_ops.zeros_like(scale)[:0]
+    y, kept_mean, kept_variance, *_ = raw_ops.FusedBatchNormV3(
+        x=_core._to_tensor(x),
+        scale=scale,
+        offset=_core._to_tensor(offset, scale.dtype),
+        mean=empty if mean is None else _core._to_tensor(mean, scale.dtype),
+        variance=empty if variance is None else _core._to_tensor(variance, scale.dtype),
+        epsilon=max(epsilon, 1.001e-5),
+        exponential_avg_factor=exponential_avg_factor,
+        data_format=data_format,
+        is_training=is_training,
+        name=name,
+    )
+    return y, kept_mean, kept_variance
 
 
 def __getattr__(name: str) -> object:
