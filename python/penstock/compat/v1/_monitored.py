@@ -227,8 +227,8 @@ class _StepContext:
 class MonitoredSession:
     """A session whose runs have hooks.
 
-    Errors `OutOfRangeError` and `StopIteration` end it: they do not leave its block. The graph is the one that
-    is open when it is made, and it is finished then.
+    Errors `OutOfRangeError` and `StopIteration` end it: they do not leave its block. Its graph is the one that
+    was open when it was made, which is finished then.
 
     Args:
         session_creator: makes the session.

@@ -317,7 +317,8 @@ def fused_batch_norm(
         is_training=is_training,
         name=name,
     )
-    return y, kept_mean, kept_variance
+    # As in TensorFlow, no gradient goes through the moments that come out.
+    return y, raw_ops.stop_gradient(kept_mean), raw_ops.stop_gradient(kept_variance)
 
 
 def __getattr__(name: str) -> object:
