@@ -8,7 +8,8 @@ from penstock import _core, raw_ops, sets
 from penstock._ops.reductions import reduce_sum
 from penstock._ops.sorting import top_k
 from penstock._values.sparse import SparseTensor
-from penstock.compat.v1._streaming import double, kept, ratio, spread, streaming
+from penstock.compat.v1._streaming import double, kept, ratio, streaming
+from penstock.compat.v1.losses import spread
 
 __all__ = [
     "average_precision_at_k",

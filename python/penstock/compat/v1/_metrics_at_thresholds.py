@@ -7,7 +7,8 @@ from typing import Any
 import penstock
 from penstock import raw_ops
 from penstock._ops.reductions import reduce_sum
-from penstock.compat.v1._streaming import bools, floats, matched, ratio, spread, streaming, total_of
+from penstock.compat.v1._streaming import bools, floats, matched, ratio, streaming, total_of
+from penstock.compat.v1.losses import spread
 
 __all__ = [
     "auc",

@@ -227,7 +227,7 @@ class _StepContext:
 class MonitoredSession:
     """A session whose runs have hooks.
 
-    Errors `OutOfRangeError` and `StopIteration` end it: they do not leave its block. Its graph is the one that
+    Errors `OutOfRangeError` and `StopIteration` end it: they do not leave its block. Its graph is that which
     was open when it was made, which is finished then.
 
     Args:

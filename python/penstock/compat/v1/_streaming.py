@@ -15,6 +15,7 @@ from penstock._runtime.scope import name_scope
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph import GraphKeys
 from penstock.compat.v1._variables import collected_in
+from penstock.compat.v1.losses import spread
 
 __all__ = [
     "binary",
@@ -26,7 +27,6 @@ __all__ = [
     "matched",
     "mean_of",
     "ratio",
-    "spread",
     "streaming",
     "total_of",
 ]
@@ -149,25 +149,6 @@ def matched(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, An
         elif own + 1 == rank and own > 0:
             given = raw_ops.expand_dims(given, axis=-1)
     return first, second, given
-
-
-def spread(weights: Any, like: _core.Tensor, dtype: Any = _core.float32) -> _core.Tensor:
-    """Weights for each element of a tensor, by the rules of `tf.losses`.
-
-    Raises:
-        ValueError: where their shape does not fit.
-    """
-    given = raw_ops.cast(_core._to_tensor(weights), dtype=dtype)
-    own, of = given.shape, like.shape
-    fits = not own.rank or of.rank is None or own.rank is None
-    if not fits and own.rank == of.rank:
-        fits = all(w in (1, None) or n is None or w == n for w, n in zip(own, of, strict=True))
-    if not fits:
-        raise ValueError(
-            f"argument 'weights' must be a scalar, or of the shape of the values, {of}, with 1 in places; "
-            f"got shape {own}"
-        )
-    return given * raw_ops.cast(raw_ops.ones_like(like), dtype=dtype)
 
 
 def mean_of(values: Any, weights: Any = None, each_place: bool = False) -> Found:

@@ -185,26 +185,23 @@ def _number(value: Any) -> _core.Tensor:
     return raw_ops.cast(_core._to_tensor(value), dtype=_core.float32)
 
 
-def _weighted(losses: _core.Tensor, weights: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor]:
-    """The losses times the weights, and the weights for each; sizes of weights are those of losses, or 1."""
-    of, given = losses.shape.rank, weights.shape.rank
-    fits = (
-        not given
-        or of is None
-        or (
-            given == of
-            and all(
-                w in (1, None) or n is None or w == n
-                for w, n in zip(weights.shape, losses.shape, strict=True)
-            )
-        )
-    )
+def spread(weights: Any, like: _core.Tensor, dtype: Any = _core.float32) -> _core.Tensor:
+    """Weights for each element of a tensor: sizes of theirs are its own, or 1.
+
+    Raises:
+        ValueError: where they do not fit.
+    """
+    given = raw_ops.cast(_core._to_tensor(weights), dtype=dtype)
+    own, of = given.shape, like.shape
+    fits = not own.rank or of.rank is None or own.rank is None
+    if not fits and own.rank == of.rank:
+        fits = all(w in (1, None) or n is None or w == n for w, n in zip(own, of, strict=True))
     if not fits:
         raise ValueError(
-            f"argument 'weights' must be a scalar, or of the shape of the losses, {losses.shape}, with 1 in "
-            f"places; got shape {weights.shape}"
+            f"argument 'weights' must be a scalar, or of the shape of the values, {of}, with 1 in places; "
+            f"got shape {own}"
         )
-    return losses * weights, raw_ops.ones_like(losses) * weights
+    return raw_ops.cast(raw_ops.ones_like(like), dtype=dtype) * given
 
 
 def _ratio(total: Any, count: Any) -> Any:
@@ -239,14 +236,16 @@ def compute_weighted_loss(
     """
     Reduction.validate(reduction)
     given = _core._to_tensor(losses)
-    each, spread = _weighted(_number(given), _number(weights))
+    each = _number(given)
+    amounts = spread(weights, each)
+    each = each * amounts
     loss: Any = each
     if reduction != Reduction.NONE:
         loss = reduce_sum(each)
     if reduction == Reduction.MEAN:
-        loss = _ratio(loss, reduce_sum(spread))
+        loss = _ratio(loss, reduce_sum(amounts))
     elif reduction == Reduction.SUM_BY_NONZERO_WEIGHTS:
-        loss = _ratio(loss, reduce_sum(_number(raw_ops.not_equal(spread, raw_ops.zeros_like(spread)))))
+        loss = _ratio(loss, reduce_sum(_number(raw_ops.not_equal(amounts, raw_ops.zeros_like(amounts)))))
     elif reduction == Reduction.SUM_OVER_BATCH_SIZE:
         loss = _ratio(loss, _number(raw_ops.size(each)))
     loss = raw_ops.cast(loss, dtype=given.dtype)
@@ -489,8 +488,8 @@ def mean_pairwise_squared_error(
     axes = list(range(1, difference.shape.rank or 1))
     if given.shape.rank == 1 and axes:
         given = raw_ops.reshape(given, [-1] + [1] * len(axes))
-    spread = raw_ops.ones_like(difference) * given
-    count = reduce_sum(_number(raw_ops.not_equal(spread, raw_ops.zeros_like(spread))), axes, keepdims=True)
+    amounts = spread(given, difference)
+    count = reduce_sum(_number(raw_ops.not_equal(amounts, raw_ops.zeros_like(amounts))), axes, keepdims=True)
     squares = reduce_sum(difference * difference, axes, keepdims=True)
     whole = reduce_sum(difference, axes, keepdims=True)
     fewer = raw_ops.maximum(count - 1.0, raw_ops.zeros_like(count))

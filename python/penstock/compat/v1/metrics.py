@@ -35,9 +35,9 @@ from penstock.compat.v1._streaming import (
     matched,
     mean_of,
     ratio,
-    spread,
     streaming,
 )
+from penstock.compat.v1.losses import spread
 
 __all__ = [
     "accuracy",

@@ -147,30 +147,11 @@ def _beside(*parts: Any) -> Any:
     return raw_ops.concat(*parts, axis=1)
 
 
-class BasicRNNCell(RNNCell):
-    """The plainest cell: `tanh(inputs @ w + state @ u + b)`.
-
-    Args:
-        num_units: the size of the state.
-        activation: applied at last; `tanh` by default.
-        reuse: whether the variables are there already.
-        name: the name of the scope of its variables.
-        dtype: the element type of its variables; that of what comes in by default.
-
-    >>> import penstock as tf
-    >>> cell = tf.compat.v1.nn.rnn_cell.BasicRNNCell(3)
-    >>> output, state = cell(tf.zeros([2, 4]), cell.zero_state(2, tf.float32))
-    >>> output.shape
-    TensorShape([2, 3])
-    """
+class _Units(RNNCell):
+    """A cell whose state is what it gives."""
 
     def __init__(
-        self,
-        num_units: int,
-        activation: Callable[..., Any] | None = None,
-        reuse: Any = None,
-        name: str | None = None,
-        dtype: DTypeLike | None = None,
+        self, num_units: int, activation: Callable[..., Any] | None, reuse: Any, name: Any, dtype: Any
     ) -> None:
         super().__init__(name, dtype, reuse)
         self._units = num_units
@@ -196,13 +177,48 @@ class BasicRNNCell(RNNCell):
         Returns:
             What it gives, and the next state, which is the same.
         """
-        kernel = self._variable("kernel", [_depth(inputs) + self._units, self._units], inputs)
-        bias = self._variable("bias", [self._units], inputs, Zeros())
-        output = self._activation(_affine(_beside(inputs, state), kernel, bias))
+        output = self._next(inputs, state)
         return output, output
 
+    def _next(self, inputs: Any, state: Any) -> Any:
+        """The state after a step."""
+        raise NotImplementedError
 
-class GRUCell(RNNCell):
+
+class BasicRNNCell(_Units):
+    """The plainest cell: `tanh(inputs @ w + state @ u + b)`.
+
+    Args:
+        num_units: the size of the state.
+        activation: applied at last; `tanh` by default.
+        reuse: whether the variables are there already.
+        name: the name of the scope of its variables.
+        dtype: the element type of its variables; that of what comes in by default.
+
+    >>> import penstock as tf
+    >>> cell = tf.compat.v1.nn.rnn_cell.BasicRNNCell(3)
+    >>> output, state = cell(tf.zeros([2, 4]), cell.zero_state(2, tf.float32))
+    >>> output.shape
+    TensorShape([2, 3])
+    """
+
+    def __init__(
+        self,
+        num_units: int,
+        activation: Callable[..., Any] | None = None,
+        reuse: Any = None,
+        name: str | None = None,
+        dtype: DTypeLike | None = None,
+    ) -> None:
+        super().__init__(num_units, activation, reuse, name, dtype)
+
+    def _next(self, inputs: Any, state: Any) -> Any:
+        kernel = self._variable("kernel", [_depth(inputs) + self._units, self._units], inputs)
+        bias = self._variable("bias", [self._units], inputs, Zeros())
+        return self._activation(_affine(_beside(inputs, state), kernel, bias))
+
+
+class GRUCell(_Units):
     """A gated recurrent unit.
 
     Args:
@@ -231,31 +247,10 @@ class GRUCell(RNNCell):
         name: str | None = None,
         dtype: DTypeLike | None = None,
     ) -> None:
-        super().__init__(name, dtype, reuse)
-        self._units = num_units
-        self._activation = activation or raw_ops.tanh
+        super().__init__(num_units, activation, reuse, name, dtype)
         self._kernel_initializer, self._bias_initializer = kernel_initializer, bias_initializer
 
-    @property
-    def state_size(self) -> int:
-        """The size of the state."""
-        return self._units
-
-    @property
-    def output_size(self) -> int:
-        """The size of what it gives."""
-        return self._units
-
-    def call(self, inputs: Any, state: Any) -> tuple[Any, Any]:
-        """Compute a step.
-
-        Args:
-            inputs: what comes in, [batch, size].
-            state: the state.
-
-        Returns:
-            What it gives, and the next state, which is the same.
-        """
+    def _next(self, inputs: Any, state: Any) -> Any:
         rows, units, kernels = _depth(inputs) + self._units, self._units, self._kernel_initializer
         gates = _affine(
             _beside(inputs, state),
@@ -270,8 +265,7 @@ class GRUCell(RNNCell):
                 self._variable("candidate/bias", [units], inputs, self._bias_initializer or Zeros()),
             )
         )
-        output = update * state + (1.0 - update) * candidate
-        return output, output
+        return update * state + (1.0 - update) * candidate
 
 
 class LSTMCell(RNNCell):
