@@ -9,9 +9,9 @@
 
 use std::time::Instant;
 
-use penstock_data::DType;
+use penstock_data::{DType, f16};
 use penstock_kernels::conv::{Axis, Geometry, conv, conv_filter_grad, conv_input_grad};
-use penstock_kernels::pooling::{AtMax, Windows, at_max, max_pool};
+use penstock_kernels::pooling::{AtMax, Windows, at_max, avg_pool, avg_pool_grad, max_pool};
 use penstock_kernels::{matmul, pool};
 
 /// The least microseconds of a call, of many short stretches: other programs run as well.
@@ -133,31 +133,47 @@ fn main() {
         println!("all: {all:.0} us, other {others:.0} us, {:.2} as long", all / others);
     }
     println!();
-    for (size, channels, window, stride) in
-        [(26, 32, 2, 2), (32, 16, 3, 2), (32, 3, 3, 1), (64, 64, 3, 1), (32, 12, 3, 2), (32, 5, 2, 2)]
-    {
-        let output = (size - window) / stride + 1;
-        let axis = Axis { input: size, window, output, stride, dilation: 1, before: 0 };
-        let windows = Windows { batch: 4, axes: [Axis::NONE, axis, axis], channels };
-        // Values in no order.
-        let x: Vec<f32> = (0..4 * size * size * channels).map(|i| (i as f32 * 12.9898).sin()).collect();
-        let (mut y, mut dx) = (vec![0f32; 4 * output * output * channels], vec![0f32; x.len()]);
-        let [forward, gradient] = [true, false].map(|is_forward| {
-            least(|| {
-                // SAFETY: memory of the sizes of the windows.
-                unsafe {
-                    if is_forward {
-                        max_pool(DType::F32, &windows, x.as_ptr().cast(), y.as_mut_ptr().cast());
-                    } else {
-                        let (x, y) = (x.as_ptr().cast(), y.as_ptr().cast());
-                        at_max(DType::F32, AtMax::Give, &windows, x, y, dx.as_mut_ptr().cast());
+    for dtype in [DType::F32, DType::F16, DType::F64] {
+        for (size, channels, window, stride) in [
+            (32, 32, 2, 2),
+            (32, 32, 3, 1),
+            (32, 32, 3, 2),
+            (26, 32, 2, 2),
+            (32, 3, 3, 1),
+            (64, 64, 3, 1),
+            (32, 12, 3, 2),
+            (32, 5, 2, 2),
+        ] {
+            let output = (size - window) / stride + 1;
+            let axis = Axis { input: size, window, output, stride, dilation: 1, before: 0 };
+            let windows = Windows { batch: 4, axes: [Axis::NONE, axis, axis], channels };
+            // Values in no order.
+            let values: Vec<f64> = (0..4 * size * size * channels).map(|i| (i as f64 * 12.9898).sin()).collect();
+            let x: Vec<u8> = match dtype {
+                DType::F16 => values.iter().flat_map(|&v| f16::from_f64(v).to_ne_bytes()).collect(),
+                DType::F32 => values.iter().flat_map(|&v| (v as f32).to_ne_bytes()).collect(),
+                _ => values.iter().flat_map(|&v| v.to_ne_bytes()).collect(),
+            };
+            let (mut y, mut dx) = (vec![0u8; 4 * output * output * channels * dtype.size()], vec![0u8; x.len()]);
+            let took = [0, 1, 2, 3].map(|which| {
+                least(|| {
+                    let (x, y, dx) = (x.as_ptr(), y.as_mut_ptr(), dx.as_mut_ptr());
+                    // SAFETY: memory of the sizes of the windows.
+                    unsafe {
+                        match which {
+                            0 => max_pool(dtype, &windows, x, y),
+                            1 => at_max(dtype, AtMax::Give, &windows, x, y, dx),
+                            2 => avg_pool(dtype, &windows, x, y),
+                            _ => avg_pool_grad(dtype, &windows, y, dx),
+                        }
                     }
-                }
-            })
-        });
-        println!(
-            "pooling {size}x{size}, {channels} channels, window {window}, stride {stride}: {forward:.0} us, its gradient \
-             {gradient:.0} us",
-        );
+                })
+            });
+            println!(
+                "pooling of {dtype} {size}x{size}, {channels} channels, window {window}, stride {stride}: greatest {:.0} us, \
+                 its gradient {:.0} us, mean {:.0} us, its gradient {:.0} us",
+                took[0], took[1], took[2], took[3],
+            );
+        }
     }
 }

@@ -132,7 +132,7 @@ fn moved_and_ordered() {
                 time(&format!("sort 1M {name}"), || sort(dtype, rows, Direction::Ascending, from, out));
             }
             let indices = Indices { ptr: ids.as_ptr().cast(), dtype: DType::I64, count: n };
-            let segments = Segments { ids: indices, n: n / 100 + 1, width: 1, sorted: false };
+            let segments = Segments { ids: indices, n: n / 100 + 1, width: 1, blocks: 1, sorted: false };
             time("segment sum f32 1M of 100", || {
                 segment_reduce(Reduce::Sum, DType::F32, x, segments, Empty::Zero, out).unwrap();
             });

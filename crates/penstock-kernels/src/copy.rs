@@ -53,6 +53,7 @@ macro_rules! with_width {
         }
     };
 }
+pub(crate) use with_width;
 
 /// One dimension of a strided copy: its size and the elements between its entries on either side.
 #[derive(Clone, Copy, Debug)]
@@ -94,7 +95,7 @@ fn offsets(dims: &[Dim], mut at: usize) -> (isize, isize) {
 const SHORT_ROW: usize = 512;
 const ROWS: usize = 256;
 /// The side of the square blocks that a transposition goes by.
-const SQUARE: usize = 16;
+pub(crate) const SQUARE: usize = 16;
 /// Columns of the source that a task of a transposition turns where they are shorter than a square.
 const FLAT: usize = 256;
 /// Rows of the source that a task of a transposition turns.
@@ -395,7 +396,14 @@ unsafe fn unweave<T: Copy, const W: usize>(src: *const T, pitch: usize, dsts: [*
 /// # Safety
 /// The offsets are readable and writable.
 #[inline(always)]
-unsafe fn square<T: Copy>(src: *const T, src_row: isize, dst: *mut T, dst_row: isize, length: usize, width: usize) {
+pub(crate) unsafe fn square<T: Copy>(
+    src: *const T,
+    src_row: isize,
+    dst: *mut T,
+    dst_row: isize,
+    length: usize,
+    width: usize,
+) {
     let mut start = 0;
     while start < length {
         let len = SQUARE.min(length - start);

@@ -11,13 +11,14 @@ use penstock_data::memory::{scratch, scratch_room};
 
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
+use crate::channel_tile::{ChannelSums, Channels, PIXELS};
 use crate::conv_index::{ConvIndex, Line};
 use crate::cost;
 use crate::matmul::Update;
 use crate::num::Real;
 use crate::pack::is_own;
 use crate::pool::{Shared, grain, parallel_for};
-use crate::register_tile::{Channels, Float, PIXELS};
+use crate::register_tile::Float;
 
 /// Taps of a block of results, all of its stretches together.
 const MOST: usize = 1024;
@@ -169,6 +170,52 @@ pub(crate) unsafe fn depthwise<T: Real>(
     });
 }
 
+/// [`depthwise_filter_grad`] with one filter a channel, in the type of the elements.
+///
+/// # Safety
+/// As there.
+unsafe fn sums_by_channels<T: Float>(index: &ConvIndex, channels: usize, x: *const T, dy: *const T, df: *mut T) {
+    let c = &index.lines[2];
+    let stretches = stretches(c);
+    let (x, dy, df) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));
+    let line = LINE / size_of::<T>();
+    let ns = 2.0 * cost::product(T::DTYPE, (index.pixels() * index.taps() * line.min(channels)) as f64);
+    // Each thread has some channels.
+    parallel_for(channels.div_ceil(line), grain(ns), |range| {
+        let first = range.start * line;
+        let channels_here = channels.min(range.end * line) - first;
+        let mut taps: Vec<(usize, usize)> = scratch_room(index.taps());
+        // SAFETY: the channels are inside of each row of `df`, and this range's own.
+        let sums = unsafe { df.get().add(first) };
+        for tap in 0..index.taps() {
+            // SAFETY: as above.
+            (0..channels_here).for_each(|i| unsafe { sums.add(tap * channels + i).write(T::ZERO) });
+        }
+        let mut pixel = 0;
+        while pixel < index.pixels() {
+            let at = index.unravel(pixel);
+            let (results, across) = &stretches[stretches.partition_point(|(results, _)| results.end <= at[3])];
+            let count = results.end - at[3];
+            taps.clear();
+            index.reads_of_stretch(at, across, |tap, from| taps.push((from * channels, tap * channels)));
+            // SAFETY: the taps are those that are inside of the source for all pixels of the stretch.
+            unsafe {
+                let tile = ChannelSums {
+                    x: x.get().add(first).cast_const(),
+                    x_row: c.advance * channels,
+                    taps: &taps,
+                    dy: dy.get().add(pixel * channels + first).cast_const(),
+                    dy_row: channels,
+                    sums,
+                    channels: channels_here,
+                };
+                T::kernels().channel_sums(count, &tile);
+            }
+            pixel += count;
+        }
+    });
+}
+
 /// The cotangent of the filter of a convolution with one input channel a group.
 ///
 /// # Safety
@@ -183,6 +230,10 @@ pub(crate) unsafe fn depthwise_filter_grad<T: Real>(
 ) where
     T::Wide: Float + Update,
 {
+    if is_own::<T, T::Wide>() && multiplier == 1 {
+        // SAFETY: the same contract; both types are the same.
+        return unsafe { sums_by_channels::<T::Wide>(index, groups, x.cast(), dy.cast(), df.cast()) };
+    }
     let outs = groups * multiplier;
     let (taps, pixels) = (index.taps(), index.pixels());
     let (px, py, pf) = (Shared(x.cast_mut()), Shared(dy.cast_mut()), Shared(df));

@@ -6,15 +6,18 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use num_complex::Complex;
 use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
+use smallvec::SmallVec;
 
 use crate::arch::dispatch_v3;
 use crate::binary::Binary;
 use crate::binary::{Cplx, Float, Integer};
 use crate::complex::Part;
 use crate::copy::fill;
+use crate::cost;
 use crate::loops::Map2;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::rows::copy_rows;
 
 /// Indices of dtype `i32` or `i64`.
 #[derive(Clone, Copy)]
@@ -75,6 +78,39 @@ macro_rules! with_indices {
     }};
 }
 pub(crate) use with_indices;
+
+/// Indices that follow each other: as many as `len` from position `first` on name what lies side by side from `index` on.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Run {
+    pub(crate) first: usize,
+    pub(crate) index: usize,
+    pub(crate) len: usize,
+}
+
+/// The runs that make up a list of indices, if on average they have at least so many.
+pub(crate) fn runs<I: Index>(list: &[I], least: usize) -> Option<SmallVec<[Run; 8]>> {
+    let goes_on = |a: I, b: I| (b.at() == a.at().wrapping_add(1)) & (b.at() != 0);
+    let most = list.len() / least.max(1);
+    let mut breaks = 1;
+    // Lists without runs are given up early.
+    for (a, b) in list.chunks(BLOCK).zip(list[list.len().min(1)..].chunks(BLOCK)) {
+        breaks += dispatch_v3(
+            #[inline(always)]
+            || a.iter().zip(b).map(|(&a, &b)| usize::from(!goes_on(a, b))).sum::<usize>(),
+        );
+        if breaks > most {
+            return None;
+        }
+    }
+    let mut runs: SmallVec<[Run; 8]> = SmallVec::new();
+    for (first, &index) in list.iter().enumerate() {
+        match runs.last_mut() {
+            Some(run) if goes_on(list[first - 1], index) => run.len += 1,
+            _ => runs.push(Run { first, index: index.at(), len: 1 }),
+        }
+    }
+    Some(runs)
+}
 
 /// Indices that are looked at together.
 const BLOCK: usize = 1024;
@@ -188,6 +224,11 @@ pub unsafe fn gather(
     out: *mut u8,
 ) -> Result<(), usize> {
     let (src, dst) = (Shared(input.cast_mut()), Shared(out));
+    // SAFETY: the caller's contract.
+    let done = unsafe { with_indices!(indices, list => gather_runs(input, outer, n, bytes, list, out)) };
+    if let Some(result) = done {
+        return result;
+    }
     // SAFETY: the caller's contract; `gather_by` names rows of the input and of the output.
     unsafe {
         with_indices!(indices, list => match bytes {
@@ -195,12 +236,82 @@ pub unsafe fn gather(
             2 => gather_elements::<u16, _>(input, outer, n, list, out),
             4 => gather_elements::<u32, _>(input, outer, n, list, out),
             8 => gather_elements::<u64, _>(input, outer, n, list, out),
+            12 => gather_elements::<[u32; 3], _>(input, outer, n, list, out),
             16 => gather_elements::<[u64; 2], _>(input, outer, n, list, out),
+            17..=32 => gather_ends::<[u64; 2], _>(bytes, input, outer, n, list, out),
+            33..=64 => gather_ends::<[u64; 4], _>(bytes, input, outer, n, list, out),
+            65..=128 => gather_ends::<[u64; 8], _>(bytes, input, outer, n, list, out),
             _ => gather_by(bytes, outer, n, list, |from, to| {
                 src.get().add(from * bytes).copy_to_nonoverlapping(dst.get().add(to * bytes), bytes);
             }),
         })
     }
+}
+
+/// Bytes that runs have on average where they are copied as such, and those of a result from which on they are looked for.
+const RUN: usize = 32;
+const SOUGHT: usize = 512;
+/// Bytes of the rows that are made while one run after the other is copied.
+const NEAR: usize = 1 << 14;
+
+/// [`gather`] where many indices follow each other: whole runs are copied. Nothing is done where there are few.
+///
+/// # Safety
+/// As for [`gather`].
+unsafe fn gather_runs<I: Index>(
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    bytes: usize,
+    list: &[I],
+    out: *mut u8,
+) -> Option<Result<(), usize>> {
+    let count = list.len();
+    let made = outer.saturating_mul(count).saturating_mul(bytes);
+    if made < SOUGHT || (outer == 1 && bytes >= SOUGHT) {
+        return None;
+    }
+    let runs = runs(list, RUN.div_ceil(bytes).max(2))?;
+    if let Some(position) = first_not_below(list, n) {
+        return Some(Err(position));
+    }
+    let (src, dst) = (Shared(input.cast_mut()), Shared(out));
+    let ns = cost::moved((count * bytes) as f64, runs.len() as f64);
+    if outer < threads() {
+        // Stretches of the result, wherever they begin.
+        parallel_for(made / bytes, grain(ns / count as f64), |range| {
+            let mut at = range.start;
+            while at < range.end {
+                let (block, position) = (at / count, at % count);
+                let run = runs[runs.partition_point(|run| run.first <= position) - 1];
+                let skipped = position - run.first;
+                let len = (run.len - skipped).min(range.end - at);
+                // SAFETY: the run is inside of the block of the input; the places are this range's own.
+                unsafe {
+                    let from = src.get().add((block * n + run.index + skipped) * bytes);
+                    from.copy_to_nonoverlapping(dst.get().add(at * bytes), len * bytes);
+                }
+                at += len;
+            }
+        });
+        return Some(Ok(()));
+    }
+    let (step, pitch) = (n * bytes, count * bytes);
+    let rows = (NEAR / pitch).max(1);
+    parallel_for(outer.div_ceil(rows), grain(ns * rows as f64), |range| {
+        for stretch in range {
+            let blocks = stretch * rows..outer.min((stretch + 1) * rows);
+            for run in &runs {
+                // SAFETY: the run is inside of each block of the input; these blocks of the result are this range's own.
+                unsafe {
+                    let from = src.get().add(blocks.start * step + run.index * bytes);
+                    let to = dst.get().add(blocks.start * pitch + run.first * bytes);
+                    copy_rows(from, step as isize, to, pitch as isize, run.len * bytes, blocks.len());
+                }
+            }
+        }
+    });
+    Some(Ok(()))
 }
 
 /// # Safety
@@ -224,6 +335,35 @@ unsafe fn gather_elements<T: Copy, I: Index>(
     )
 }
 
+/// [`gather_elements`] of rows of at least one `T` and at most two: the first and the last, which may overlap.
+///
+/// # Safety
+/// As for [`gather`].
+unsafe fn gather_ends<T: Copy, I: Index>(
+    bytes: usize,
+    input: *const u8,
+    outer: usize,
+    n: usize,
+    indices: &[I],
+    out: *mut u8,
+) -> Result<(), usize> {
+    let (src, dst, last) = (Shared(input.cast_mut()), Shared(out), bytes - size_of::<T>());
+    gather_by(
+        bytes,
+        outer,
+        n,
+        indices,
+        #[inline(always)]
+        // SAFETY: `gather_by` names rows of the input and of the output.
+        |from, to| unsafe {
+            let (from, to) = (src.get().add(from * bytes), dst.get().add(to * bytes));
+            let [head, tail] = [0, last].map(|at| from.add(at).cast::<T>().read_unaligned());
+            to.cast::<T>().write_unaligned(head);
+            to.add(last).cast::<T>().write_unaligned(tail);
+        },
+    )
+}
+
 /// Calls `copy` with each row of the input and its place in the output. Rows have `bytes` bytes.
 fn gather_by<I: Index>(
     bytes: usize,
@@ -235,20 +375,25 @@ fn gather_by<I: Index>(
     let count = indices.len();
     let bad = AtomicUsize::new(usize::MAX);
     parallel_for(outer * count, grain(bytes as f64 * 0.1 + 2.0), |range| {
-        let mut at = range.start;
-        while at < range.end {
-            let (o, first) = (at / count, at % count);
-            let last = count.min(first + (range.end - at));
-            for (i, index) in indices[first..last].iter().enumerate() {
-                let index = index.at();
-                if index >= n {
-                    bad.fetch_min(first + i, Ordering::Relaxed);
-                    return;
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                let mut at = range.start;
+                while at < range.end {
+                    let (o, first) = (at / count, at % count);
+                    let last = count.min(first + (range.end - at));
+                    for (i, index) in indices[first..last].iter().enumerate() {
+                        let index = index.at();
+                        if index >= n {
+                            bad.fetch_min(first + i, Ordering::Relaxed);
+                            return;
+                        }
+                        copy(o * n + index, at + i);
+                    }
+                    at += last - first;
                 }
-                copy(o * n + index, at + i);
-            }
-            at += last - first;
-        }
+            },
+        );
     });
     match bad.into_inner() {
         usize::MAX => Ok(()),

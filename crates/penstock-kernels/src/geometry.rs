@@ -1,5 +1,7 @@
 //! The sizes of convolutions and of windows that move over images.
 
+use std::ops::Range;
+
 /// One spatial dimension of a convolution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Axis {
@@ -20,6 +22,13 @@ pub struct Axis {
 impl Axis {
     /// A dimension that is not there.
     pub const NONE: Axis = Axis { input: 1, window: 1, output: 1, stride: 1, dilation: 1, before: 0 };
+
+    /// The outputs whose windows, of dilation 1, have no padding.
+    pub(crate) fn inside(&self) -> Range<usize> {
+        let first = self.before.div_ceil(self.stride).min(self.output);
+        let last = (self.input + self.before).checked_sub(self.window).map_or(0, |at| at / self.stride + 1);
+        first..last.min(self.output).max(first)
+    }
 }
 
 /// The sizes of a convolution.

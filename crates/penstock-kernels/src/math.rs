@@ -14,7 +14,7 @@ use std::ops::Rem;
 
 use crate::algebra::{Algebra, Double, Single};
 use crate::formula::Traced;
-use crate::{complex, erf, hyperbolic, inverse, math32 as narrow, math64 as wide, power, special, trig};
+use crate::{complex, erf, gamma, hyperbolic, inverse, math32 as narrow, math64 as wide, power, special, trig};
 
 /// Functions that have a formula.
 pub(crate) trait Functions: Algebra {
@@ -100,6 +100,10 @@ pub(crate) trait Math: Functions<Mask = bool> + PartialOrd + Rem<Output = Self> 
     fn tan_rare(self) -> Self;
     fn lgamma(self) -> Self;
     fn digamma(self) -> Self;
+    /// [`Math::lgamma`] of a positive number, as the loops have it.
+    fn lgamma_of_positive(self) -> Self;
+    /// [`Math::digamma`] of a positive number, as the loops have it.
+    fn digamma_of_positive(self) -> Self;
     fn zeta(self, q: Self) -> Self;
     fn polygamma(self, x: Self) -> Self;
     fn gamma_slope(self, x: Self) -> Self;
@@ -211,6 +215,14 @@ impl Math for f32 {
     fn digamma(self) -> f32 {
         special::digamma(f64::from(self)) as f32
     }
+    #[inline(always)]
+    fn lgamma_of_positive(self) -> f32 {
+        gamma::lgamma(f64::from(self)) as f32
+    }
+    #[inline(always)]
+    fn digamma_of_positive(self) -> f32 {
+        gamma::digamma(f64::from(self)) as f32
+    }
     fn zeta(self, q: f32) -> f32 {
         special::zeta(f64::from(self), f64::from(q)) as f32
     }
@@ -245,6 +257,14 @@ impl Math for f64 {
     }
     fn digamma(self) -> f64 {
         special::digamma(self)
+    }
+    #[inline(always)]
+    fn lgamma_of_positive(self) -> f64 {
+        gamma::lgamma(self)
+    }
+    #[inline(always)]
+    fn digamma_of_positive(self) -> f64 {
+        gamma::digamma(self)
     }
     fn zeta(self, q: f64) -> f64 {
         special::zeta(self, q)

@@ -1,4 +1,5 @@
-//! The greatest element and the mean of windows over up to three spatial dimensions, channels last, and their transposes.
+//! Windows over up to three spatial dimensions, channels last: their greatest elements (`greatest.rs`), their means, and the transposes of
+//! both.
 //!
 //! What lies in the padding takes no part: it is neither greatest nor counted.
 
@@ -7,22 +8,18 @@
 use std::ops::Range;
 
 use penstock_data::memory::scratch;
-use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
+use penstock_data::{DType, DTypeSet, with_dtype};
 
-use crate::arch::dispatch_v3;
+use crate::arch::dispatch;
 use crate::geometry::Axis;
+use crate::greatest::by_taps;
+pub use crate::greatest::{AtMax, MAX_POOL_DTYPES, at_max, max_pool};
 use crate::num::Real;
-use crate::pack::narrow;
+use crate::pack::is_own;
 use crate::pool::{Shared, grain, parallel_for};
-
-/// The dtypes of which windows have a greatest element.
-pub const MAX_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT.or(DTypeSet::INTEGER);
 
 /// The dtypes of which windows have a mean.
 pub const AVG_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT;
-
-/// Estimated time of the conversion of an element.
-const CONVERSION_NS: f64 = 0.2;
 
 /// The sizes of a pooling.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,351 +33,27 @@ pub struct Windows {
 }
 
 impl Windows {
-    fn inputs(&self) -> usize {
+    pub(crate) fn inputs(&self) -> usize {
         self.axes.iter().map(|a| a.input).product()
     }
 
-    fn outputs(&self) -> usize {
-        self.axes.iter().map(|a| a.output).product()
-    }
-
     /// Whether there is nothing to compute: any number of pixels may have nothing in them.
-    fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.batch == 0 || self.channels == 0
     }
 
     /// Estimated time of a window.
-    fn ns(&self) -> f64 {
+    pub(crate) fn ns(&self) -> f64 {
         (self.axes.iter().map(|a| a.window).product::<usize>() * self.channels) as f64 * 0.3
     }
 
     /// The pixels of the input in the window of an output, along one dimension: the first, and how many.
     #[inline(always)]
-    fn span(&self, d: usize, output: usize) -> Range<usize> {
+    pub(crate) fn span(&self, d: usize, output: usize) -> Range<usize> {
         let a = &self.axes[d];
         let start = output * a.stride;
         start.saturating_sub(a.before)..(start + a.window).saturating_sub(a.before).min(a.input)
     }
-
-    /// Calls `f` with each output of a range over all images: the number of its image, its own, and its place along each dimension.
-    #[inline(always)]
-    fn each(&self, range: Range<usize>, mut f: impl FnMut(usize, usize, [usize; 3])) {
-        if range.is_empty() {
-            return;
-        }
-        let [a, b, c] = self.axes.map(|axis| axis.output);
-        let first = range.start;
-        let (mut image, mut at) = (first / (a * b * c), [first / (b * c) % a, first / c % b, first % c]);
-        for output in range {
-            f(image, output, at);
-            at[2] += 1;
-            if at[2] == c {
-                (at[1], at[2]) = (at[1] + 1, 0);
-            }
-            if at[1] == b {
-                (at[0], at[1]) = (at[0] + 1, 0);
-            }
-            if at[0] == a {
-                (image, at[0]) = (image + 1, 0);
-            }
-        }
-    }
-
-    /// Calls `f` with each pixel of the input in the window of the output at a place, in order.
-    #[inline(always)]
-    fn visit(&self, at: [usize; 3], mut f: impl FnMut(usize)) {
-        let [_, b, c] = &self.axes;
-        let [rows, columns, pixels] = [0, 1, 2].map(|d| self.span(d, at[d]));
-        for i in rows {
-            for j in columns.clone() {
-                let line = (i * b.input + j) * c.input;
-                for k in pixels.clone() {
-                    f(line + k);
-                }
-            }
-        }
-    }
-
-    /// The first pixel of the input in the window of the output at a place.
-    #[inline(always)]
-    fn first(&self, at: [usize; 3]) -> usize {
-        let [i, j, k] = [0, 1, 2].map(|d| self.span(d, at[d]).start);
-        (i * self.axes[1].input + j) * self.axes[2].input + k
-    }
-
-    /// The number of pixels of the input in the window of the output at a place.
-    #[inline(always)]
-    fn count(&self, at: [usize; 3]) -> usize {
-        (0..3).map(|d| self.span(d, at[d]).len()).product()
-    }
-}
-
-/// The greatest element of each window and channel; NaN where the window has one.
-///
-/// # Panics
-/// If `dtype` is none of [`MAX_POOL_DTYPES`].
-///
-/// # Safety
-/// `x` is readable for `channels` elements a pixel of the inputs, `y` is writable for those of the outputs, and both
-/// are disjoint.
-pub unsafe fn max_pool(dtype: DType, windows: &Windows, x: *const u8, y: *mut u8) {
-    if windows.is_empty() {
-        return;
-    }
-    // SAFETY: the same contract, with the element type of `dtype`, or of copies in the type that it is computed in.
-    unsafe {
-        match dtype {
-            DType::F16 => wide_greatest::<f16>(windows, x.cast(), y.cast()),
-            DType::Bf16 => wide_greatest::<bf16>(windows, x.cast(), y.cast()),
-            _ => with_dtype!(real, dtype, T => greatest::<T>(windows, x.cast(), y.cast()),
-                else panic!("max_pool does not take {dtype}")),
-        }
-    }
-}
-
-/// Runs `$body` for all channels, `$lanes` at a time, the first of them being `$first`. The last group may overlap the one before it: then
-/// its first `$known` channels were already done.
-macro_rules! by_lanes {
-    ($channels:expr, |$first:ident, $known:ident, $lanes:ident| $body:expr) => {{
-        let n = $channels;
-        let mut done = 0;
-        by_lanes!(@ n, done, 32, |$first, $known, $lanes| $body);
-        by_lanes!(@ n, done, 8, |$first, $known, $lanes| $body);
-        by_lanes!(@ n, done, 4, |$first, $known, $lanes| $body);
-        by_lanes!(@ n, done, 2, |$first, $known, $lanes| $body);
-        by_lanes!(@ n, done, 1, |$first, $known, $lanes| $body);
-    }};
-    (@ $n:ident, $done:ident, $most:literal, |$first:ident, $known:ident, $lanes:ident| $body:expr) => {
-        while $n - $done >= $most || ($n >= $most && $n > $done && $most <= 8) {
-            const $lanes: usize = $most;
-            let $first = $done.min($n - $lanes);
-            let $known = $done - $first;
-            $body;
-            $done = $first + $lanes;
-        }
-    };
-}
-
-/// # Safety
-/// As for [`max_pool`].
-unsafe fn greatest<T: Copy + Default + PartialOrd + Sync>(windows: &Windows, x: *const T, y: *mut T) {
-    let (n, inputs) = (windows.channels, windows.inputs());
-    let (px, py) = (Shared(x.cast_mut()), Shared(y));
-    parallel_for(windows.batch * windows.outputs(), grain(windows.ns()), |range| {
-        dispatch_v3(
-            #[inline(always)]
-            || {
-                windows.each(range, |image, output, at| {
-                    by_lanes!(n, |c, _known, L| {
-                        // SAFETY: the channels are inside of the image and of the output, which is this range's own.
-                        unsafe {
-                            let best = greatest_of::<T, L>(windows, at, px.get().add(image * inputs * n + c));
-                            py.get().add(output * n + c).cast::<[T; L]>().write_unaligned(best);
-                        }
-                    });
-                });
-            },
-        );
-    });
-}
-
-/// The greatest elements of `L` channels of a window: NaN where it has one.
-///
-/// # Safety
-/// `image` is readable for `L` channels of each pixel of the inputs.
-#[inline(always)]
-unsafe fn greatest_of<T: Copy + Default + PartialOrd, const L: usize>(
-    windows: &Windows,
-    at: [usize; 3],
-    image: *const T,
-) -> [T; L] {
-    let load = |pixel: usize| -> [T; L] {
-        // SAFETY: the pixel is inside of the image.
-        unsafe { image.add(pixel * windows.channels).cast::<[T; L]>().read_unaligned() }
-    };
-    let mut best = load(windows.first(at));
-    windows.visit(at, |pixel| {
-        let x = load(pixel);
-        for i in 0..L {
-            // A NaN takes any place, which vectorises, and no number takes its.
-            best[i] = if (x[i] > best[i]) | x[i].partial_cmp(&x[i]).is_none() { x[i] } else { best[i] };
-        }
-    });
-    best
-}
-
-/// What to do with the places of the greatest elements.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum AtMax {
-    /// Each result is the element of `v`, of the extents of `x`, at the place of its window's greatest element of `x`.
-    Take,
-    /// Each element of `v`, one for each window, is added to the place of the greatest element of `x`; the results have
-    /// the extents of `x`.
-    Give,
-}
-
-/// Moves elements of `v` from or to the place of each window's greatest element of `x`: the first of those that are
-/// equal.
-///
-/// # Panics
-/// If `dtype` is not float.
-///
-/// # Safety
-/// `x`, `v` and `out` hold `channels` elements a pixel of inputs or outputs, as `what` says; `out` is writable and
-/// disjoint from the others.
-pub unsafe fn at_max(dtype: DType, what: AtMax, windows: &Windows, x: *const u8, v: *const u8, out: *mut u8) {
-    if windows.is_empty() {
-        return;
-    }
-    // SAFETY: the same contract, with the element type of `dtype`, or of copies in the type that it is computed in.
-    unsafe {
-        match dtype {
-            DType::F16 => wide_at_max::<f16>(what, windows, x.cast(), v.cast(), out.cast()),
-            DType::Bf16 => wide_at_max::<bf16>(what, windows, x.cast(), v.cast(), out.cast()),
-            DType::F32 => move_at_max::<f32>(what, windows, x.cast(), v.cast(), out.cast()),
-            DType::F64 => move_at_max::<f64>(what, windows, x.cast(), v.cast(), out.cast()),
-            _ => panic!("at_max does not take {dtype}"),
-        }
-    }
-}
-
-/// [`greatest`] of elements that are compared in `f32`.
-///
-/// # Safety
-/// As for [`max_pool`].
-unsafe fn wide_greatest<T: Real<Wide = f32>>(windows: &Windows, x: *const T, y: *mut T) {
-    // SAFETY: the caller's contract, with copies of as many elements.
-    unsafe {
-        let x = widened(x, windows.batch * windows.inputs() * windows.channels);
-        let mut out = scratch(0.0, windows.batch * windows.outputs() * windows.channels);
-        greatest(windows, x.as_ptr(), out.as_mut_ptr());
-        narrowed(&out, y);
-    }
-}
-
-/// [`move_at_max`] of elements that are compared and summed in `f32`.
-///
-/// # Safety
-/// As for [`at_max`].
-unsafe fn wide_at_max<T: Real<Wide = f32>>(what: AtMax, windows: &Windows, x: *const T, v: *const T, out: *mut T) {
-    let [inputs, outputs] = [windows.inputs(), windows.outputs()].map(|n| windows.batch * n * windows.channels);
-    let (of_v, of_out) = if what == AtMax::Give { (outputs, inputs) } else { (inputs, outputs) };
-    // SAFETY: the caller's contract, with copies of as many elements.
-    unsafe {
-        let (x, v, mut sums) = (widened(x, inputs), widened(v, of_v), scratch(0.0, of_out));
-        move_at_max(what, windows, x.as_ptr(), v.as_ptr(), sums.as_mut_ptr());
-        narrowed(&sums, out);
-    }
-}
-
-/// Elements in the type that they are computed in.
-///
-/// # Safety
-/// `from` is readable for `n` elements.
-unsafe fn widened<T: Real<Wide = f32>>(from: *const T, n: usize) -> Vec<f32> {
-    let mut out = scratch(0.0, n);
-    let (from, to) = (Shared(from.cast_mut()), Shared(out.as_mut_ptr()));
-    parallel_for(n, grain(CONVERSION_NS), |range| {
-        dispatch_v3(
-            #[inline(always)]
-            || {
-                // SAFETY: inside of both; each element is one range's own.
-                range.for_each(|i| unsafe { *to.get().add(i) = (*from.get().add(i)).widen() });
-            },
-        );
-    });
-    out
-}
-
-/// Writes elements in the type of memory.
-///
-/// # Safety
-/// `to` is writable for as many elements.
-unsafe fn narrowed<T: Real<Wide = f32>>(from: &[f32], to: *mut T) {
-    let to = Shared(to);
-    parallel_for(from.len(), grain(CONVERSION_NS), |range| {
-        // SAFETY: inside of the memory; each element is one range's own.
-        unsafe { narrow::<T>(from.as_ptr().add(range.start), to.get().add(range.start), range.len()) };
-    });
-}
-
-/// # Safety
-/// As for [`at_max`].
-unsafe fn move_at_max<T>(what: AtMax, windows: &Windows, x: *const T, v: *const T, out: *mut T)
-where
-    T: Copy + PartialOrd + Default + std::ops::AddAssign + Send + Sync,
-{
-    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
-    let (px, pv, po) = (Shared(x.cast_mut()), Shared(v.cast_mut()), Shared(out));
-    parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        for image in range {
-            dispatch_v3(
-                #[inline(always)]
-                || {
-                    // SAFETY: the pixels are inside of `x`, `v` and the result; each image is one range's own.
-                    unsafe {
-                        let x = px.get().cast_const().add(image * inputs * n);
-                        if what == AtMax::Give {
-                            (0..inputs * n).for_each(|i| *po.get().add(image * inputs * n + i) = T::default());
-                        }
-                        windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
-                            by_lanes!(n, |c, known, L| match what {
-                                AtMax::Take => {
-                                    let v = pv.get().cast_const().add(image * inputs * n + c);
-                                    let mut taken = [T::default(); L];
-                                    each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
-                                        let v: [T; L] = v.add(pixel * n).cast::<[T; L]>().read_unaligned();
-                                        taken = std::array::from_fn(|i| if is_here[i] { v[i] } else { taken[i] });
-                                    });
-                                    po.get().add(output * n + c).cast::<[T; L]>().write_unaligned(taken);
-                                }
-                                AtMax::Give => {
-                                    let v = pv.get().cast_const().add(output * n + c);
-                                    let mut v: [T; L] = v.cast::<[T; L]>().read_unaligned();
-                                    v[..known].fill(T::default());
-                                    let sums = po.get().add(image * inputs * n + c);
-                                    each_first::<T, L>(windows, at, x.add(c), |pixel, is_here| {
-                                        let to = sums.add(pixel * n).cast::<[T; L]>();
-                                        let mut sum = to.read_unaligned();
-                                        for i in 0..L {
-                                            sum[i] += if is_here[i] { v[i] } else { T::default() };
-                                        }
-                                        to.write_unaligned(sum);
-                                    });
-                                }
-                            });
-                        });
-                    }
-                },
-            );
-        }
-    });
-}
-
-/// Calls `f` with each pixel of a window, and which of `L` channels have their first greatest element there.
-///
-/// # Safety
-/// As for [`greatest_of`].
-#[inline(always)]
-unsafe fn each_first<T: Copy + Default + PartialOrd, const L: usize>(
-    windows: &Windows,
-    at: [usize; 3],
-    image: *const T,
-    mut f: impl FnMut(usize, [bool; L]),
-) {
-    // SAFETY: the caller's contract.
-    let best = unsafe { greatest_of::<T, L>(windows, at, image) };
-    let mut is_open = [true; L];
-    windows.visit(at, |pixel| {
-        // SAFETY: the pixel is inside of the image.
-        let x: [T; L] = unsafe { image.add(pixel * windows.channels).cast::<[T; L]>().read_unaligned() };
-        let is_here: [bool; L] = std::array::from_fn(|i| {
-            let both_nan = x[i].partial_cmp(&x[i]).is_none() & best[i].partial_cmp(&best[i]).is_none();
-            ((x[i] == best[i]) | both_nan) & is_open[i]
-        });
-        is_open = std::array::from_fn(|i| is_open[i] & !is_here[i]);
-        f(pixel, is_here);
-    });
 }
 
 /// The mean of each window and channel.
@@ -418,38 +91,106 @@ impl Mean for f64 {
     }
 }
 
+/// Calls `f` with each line of outputs of a range over all images: its image, its number, and the lines of pixels in its windows.
+#[inline(always)]
+fn each_line(windows: &Windows, range: Range<usize>, mut f: impl FnMut(usize, usize, [Range<usize>; 2])) {
+    let [a, b, _] = &windows.axes;
+    for number in range {
+        let of_image = number % (a.output * b.output);
+        let lines = [windows.span(0, of_image / b.output), windows.span(1, of_image % b.output)];
+        f(number / (a.output * b.output), number, lines);
+    }
+}
+
+/// To each of `len` places are added `taps` elements, one after the other: of `x` from the place on, `step` apart.
+///
+/// # Safety
+/// The elements are readable, `sums` is writable for `len`, and disjoint.
+#[inline(always)]
+unsafe fn add_taps<T: Real>(x: *const T, step: usize, taps: usize, len: usize, sums: *mut T::Wide)
+where
+    T::Wide: Mean,
+{
+    by_taps!(0, taps, |first, W, JOINED| {
+        let _ = JOINED;
+        for f in 0..len {
+            // SAFETY: the caller's contract.
+            unsafe {
+                let mut sum = *sums.add(f);
+                for t in 0..W {
+                    sum += (*x.add(f + (first + t) * step)).widen();
+                }
+                *sums.add(f) = sum;
+            }
+        }
+    });
+}
+
 /// # Safety
 /// As for [`avg_pool`].
 unsafe fn means<T: Real>(windows: &Windows, x: *const T, y: *mut T)
 where
     T::Wide: Mean,
 {
-    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let [a, b, c] = windows.axes.each_ref();
+    let n = windows.channels;
+    let (inside, len) = (c.inside(), c.output * n);
     let (px, py) = (Shared(x.cast_mut()), Shared(y));
-    parallel_for(windows.batch * outputs, grain(windows.ns()), |range| {
-        let mut sums = scratch(T::Wide::default(), n);
-        dispatch_v3(
+    parallel_for(windows.batch * a.output * b.output, grain(windows.ns() * c.output as f64), |range| {
+        let mut sums = scratch(T::Wide::default(), len);
+        dispatch(
             #[inline(always)]
             || {
-                windows.each(range, |image, output, at| {
+                each_line(windows, range, |image, number, [planes, rows]| {
                     sums.fill(T::Wide::default());
-                    windows.visit(at, |pixel| {
-                        // SAFETY: the pixel is inside of `x`.
-                        let from = unsafe { px.get().cast_const().add((image * inputs + pixel) * n) };
-                        for (c, sum) in sums.iter_mut().enumerate() {
-                            // SAFETY: the pixel is inside of `x`.
-                            *sum += unsafe { *from.add(c) }.widen();
+                    let count = planes.len() * rows.len();
+                    let sums = sums.as_mut_ptr();
+                    for i in planes {
+                        for j in rows.clone() {
+                            // SAFETY: the line is inside of `x`, and the windows are inside of the line.
+                            unsafe {
+                                let line =
+                                    px.get().cast_const().add(((image * a.input + i) * b.input + j) * c.input * n);
+                                for k in (0..inside.start).chain(inside.end..c.output) {
+                                    let span = windows.span(2, k);
+                                    add_taps(line.add(span.start * n), n, span.len(), n, sums.add(k * n));
+                                }
+                                if c.stride == 1 && !inside.is_empty() {
+                                    let first = line.add((inside.start - c.before) * n);
+                                    add_taps(first, n, c.window, inside.len() * n, sums.add(inside.start * n));
+                                    continue;
+                                }
+                                for k in inside.clone() {
+                                    let first = line.add((k * c.stride - c.before) * n);
+                                    add_taps(first, n, c.window, n, sums.add(k * n));
+                                }
+                            }
+                        }
+                    }
+                    // SAFETY: the line of outputs is this range's own.
+                    let to = unsafe { py.get().add(number * len) };
+                    over_counts(windows, count, |k, count| {
+                        for f in k.start * n..k.end * n {
+                            // SAFETY: as above.
+                            unsafe { to.add(f).write(T::narrow((*sums.add(f)).over(count))) };
                         }
                     });
-                    let count = windows.count(at);
-                    for (c, sum) in sums.iter().enumerate() {
-                        // SAFETY: the output is this range's own.
-                        unsafe { *py.get().add(output * n + c) = T::narrow(sum.over(count)) };
-                    }
                 });
             },
         );
     });
+}
+
+/// Calls `f` with stretches of a line of outputs whose windows have the same number of pixels, and this number; `count` is that of the lines
+/// of the windows.
+#[inline(always)]
+fn over_counts(windows: &Windows, count: usize, mut f: impl FnMut(Range<usize>, usize)) {
+    let c = &windows.axes[2];
+    let inside = c.inside();
+    for k in (0..inside.start).chain(inside.end..c.output) {
+        f(k..k + 1, count * windows.span(2, k).len());
+    }
+    f(inside, count * c.window);
 }
 
 /// The cotangent of the operand of [`avg_pool`] from that of its result.
@@ -475,36 +216,69 @@ unsafe fn spread<T: Real>(windows: &Windows, dy: *const T, dx: *mut T)
 where
     T::Wide: Mean,
 {
-    let (n, outputs, inputs) = (windows.channels, windows.outputs(), windows.inputs());
+    let [a, b, c] = windows.axes.each_ref();
+    let (n, inputs, lines) = (windows.channels, windows.inputs(), a.output * b.output);
     let (py, px) = (Shared(dy.cast_mut()), Shared(dx));
-    parallel_for(windows.batch, grain(windows.ns() * outputs as f64), |range| {
-        let mut sums = scratch(T::Wide::default(), inputs * n);
-        let mut shares = scratch(T::Wide::default(), n);
+    let (own, len) = (is_own::<T, T::Wide>(), c.output * n);
+    parallel_for(windows.batch, grain(windows.ns() * (lines * c.output) as f64), |range| {
+        let mut room = scratch(T::Wide::default(), if own { 0 } else { inputs * n });
+        let mut shares = scratch(T::Wide::default(), len);
         for image in range {
-            dispatch_v3(
+            let shares = shares.as_mut_ptr();
+            // SAFETY: the image is inside of `dx`, and this range's own. Where no memory was made for sums, both types are the same.
+            let to = unsafe { px.get().add(image * inputs * n) };
+            let sums: *mut T::Wide = if own { to.cast() } else { room.as_mut_ptr() };
+            dispatch(
                 #[inline(always)]
                 || {
-                    sums.fill(T::Wide::default());
-                    windows.each(image * outputs..(image + 1) * outputs, |_, output, at| {
-                        let count = windows.count(at);
-                        // SAFETY: the pixel is inside of `dy`.
-                        let from = unsafe { py.get().cast_const().add(output * n) };
-                        for (c, share) in shares.iter_mut().enumerate() {
-                            // SAFETY: the pixel is inside of `dy`.
-                            *share = unsafe { *from.add(c) }.widen().over(count);
-                        }
-                        windows.visit(at, |pixel| {
-                            for (sum, &share) in sums[pixel * n..][..n].iter_mut().zip(&shares) {
-                                *sum += share;
+                    // SAFETY: as above.
+                    (0..inputs * n).for_each(|i| unsafe { sums.add(i).write(T::Wide::default()) });
+                    each_line(windows, image * lines..(image + 1) * lines, |_, number, [planes, rows]| {
+                        // SAFETY: the line of outputs is inside of `dy`.
+                        let from = unsafe { py.get().cast_const().add(number * len) };
+                        over_counts(windows, planes.len() * rows.len(), |k, count| {
+                            for f in k.start * n..k.end * n {
+                                // SAFETY: as above.
+                                unsafe { shares.add(f).write((*from.add(f)).widen().over(count)) };
                             }
                         });
+                        for i in planes {
+                            for j in rows.clone() {
+                                // SAFETY: the line is inside of the image.
+                                unsafe { spread_line(c, n, shares, sums.add((i * b.input + j) * c.input * n)) };
+                            }
+                        }
                     });
-                    for (i, &sum) in sums.iter().enumerate() {
-                        // SAFETY: the image is inside of `dx`, and this range's own.
-                        unsafe { *px.get().add(image * inputs * n + i) = T::narrow(sum) };
+                    if !own {
+                        // SAFETY: as above.
+                        (0..inputs * n).for_each(|i| unsafe { to.add(i).write(T::narrow(*sums.add(i))) });
                     }
                 },
             );
         }
     });
+}
+
+/// Adds what belongs to each output of a line to the pixels of its window along it: to each pixel in the order of the outputs.
+///
+/// # Safety
+/// `shares` is readable for the outputs, `sums` readable and writable for the pixels of a line, and disjoint.
+#[inline(always)]
+unsafe fn spread_line<W: Mean>(c: &Axis, n: usize, shares: *const W, sums: *mut W) {
+    for tap in (0..c.window).rev() {
+        // Outputs of which this tap is inside.
+        let first = c.before.saturating_sub(tap).div_ceil(c.stride);
+        let last = (c.input + c.before).checked_sub(tap + 1).map_or(0, |at| at / c.stride + 1).min(c.output);
+        let add = |k: usize, len: usize| {
+            for f in 0..len {
+                // SAFETY: the pixel of this tap is inside of the line.
+                unsafe { *sums.add((k * c.stride + tap - c.before) * n + f) += *shares.add(k * n + f) };
+            }
+        };
+        if c.stride == 1 && first < last {
+            add(first, (last - first) * n);
+            continue;
+        }
+        (first..last).for_each(|k| add(k, n));
+    }
 }

@@ -18,6 +18,7 @@ use smallvec::SmallVec;
 use crate::algebra::Algebra;
 use crate::arch::{dispatch_v3, prefetch};
 use crate::complex::Part;
+use crate::copy::with_width;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for};
 
@@ -404,6 +405,34 @@ where
     fold_tree::<F::Steps>(&mut accs)
 }
 
+/// Folds each of `rows` runs of `W` elements, or of `width` where `W` is 0, that lie side by side.
+///
+/// # Safety
+/// `src` is readable for all runs, `dst` writable for an element each.
+unsafe fn fold_short<S: Fold<T = F::T, Acc = F::Acc>, F: Fold, const W: usize>(
+    src: *const F::T,
+    width: usize,
+    rows: usize,
+    dst: *mut F::T,
+) {
+    let width = if W == 0 { width } else { W };
+    dispatch_v3(
+        #[inline(always)]
+        move || {
+            for row in 0..rows {
+                // SAFETY: the caller's contract.
+                unsafe {
+                    let mut acc = S::init();
+                    for i in 0..width {
+                        acc = S::join(acc, S::load(src.add(row * width + i).read()));
+                    }
+                    dst.add(row).write(F::finish(acc, width));
+                }
+            }
+        },
+    );
+}
+
 /// Columns of a block of a reduction over rows.
 const COLUMNS: usize = 1024;
 /// Rows that are added in sequence before their sum joins the total.
@@ -530,6 +559,18 @@ where
         // The runs to fold are contiguous (or single elements).
         let run = reduced.pop().unwrap_or(Axis { size: 1, stride: 1 });
         let runs: usize = reduced.iter().map(|d| d.size).product();
+        if let ([Axis { size, stride }], 1, true) = (&kept[..], runs, run.size < LANES)
+            && *stride == run.size
+        {
+            // Short runs side by side, each in sequence as by itself.
+            return parallel_for(*size, grain(ns * count as f64 + 0.2), |range| {
+                // SAFETY: the runs of the range and their results, which no other range has.
+                let (src, dst) = unsafe { (source.get().add(range.start * run.size), dest.get().add(range.start)) };
+                // SAFETY: as above.
+                with_width!(run.size, W => unsafe { fold_short::<F::Steps, F, W>(src, W, range.len(), dst) },
+                    else unsafe { fold_short::<F::Steps, F, 0>(src, run.size, range.len(), dst) });
+            });
+        }
         let fold_one = |k: usize| {
             let base = offset(&kept, k);
             let one = |i: usize| {

@@ -14,6 +14,7 @@ use crate::algebra::Algebra;
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{Level, at_v3, at_v4};
 use crate::arch::{level, prefetch};
+use crate::channel_tile::{ChannelSums, Channels, channel_sums, channels};
 use crate::math::Math;
 use crate::num::Real;
 
@@ -21,7 +22,7 @@ use crate::num::Real;
 ///
 /// # Safety
 /// All methods need that instruction set; those that take a pointer, that so many elements are there.
-trait Vector: Copy {
+pub(crate) trait Vector: Copy {
     type Of: Float;
     /// The number of elements.
     const LANES: usize;
@@ -493,102 +494,6 @@ unsafe fn row<V: Vector>(t: &Row<V::Of>) {
     }
 }
 
-/// Neighbouring pixels of a convolution whose channels have a filter each: `out[p][c] = sum of x[taps[t].0 + p * x_row + c] *
-/// filter[taps[t].1 + c]` over the taps.
-#[derive(Clone, Copy)]
-pub(crate) struct Channels<'a, T> {
-    pub(crate) x: *const T,
-    /// Elements from what a pixel reads to what the next does.
-    pub(crate) x_row: usize,
-    /// Where the first pixel reads, and where the filter's elements are.
-    pub(crate) taps: &'a [(usize, usize)],
-    pub(crate) filter: *const T,
-    pub(crate) out: *mut T,
-    pub(crate) out_row: usize,
-    pub(crate) channels: usize,
-}
-
-/// A whole vector, or its first `left` elements where that is not 0.
-///
-/// # Safety
-/// As for [`Vector::load_part`].
-#[inline(always)]
-unsafe fn load_first<V: Vector>(from: *const V::Of, left: usize) -> V {
-    // SAFETY: the caller's contract.
-    unsafe { if left == 0 { V::load(from) } else { V::load_part(from, left) } }
-}
-
-/// `P` pixels by a vector of channels from channel `c` on, or by its first `left` channels where that is not 0.
-///
-/// # Safety
-/// There is the instruction set of `V`; what the taps and the pixels read is there, and `out` is writable.
-#[inline(always)]
-unsafe fn channel_tile<V: Vector, const P: usize>(t: &Channels<'_, V::Of>, c: usize, left: usize) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let mut acc = [V::splat(V::Of::ZERO); P];
-        let (x, filter, out) = (t.x.add(c), t.filter.add(c), t.out.add(c));
-        for &(from, by) in t.taps {
-            let (x, f) = (x.add(from), load_first::<V>(filter.add(by), left));
-            for p in 0..P {
-                acc[p] = load_first::<V>(x.add(p * t.x_row), left).fma(f, acc[p]);
-            }
-        }
-        for p in 0..P {
-            let to = out.add(p * t.out_row);
-            if left == 0 { acc[p].store(to) } else { acc[p].store_part(to, left) }
-        }
-    }
-}
-
-/// The most pixels of a [`channel_tile`].
-pub(crate) const PIXELS: usize = 8;
-
-/// [`channel_tile`] for a number of pixels up to [`PIXELS`].
-///
-/// # Safety
-/// As there.
-#[inline(always)]
-unsafe fn few_pixels<V: Vector>(n: usize, t: &Channels<'_, V::Of>, c: usize, left: usize) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        match n {
-            1 => channel_tile::<V, 1>(t, c, left),
-            2 => channel_tile::<V, 2>(t, c, left),
-            3 => channel_tile::<V, 3>(t, c, left),
-            4 => channel_tile::<V, 4>(t, c, left),
-            5 => channel_tile::<V, 5>(t, c, left),
-            6 => channel_tile::<V, 6>(t, c, left),
-            7 => channel_tile::<V, 7>(t, c, left),
-            _ => channel_tile::<V, PIXELS>(t, c, left),
-        }
-    }
-}
-
-/// `n` pixels.
-///
-/// # Safety
-/// As for [`channel_tile`].
-#[inline(always)]
-unsafe fn channels<V: Vector>(n: usize, t: &Channels<'_, V::Of>) {
-    let left = t.channels % V::LANES;
-    let mut at = *t;
-    for first in (0..n).step_by(PIXELS) {
-        let pixels = PIXELS.min(n - first);
-        // SAFETY: the caller's contract.
-        unsafe {
-            for c in (0..t.channels - left).step_by(V::LANES) {
-                few_pixels::<V>(pixels, &at, c, 0);
-            }
-            if left > 0 {
-                few_pixels::<V>(pixels, &at, t.channels - left, left);
-            }
-        }
-        at.x = at.x.wrapping_add(PIXELS * t.x_row);
-        at.out = at.out.wrapping_add(PIXELS * t.out_row);
-    }
-}
-
 type TileFn<T> = unsafe fn(&Tile<'_, T>);
 
 /// What an instruction set has for products of `T`.
@@ -611,6 +516,8 @@ pub(crate) struct Kernels<T: 'static> {
     row: unsafe fn(&Row<T>),
     /// [`Channels`] of a number of pixels.
     channels: unsafe fn(usize, &Channels<'_, T>),
+    /// [`ChannelSums`] over a number of pixels.
+    channel_sums: unsafe fn(usize, &ChannelSums<'_, T>),
     /// The inner dimension, and the rows, of a block whose matrices stay in the cache.
     pub(crate) depth: usize,
     pub(crate) block: usize,
@@ -706,6 +613,15 @@ impl<T: Float> Kernels<T> {
         // SAFETY: the caller's contract.
         unsafe { (self.channels)(n, t) }
     }
+
+    /// The part of `n` pixels in the cotangents of filters of one channel each.
+    ///
+    /// # Safety
+    /// The memory is as [`ChannelSums`] says.
+    pub(crate) unsafe fn channel_sums(&self, n: usize, t: &ChannelSums<'_, T>) {
+        // SAFETY: the caller's contract.
+        unsafe { (self.channel_sums)(n, t) }
+    }
 }
 
 /// The element types that there are tiles for.
@@ -742,6 +658,12 @@ macro_rules! entries {
                 // SAFETY: the same contract.
                 unsafe { $at(#[inline(always)] || channels::<$vector>(n, t)) }
             }
+            /// # Safety
+            /// As for [`channel_sums`], on a machine that has the instruction set.
+            unsafe fn sums_entry(n: usize, t: &ChannelSums<'_, $of>) {
+                // SAFETY: the same contract.
+                unsafe { $at(#[inline(always)] || channel_sums::<$vector>(n, t)) }
+            }
             Kernels {
                 lanes: $lanes,
                 narrow: &[$(entry::<$rows, 1, 0>),*],
@@ -753,6 +675,7 @@ macro_rules! entries {
                 dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
                 row: row_entry,
                 channels: channel_entry,
+                channel_sums: sums_entry,
                 depth: $depth,
                 block: $block,
             }

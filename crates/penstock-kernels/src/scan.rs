@@ -7,7 +7,8 @@ use std::marker::PhantomData;
 use penstock_data::{DType, DTypeSet, bf16, f16, with_dtype};
 
 use crate::algebra::Algebra;
-use crate::arch::dispatch_v3;
+use crate::arch::{dispatch, dispatch_v3};
+use crate::copy::{SQUARE, square as turn};
 use crate::math::Functions;
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for};
@@ -250,6 +251,8 @@ const COLUMNS: usize = 64;
 trait Accumulate {
     type T: Copy + Send + Sync + 'static;
     type Acc: Copy;
+    /// Whether a step is of many instructions.
+    const LONG: bool = false;
     fn start() -> Self::Acc;
     fn step(acc: Self::Acc, x: Self::T) -> Self::Acc;
     fn value(acc: Self::Acc) -> Self::T;
@@ -288,6 +291,7 @@ struct LogSumExp<T>(PhantomData<T>);
 impl<T: Real + Send + Sync> Accumulate for LogSumExp<T> {
     type T = T;
     type Acc = T::Wide;
+    const LONG: bool = true;
     #[inline(always)]
     fn start() -> T::Wide {
         -T::Wide::INFINITY
@@ -345,9 +349,106 @@ fn along<S: Copy>(
     });
 }
 
+/// Rows that are accumulated side by side, and the most elements that such a row has at each step.
+const ROWS: usize = SQUARE;
+const NARROW: usize = 8;
+/// Rows from which on that is worth it.
+const FEW_ROWS: usize = 4;
+
+/// [`scan`] of `rows` rows of `len` elements, with `inner` elements at each step: they are turned to columns, a square at a time.
+///
+/// # Safety
+/// As for [`cumulative`], with elements of `A::T`; there are at most [`ROWS`] rows, and `inner` is at least 1 and at most [`NARROW`].
+#[inline(always)]
+unsafe fn scan_group<A: Accumulate>(
+    from: *const A::T,
+    to: *mut A::T,
+    [rows, len, inner]: [usize; 3],
+    exclusive: bool,
+    reverse: bool,
+) {
+    let mut acc = [[A::start(); ROWS]; NARROW];
+    // SAFETY: there is an element.
+    let mut square = [[unsafe { from.read() }; ROWS]; SQUARE];
+    let (mut place, mut seen) = (if reverse { inner - 1 } else { 0 }, 0);
+    let squares = len.div_ceil(SQUARE);
+    for b in 0..squares {
+        let first = SQUARE * if reverse { squares - 1 - b } else { b };
+        let count = SQUARE.min(len - first);
+        let tile = square.as_mut_ptr().cast::<A::T>();
+        // SAFETY: these elements of the rows are readable, and are read before they are written, for use in place.
+        unsafe { turn(from.add(first), len as isize, tile, ROWS as isize, rows, count) };
+        for i in 0..count {
+            let is_first = seen < inner;
+            let column = &mut square[if reverse { count - 1 - i } else { i }];
+            for (acc, x) in acc[place].iter_mut().zip(column) {
+                let next = A::step(*acc, *x);
+                *x = match (exclusive, is_first) {
+                    (false, _) => A::value(next),
+                    (true, true) => A::first(),
+                    (true, false) => A::value(*acc),
+                };
+                *acc = next;
+            }
+            seen += 1;
+            place = match (reverse, place) {
+                (true, 0) => inner - 1,
+                (true, place) => place - 1,
+                (false, place) if place + 1 == inner => 0,
+                (false, place) => place + 1,
+            };
+        }
+        // SAFETY: these elements of the rows are writable.
+        unsafe { turn(square.as_ptr().cast(), ROWS as isize, to.add(first), len as isize, count, rows) };
+    }
+}
+
+/// [`scan`] of many rows with few elements at each step.
+///
+/// # Safety
+/// As for [`scan_group`], with any number of rows.
+unsafe fn scan_rows<A: Accumulate>(
+    input: *const u8,
+    [outer, n, inner]: [usize; 3],
+    exclusive: bool,
+    reverse: bool,
+    out: *mut u8,
+) {
+    let (src, dst) = (Shared(input.cast::<A::T>().cast_mut()), Shared(out.cast::<A::T>()));
+    let len = n * inner;
+    if len == 0 {
+        return;
+    }
+    parallel_for(outer.div_ceil(ROWS), grain((ROWS * len) as f64), |range| {
+        for group in range {
+            let first = group * ROWS;
+            let extents = [ROWS.min(outer - first), len, inner];
+            // SAFETY: the rows of the group are inside of both buffers, and no other task has them.
+            unsafe {
+                let (from, to) = (src.get().add(first * len).cast_const(), dst.get().add(first * len));
+                if A::LONG {
+                    dispatch(
+                        #[inline(always)]
+                        || scan_group::<A>(from, to, extents, exclusive, reverse),
+                    );
+                } else {
+                    dispatch_v3(
+                        #[inline(always)]
+                        || scan_group::<A>(from, to, extents, exclusive, reverse),
+                    );
+                }
+            }
+        }
+    });
+}
+
 /// # Safety
 /// As for [`cumulative`], with elements of `A::T`.
 unsafe fn scan<A: Accumulate>(input: *const u8, extents: [usize; 3], exclusive: bool, reverse: bool, out: *mut u8) {
+    if extents[0] >= FEW_ROWS && (1..=NARROW).contains(&extents[2]) {
+        // SAFETY: the same contract.
+        return unsafe { scan_rows::<A>(input, extents, exclusive, reverse, out) };
+    }
     let (src, dst) = (Shared(input.cast::<A::T>().cast_mut()), Shared(out.cast::<A::T>()));
     along(
         extents,

@@ -10,7 +10,7 @@ use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::arch::dispatch_v3;
 use crate::complex::Part;
-use crate::gather::{Index, Indices, run_of, with_indices};
+use crate::gather::{Index, Indices, run_of, runs, with_indices};
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce, fold_run};
@@ -79,6 +79,8 @@ pub struct Segments {
     pub n: usize,
     /// The number of elements of a row.
     pub width: usize,
+    /// The number of blocks of rows that have these segments, each with segments of its own.
+    pub blocks: usize,
     /// Whether the segments ascend from 0 or above.
     pub sorted: bool,
 }
@@ -120,6 +122,68 @@ where
     }
 }
 
+/// Rows that runs of ascending segments have on average where they are joined as such.
+const RUN: usize = 4;
+/// Elements of a row from which on it is long enough by itself.
+const WIDE: usize = 64;
+
+/// [`run`] where the segments of many rows follow each other: whole runs are joined, block by block. Nothing is done where there are few.
+///
+/// # Safety
+/// As for [`run`], with an operator for which the number of rows of a segment does not matter.
+unsafe fn run_runs<F: Fold>(s: Segments, input: *const u8, out: *mut u8) -> bool
+where
+    F::T: Sync,
+    F::Acc: 'static,
+{
+    let Segments { ids, n, width, blocks, .. } = s;
+    if width == 0 || ids.count < RUN || (width >= WIDE && blocks == 1) {
+        return false;
+    }
+    // SAFETY: the caller's contract.
+    let Some(mut runs) = (unsafe { with_indices!(ids, list => runs(list, RUN)) }) else { return false };
+    if width == 1 && runs.windows(2).any(|pair| pair[0].index + pair[0].len == pair[1].index + 1) {
+        // Elements side by side of one segment are joined before.
+        return false;
+    }
+    // Runs do not go on from -1 to 0, so that all of a run is negative, or nothing.
+    runs.retain(|run| run.index < n);
+    let (src, dst) = (Shared(input.cast::<F::T>().cast_mut()), Shared(out.cast::<F::T>()));
+    let (made, rows) = (n * width, ids.count * width);
+    let in_place = TypeId::of::<F::Acc>() == TypeId::of::<F::T>();
+    parallel_for(blocks, grain(0.1 * (made + rows) as f64 * size_of::<F::T>() as f64), |range| {
+        let mut own = scratch(F::init(), if in_place { 0 } else { made });
+        for block in range {
+            dispatch_v3(
+                #[inline(always)]
+                || {
+                    let to = dst.get().wrapping_add(block * made);
+                    // Where an accumulator is an element, the segments themselves accumulate.
+                    let acc: *mut F::Acc = if in_place { to.cast() } else { own.as_mut_ptr() };
+                    // SAFETY: a block of the result, or the scratch memory, has room for as many accumulators; runs are inside of
+                    // the segments and of the rows of the block.
+                    unsafe {
+                        (0..made).for_each(|i| acc.add(i).write(F::init()));
+                        for run in &runs {
+                            let len = run.len * width;
+                            let from = src.get().add(block * rows + run.first * width).cast_const();
+                            let row = std::slice::from_raw_parts(from, len);
+                            let acc = std::slice::from_raw_parts_mut(acc.add(run.index * width), len);
+                            for (a, &x) in acc.iter_mut().zip(row) {
+                                *a = F::join(*a, F::load(x));
+                            }
+                        }
+                        if !in_place {
+                            (0..made).for_each(|i| to.add(i).write(F::finish(acc.add(i).read(), 1)));
+                        }
+                    }
+                },
+            );
+        }
+    });
+    true
+}
+
 /// # Safety
 /// As for [`segment_reduce`], with a fold of its operator and dtype. Segments are below `n`.
 unsafe fn run<F: Fold>(s: Segments, input: *const u8, empty: Empty, out: *mut u8)
@@ -127,12 +191,32 @@ where
     F::T: Filler + Sync,
     F::Acc: 'static,
 {
-    let Segments { ids, n, width, sorted } = s;
-    let (src, dst) = (Shared(input.cast::<F::T>().cast_mut()), Shared(out.cast::<F::T>()));
-    let filler = F::T::filler(empty);
+    let (one, filler) = (F::T::filler(Empty::One), F::T::filler(empty));
     // Whether a result depends on whether there are rows, or on their number.
-    let one = F::T::filler(Empty::One);
     let counted = F::finish(F::init(), 0) != filler || F::finish(F::load(one), 2) != one;
+    // SAFETY: the same contract.
+    if !counted && unsafe { run_runs::<F>(s, input, out) } {
+        return;
+    }
+    let size = size_of::<F::T>() * s.width;
+    for block in 0..s.blocks {
+        // SAFETY: the rows and the segments of the block.
+        unsafe {
+            let (from, to) = (input.add(block * s.ids.count * size), out.add(block * s.n * size));
+            run_block::<F>(s, counted, from, filler, to);
+        }
+    }
+}
+
+/// # Safety
+/// As for [`run`], for one block.
+unsafe fn run_block<F: Fold>(s: Segments, counted: bool, input: *const u8, filler: F::T, out: *mut u8)
+where
+    F::T: Filler + Sync,
+    F::Acc: 'static,
+{
+    let Segments { ids, n, width, sorted, .. } = s;
+    let (src, dst) = (Shared(input.cast::<F::T>().cast_mut()), Shared(out.cast::<F::T>()));
     // Each task takes a stretch of segments and looks through all rows for them, or through theirs where they are known, so
     // that every segment gets its rows in order on one thread.
     let in_place = TypeId::of::<F::Acc>() == TypeId::of::<F::T>();
@@ -276,8 +360,8 @@ where
     true
 }
 
-/// Reduces rows by segment: row `s` of `out` is the reduction of the rows `i` with `ids[i] == s`, or `empty`
-/// where there is none. Rows are taken in order, single elements side by side of one segment as [`crate::reduce`] takes them.
+/// Reduces rows by segment, in each block of rows: row `s` of a block of `out` is the reduction of its rows `i` with `ids[i] == s`,
+/// or `empty` where there is none. Rows are taken in order, single elements side by side of one segment as [`crate::reduce`] takes them.
 /// Floats of 16 bits accumulate in `f32`. Segments may come in any order, unless they are said to be sorted; a negative one
 /// drops its row.
 ///
@@ -288,8 +372,8 @@ where
 /// If `op` does not take `dtype` (see [`crate::reduce_dtypes`]), or it is boolean.
 ///
 /// # Safety
-/// `input` is aligned and readable for `ids.count` rows of `width` elements of `dtype`, `out` aligned and writable for
-/// `n` rows; the ids are aligned and readable; nothing overlaps `out`.
+/// `input` is aligned and readable for `blocks` times `ids.count` rows of `width` elements of `dtype`, `out` aligned and writable for
+/// `blocks` times `n` rows; the ids are aligned and readable; nothing overlaps `out`.
 pub unsafe fn segment_reduce(
     op: Reduce,
     dtype: DType,

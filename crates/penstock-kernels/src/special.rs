@@ -4,6 +4,9 @@ use std::f64::consts::PI;
 
 use libm::log;
 
+use crate::arch::dispatch_v3;
+use crate::gamma;
+
 /// The logarithmic derivative of the gamma function; NaN at its poles, except that -inf at +0 and +inf at -0.
 pub(crate) fn digamma(x: f64) -> f64 {
     if x == 0.0 {
@@ -14,17 +17,10 @@ pub(crate) fn digamma(x: f64) -> f64 {
         let r = x - x.round();
         return if r == 0.0 { f64::NAN } else { digamma(1.0 - x) - PI / libm::tan(PI * r) };
     }
-    let (mut x, mut shift) = (x, 0.0);
-    while x < 10.0 {
-        shift += 1.0 / x;
-        x += 1.0;
-    }
-    // The asymptotic series in Bernoulli numbers.
-    const SERIES: [f64; 7] =
-        [1.0 / 12.0, -691.0 / 32_760.0, 1.0 / 132.0, -1.0 / 240.0, 1.0 / 252.0, -1.0 / 120.0, 1.0 / 12.0];
-    let z = 1.0 / (x * x);
-    let tail = z * SERIES.iter().fold(0.0, |acc, c| acc * z + c);
-    log(x) - 0.5 / x - tail - shift
+    dispatch_v3(
+        #[inline(always)]
+        || gamma::digamma(x),
+    )
 }
 
 /// The Hurwitz zeta function, the sum of `(q + k)^-s` over k from 0: inf for `s` = 1 and at the poles of whole `q` that are
@@ -47,6 +43,8 @@ pub(crate) fn zeta(s: f64, q: f64) -> f64 {
         14_101_100_039_391_805_440_000.0 / 77_683.0,
         -1_693_824_136_731_743_669_452_800_000.0 / 236_364_091.0,
     ];
+    /// The most factors of a power that are multiplied one by one.
+    const FACTORS: f64 = 8.0;
     if s == 1.0 {
         return f64::INFINITY;
     }
@@ -65,12 +63,20 @@ pub(crate) fn zeta(s: f64, q: f64) -> f64 {
         // The first terms of the asymptotic series.
         return (1.0 / (s - 1.0) + 0.5 / q) * q.powf(1.0 - s);
     }
-    let mut sum = q.powf(-s);
+    // Multiplied, where that is less work.
+    let power = |x: f64| {
+        if s <= FACTORS && s.floor() == s {
+            1.0 / (0..s as u32).fold(1.0, |product, _| product * x)
+        } else {
+            x.powf(-s)
+        }
+    };
+    let mut sum = power(q);
     let (mut at, mut term, mut steps) = (q, 0.0f64, 0);
     while steps < 9 || at <= 9.0 {
         steps += 1;
         at += 1.0;
-        term = at.powf(-s);
+        term = power(at);
         sum += term;
         if (term / sum).abs() < f64::EPSILON / 2.0 {
             return sum;

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use num_complex::Complex;
 use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, bf16, f16, with_dtype};
 
-use crate::algebra::Whole;
+use crate::algebra::{Algebra, Whole};
 use crate::arch::Level;
 use crate::complex;
 use crate::formula::{AnyInt, Formula, Kept, KeptParts, record, record_parts};
@@ -13,9 +13,9 @@ use crate::loops::{LoopFn, Map1, half1, loop1};
 use crate::math::{Functions, Math};
 use crate::num::{Int, Real};
 
-/// Operators on floats that are computed element by element.
-const SCALAR: &[Unary] = &[Unary::Lgamma, Unary::Digamma];
-/// Operators on floats whose function is not accurate for all operands.
+/// Operators on floats whose function is of positive numbers; they have no formula.
+const POSITIVE: &[Unary] = &[Unary::Lgamma, Unary::Digamma];
+/// Operators on floats whose function is not accurate for huge operands.
 const RARE: &[Unary] = &[Unary::Sin, Unary::Cos, Unary::Tan];
 
 const fn listed(list: &[Unary], op: u8) -> bool {
@@ -266,26 +266,29 @@ struct Float<const OP: u8, T>(PhantomData<T>);
 impl<const OP: u8, T: Real> Map1 for Float<OP, T> {
     type A = T;
     type R = T;
-    const LEVEL: Level = if listed(SCALAR, OP) { Level::Base } else { Level::V4 };
-    const RARE: bool = listed(RARE, OP);
+    const LEVEL: Level = Level::V4;
+    const RARE: bool = listed(RARE, OP) || listed(POSITIVE, OP);
     #[inline(always)]
     fn eval(a: T) -> T {
         let x = a.widen();
         T::narrow(match const { Unary::ALL[OP as usize] } {
-            Unary::Lgamma => x.lgamma(),
-            Unary::Digamma => x.digamma(),
+            Unary::Lgamma => x.lgamma_of_positive(),
+            Unary::Digamma => x.digamma_of_positive(),
             _ => function::<OP, T::Wide>(x),
         })
     }
     #[inline(always)]
     fn rare(a: T) -> bool {
-        Self::RARE && a.widen().trig_rare()
+        let x = a.widen();
+        if listed(POSITIVE, OP) { Algebra::le(x, T::Wide::ZERO) } else { Self::RARE && x.trig_rare() }
     }
     #[inline(never)]
     fn eval_rare(a: T) -> T {
         T::narrow(match const { Unary::ALL[OP as usize] } {
             Unary::Sin => a.widen().sin_rare(),
             Unary::Cos => a.widen().cos_rare(),
+            Unary::Lgamma => a.widen().lgamma(),
+            Unary::Digamma => a.widen().digamma(),
             _ => a.widen().tan_rare(),
         })
     }
@@ -475,7 +478,7 @@ macro_rules! formulas {
     ($($ty:ident)*) => {$(
         impl<const OP: u8> Float<OP, $ty> {
             fn formula() -> Option<Formula> {
-                let whole = !listed(SCALAR, OP) && !listed(RARE, OP);
+                let whole = !listed(POSITIVE, OP) && !listed(RARE, OP);
                 whole.then(|| record::<$ty, $ty, 1>(|[x]| function::<OP, _>(x)))
             }
         }

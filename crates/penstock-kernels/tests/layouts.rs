@@ -2,7 +2,7 @@
 
 #![expect(unsafe_code, reason = "kernels take raw memory")]
 
-use penstock_data::{DType, DTypeSet};
+use penstock_data::{DType, DTypeSet, f16};
 use penstock_kernels::gather::{self, Indices};
 use penstock_kernels::positions::{Nonzero, linear};
 use penstock_kernels::segment::{Empty, Segments, segment_reduce};
@@ -86,6 +86,94 @@ fn rows_of_any_size_are_gathered_and_the_first_bad_index_is_named() {
         assert_eq!(run(&list), Err(30_000));
         list[17] = i32::MIN;
         assert_eq!(run(&list), Err(17));
+    }
+}
+
+/// Indices below `n` that follow each other in runs of up to `most`.
+fn in_runs(count: usize, n: usize, most: u64) -> Vec<i32> {
+    let mut list: Vec<i32> = Vec::new();
+    for (first, len) in scrambled(count, n as u64).zip(scrambled(count + 1, most).skip(1)) {
+        list.extend((first..(first + len + 1).min(n as u64)).map(|i| i as i32));
+    }
+    list.truncate(count);
+    list
+}
+
+#[test]
+fn indices_that_follow_each_other_are_gathered_and_summed_as_others_are() {
+    let n = 60;
+    for (outer, bytes) in
+        [1usize, 2, 40].into_iter().flat_map(|o| [1, 2, 4, 8, 12, 16, 20, 40, 100, 600].map(|b| (o, b)))
+    {
+        let mut list = in_runs(500, n, 50);
+        let x: Vec<u8> = scrambled(outer * n * bytes, 256).map(|b| b as u8).collect();
+        let mut out = vec![0u8; outer * list.len() * bytes];
+        // SAFETY: buffers of these sizes.
+        let mut run = |list: &[i32]| unsafe {
+            gather::gather(x.as_ptr(), outer, n, bytes, indices(list), out.as_mut_ptr()).map(|()| out.clone())
+        };
+        let found = run(&list).unwrap();
+        for (at, row) in found.chunks_exact(bytes).enumerate() {
+            let from = (at / list.len() * n + list[at % list.len()] as usize) * bytes;
+            assert_eq!(row, &x[from..from + bytes], "{outer} {bytes}");
+        }
+        (list[70], list[71], list[400]) = (-1, 0, n as i32);
+        assert_eq!(run(&list), Err(70));
+        list[70] = 0;
+        assert_eq!(run(&list), Err(400));
+    }
+    fn sums<T: Copy + PartialEq + std::fmt::Debug>(dtype: DType, of: impl Fn(f64) -> T) {
+        let n = 60;
+        for (blocks, width, most) in
+            [(1, 1, 50), (3, 1, 9), (1, 7, 50), (4, 5, 20), (5, 80, 50), (1, 80, 50), (3, 2, 1)]
+        {
+            let mut ids = in_runs(300, n, most);
+            ids[20..40].fill(-1);
+            ids[100] = -1;
+            let x: Vec<f64> = scrambled(blocks * ids.len() * width, 9).map(|v| v as f64 - 4.0).collect();
+            let mut want = vec![0.0; blocks * n * width];
+            for (at, v) in x.iter().enumerate() {
+                let (block, row, column) = (at / width / ids.len(), at / width % ids.len(), at % width);
+                if ids[row] >= 0 {
+                    want[(block * n + ids[row] as usize) * width + column] += v;
+                }
+            }
+            let [x, want] = [x, want].map(|v| v.into_iter().map(&of).collect::<Vec<T>>());
+            let mut found = vec![of(9.0); want.len()];
+            let segments = Segments { ids: indices(&ids), n, width, blocks, sorted: false };
+            // SAFETY: buffers of these sizes.
+            unsafe {
+                segment_reduce(Reduce::Sum, dtype, x.as_ptr().cast(), segments, Empty::Zero, found.as_mut_ptr().cast())
+            }
+            .unwrap();
+            assert_eq!(found, want, "{dtype} {blocks} {width}");
+        }
+    }
+    sums(DType::F32, |x| x as f32);
+    sums(DType::F64, |x| x);
+    sums(DType::F16, f16::from_f64);
+    sums(DType::I32, |x| x as i32);
+    sums(DType::I8, |x| x as i8);
+}
+
+#[test]
+fn short_runs_are_reduced_one_by_one() {
+    for width in 1..40 {
+        for rows in [1, 2, 7, 64, 1000] {
+            let x: Vec<f32> = scrambled(rows * width, 100).map(|v| v as f32 * 0.3).collect();
+            for (op, f) in [(Reduce::Sum, (|a, b| a + b) as fn(f32, f32) -> f32), (Reduce::Max, f32::max)] {
+                let mut out = vec![9f32; rows];
+                // SAFETY: buffers of these sizes.
+                unsafe {
+                    reduce(op, DType::F32, x.as_ptr().cast(), &[rows, width], &[false, true], out.as_mut_ptr().cast())
+                };
+                for (row, &found) in x.chunks_exact(width).zip(&out) {
+                    let start = if op == Reduce::Sum { 0.0 } else { f32::NEG_INFINITY };
+                    let want = row.iter().copied().fold(start, f);
+                    assert!((found - want).abs() <= 1e-4 * want.abs(), "{op:?} {rows} {width}: {found} for {want}");
+                }
+            }
+        }
     }
 }
 
@@ -408,7 +496,7 @@ fn elements_of_a_segment_lie_side_by_side_or_apart() {
         let to = out.as_mut_ptr().cast();
         // SAFETY: buffers of these extents.
         unsafe {
-            let all = Segments { ids: named(ids.len()), n: 8, width: 1, sorted: false };
+            let all = Segments { ids: named(ids.len()), n: 8, width: 1, blocks: 1, sorted: false };
             segment_reduce(op, DType::F32, x.as_ptr().cast(), all, Empty::Zero, to).unwrap();
             assert_eq!(out, want, "{op:?}");
             // The first that is not below the number of segments is named; negative ones are.

@@ -1,11 +1,11 @@
-//! The greatest elements of windows, and what is moved from and to their places, against loops over every element.
+//! The greatest elements of windows, what is moved from and to their places, and their means, against loops over every element.
 
 #![expect(unsafe_code, reason = "kernels take raw memory")]
 
 use penstock_data::{DType, Element, bf16, f16};
 use penstock_kernels::conv::Axis;
 use penstock_kernels::pool;
-use penstock_kernels::pooling::{AtMax, Windows, at_max, max_pool};
+use penstock_kernels::pooling::{AtMax, Windows, at_max, avg_pool, avg_pool_grad, max_pool};
 
 /// A generator of numbers below others: the same in every run.
 struct Numbers(u64);
@@ -26,7 +26,7 @@ impl Numbers {
 
 fn windows(numbers: &mut Numbers) -> Windows {
     let mut axis = |most: usize| {
-        let (input, window, stride) = (1 + numbers.below(most), 1 + numbers.below(3), 1 + numbers.below(3));
+        let (input, window, stride) = (1 + numbers.below(most), 1 + numbers.below(5), 1 + numbers.below(3));
         // Fewer zeros than a window has elements: none is in the padding alone.
         let (before, after) = (numbers.below(window), numbers.below(window));
         let room = input + before + after;
@@ -45,37 +45,74 @@ fn windows(numbers: &mut Numbers) -> Windows {
     Windows { batch: 1 + numbers.below(3), axes, channels: CHANNELS[numbers.below(CHANNELS.len())] }
 }
 
-/// The places of the greatest element of each output: its image's elements by their indices.
-fn places(w: &Windows, x: &[f64]) -> Vec<usize> {
+/// Calls `f` with the elements of the window of each output, by their indices in all images.
+fn each_window(w: &Windows, mut f: impl FnMut(&[usize])) {
     let [a, b, c] = w.axes;
     let span = |axis: &Axis, output: usize| {
         let first = (output * axis.stride) as isize - axis.before as isize;
         (first.max(0) as usize)..((first + axis.window as isize) as usize).min(axis.input)
     };
-    let mut out = Vec::new();
+    let mut window = Vec::new();
     for image in 0..w.batch {
         for (i, j, k) in
             (0..a.output).flat_map(|i| (0..b.output).flat_map(move |j| (0..c.output).map(move |k| (i, j, k))))
         {
             for channel in 0..w.channels {
-                let mut best: Option<usize> = None;
+                window.clear();
                 for p in span(&a, i) {
                     for q in span(&b, j) {
                         for r in span(&c, k) {
                             let pixel = ((image * a.input + p) * b.input + q) * c.input + r;
-                            let at = pixel * w.channels + channel;
-                            let beats = |b: usize| x[at] > x[b] || (x[at].is_nan() && !x[b].is_nan());
-                            if best.is_none_or(beats) {
-                                best = Some(at);
-                            }
+                            window.push(pixel * w.channels + channel);
                         }
                     }
                 }
-                out.push(best.expect("a window has an element"));
+                f(&window);
             }
         }
     }
+}
+
+/// The places of the greatest element of each output: its image's elements by their indices.
+fn places(w: &Windows, x: &[f64]) -> Vec<usize> {
+    let mut out = Vec::new();
+    each_window(w, |window| {
+        let beats = |at: usize, best: usize| x[at] > x[best] || (x[at].is_nan() && !x[best].is_nan());
+        let best = window.iter().copied().reduce(|best, at| if beats(at, best) { at } else { best });
+        out.push(best.expect("a window has an element"));
+    });
     out
+}
+
+/// Means, and what the cotangents `v` of means give to the elements, against sums in `f64`; both are of small whole numbers.
+fn check_means<T: Element>(
+    w: &Windows,
+    x: &[f64],
+    v: &[f64],
+    of: impl Fn(f64) -> T,
+    back: impl Fn(T) -> f64,
+    bound: f64,
+) {
+    let elements = |values: &[f64]| values.iter().map(|&x| of(x)).collect::<Vec<T>>();
+    let (mut means, mut shares) = (Vec::new(), vec![0.0; x.len()]);
+    each_window(w, |window| {
+        let share = v[means.len()] / window.len() as f64;
+        window.iter().for_each(|&at| shares[at] += share);
+        means.push(window.iter().map(|&at| x[at]).sum::<f64>() / window.len() as f64);
+    });
+    let (xs, dy) = (elements(x), elements(&v[..means.len()]));
+    let (mut y, mut dx) = (vec![of(9.0); means.len()], vec![of(9.0); x.len()]);
+    // SAFETY: memory of the sizes of the windows.
+    unsafe {
+        avg_pool(T::DTYPE, w, xs.as_ptr().cast(), y.as_mut_ptr().cast());
+        avg_pool_grad(T::DTYPE, w, dy.as_ptr().cast(), dx.as_mut_ptr().cast());
+    }
+    for (found, want) in y.into_iter().zip(means).chain(dx.into_iter().zip(shares)) {
+        let found = back(found);
+        let same = found.is_nan() == want.is_nan()
+            && (want.is_nan() || found == want || (found - want).abs() <= bound * want.abs().max(1.0));
+        assert!(same, "{w:?}: {found} for {want}");
+    }
 }
 
 fn check<T: Element + PartialOrd + std::fmt::Debug>(w: &Windows, x: &[f64], v: &[f64], of: impl Fn(f64) -> T) {
@@ -122,10 +159,17 @@ fn windows_of_any_sizes_agree_with_the_model() {
         check(&w, &x, &v, |x| (x + 3.0) as u8);
         if round % 3 == 0 {
             (0..1 + inputs / 8).for_each(|_| x[numbers.below(inputs)] = f64::NAN);
+        } else if round % 3 == 1 {
+            let rare = [f64::INFINITY, f64::NEG_INFINITY, -0.0];
+            (0..1 + inputs / 2).for_each(|_| x[numbers.below(inputs)] = rare[numbers.below(3)]);
         }
         check(&w, &x, &v, |x| x as f32);
         check(&w, &x, &v, |x| x);
         check(&w, &x, &v, f16::from_f64);
         check(&w, &x, &v, bf16::from_f64);
+        check_means(&w, &x, &v, |x| x as f32, f64::from, 1e-6);
+        check_means(&w, &x, &v, |x| x, |x| x, 1e-14);
+        check_means(&w, &x, &v, f16::from_f64, f16::to_f64, 2e-3);
+        check_means(&w, &x, &v, bf16::from_f64, bf16::to_f64, 2e-2);
     }
 }

@@ -255,13 +255,40 @@ fn arg_reductions_give_the_first_extreme() {
     }
 }
 
+/// Extents of arrays that are accumulated along the middle: of few and of many rows, with few and with many elements at each step.
+const CUMULATIVE: [(usize, usize, usize); 8] =
+    [(2, 5, 70), (1, 9, 1), (3, 7, 2), (4, 5, 1), (17, 9, 1), (33, 4, 3), (5, 7, 8), (16, 6, 9)];
+
+#[test]
+fn logarithms_of_sums_are_accumulated_in_any_layout() {
+    for (flags, (outer, n, inner)) in (0..4).flat_map(|flags| CUMULATIVE.map(|extents| (flags, extents))) {
+        let (exclusive, reverse) = (flags & 1 == 1, flags & 2 == 2);
+        let x: Vec<f32> = (0..outer * n * inner).map(|i| (i * 37 % 101) as f32 * 0.1 - 5.0).collect();
+        let mut out = vec![9f32; x.len()];
+        // SAFETY: buffers of these dimensions.
+        unsafe {
+            let (x, out) = (x.as_ptr().cast(), out.as_mut_ptr().cast());
+            cumulative(Cumulative::LogSumExp, DType::F32, x, [outer, n, inner], exclusive, reverse, out);
+        }
+        for (k, &found) in out.iter().enumerate() {
+            let (o, i, j) = (k / inner / n, k / inner % n, k % inner);
+            let part = (0..n).filter(|&s| if reverse { s > i } else { s < i } || (s == i && !exclusive));
+            let sum: f64 = part.map(|s| f64::from(x[(o * n + s) * inner + j]).exp()).sum();
+            let want = if sum == 0.0 { f64::from(f32::MIN) } else { sum.ln() };
+            assert!(
+                (f64::from(found) - want).abs() <= 1e-5 * want.abs().max(1.0),
+                "{outer} {n} {inner} {k}: {found} for {want}"
+            );
+        }
+    }
+}
+
 #[test]
 fn cumulative_sums_and_products_run_along_the_axis() {
     for dtype in DTypeSet::NUMERIC.iter() {
         for op in [Cumulative::Sum, Cumulative::Prod] {
-            for flags in 0..4 {
+            for (flags, (outer, n, inner)) in (0..4).flat_map(|flags| CUMULATIVE.map(|extents| (flags, extents))) {
                 let (exclusive, reverse) = (flags & 1 == 1, flags & 2 == 2);
-                let (outer, n, inner) = (2, 5, 70);
                 let values: Vec<f64> = (0..outer * n * inner).map(|i| (i % 3) as f64).collect();
                 let mut raw = to_raw(dtype, &values);
                 let p = raw.as_mut_ptr().cast::<u8>();

@@ -577,16 +577,15 @@ pub(crate) fn segment_reduce(
     let size = x.dtype().size();
     for b in 0..batch {
         let ids = indices_of(segments, b * count..(b + 1) * count);
-        for o in 0..outer {
-            let block = b * outer + o;
-            // SAFETY: block `block` of `x` has `count` rows and that of the result `n` rows of `width` elements.
-            unsafe {
-                let from = x.as_ptr().add(block * count * width * size);
-                let to = out.add(block * n * width * size);
-                segment::segment_reduce(op, x.dtype(), from, Segments { ids, n, width, sorted }, empty, to)
-            }
-            .map_err(|position| Ok(b * count + position))?;
+        let first = b * outer;
+        // SAFETY: each of these blocks of `x` has `count` rows and that of the result `n` rows of `width` elements.
+        unsafe {
+            let from = x.as_ptr().add(first * count * width * size);
+            let to = out.add(first * n * width * size);
+            let segments = Segments { ids, n, width, blocks: outer, sorted };
+            segment::segment_reduce(op, x.dtype(), from, segments, empty, to)
         }
+        .map_err(|position| Ok(b * count + position))?;
     }
     Ok(())
 }
