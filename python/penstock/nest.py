@@ -13,6 +13,9 @@ __all__ = ["assert_same_structure", "flatten", "is_nested", "map_structure", "pa
 # The commonest classes whose values are leaves, and hold no others: asking what else one could be takes long.
 LEAVES: Final = frozenset({int, float, bool, complex, str, bytes, type(None), _core.Tensor})
 
+# The commonest classes of nests.
+_NESTS: Final = frozenset({list, tuple, dict})
+
 
 def is_nested(seq: Any) -> bool:
     """Tell whether a value is a list, tuple, mapping, a view of one, or a dataclass that takes itself apart.
@@ -30,8 +33,11 @@ def is_nested(seq: Any) -> bool:
     >>> tf.nest.is_nested([1]), tf.nest.is_nested(1)
     (True, False)
     """
-    if type(seq) in LEAVES:
+    kind = type(seq)
+    if kind in LEAVES:
         return False
+    if kind in _NESTS:
+        return True
     return isinstance(seq, list | tuple | Mapping | MappingView) or _takes_itself_apart(seq)
 
 
@@ -49,6 +55,8 @@ def _sorted_keys(mapping: Mapping[Any, Any]) -> list[Any]:
 
 
 def _children(structure: Any) -> Iterable[Any]:
+    if type(structure) in (list, tuple):
+        return structure  # type: ignore[no-any-return]
     if isinstance(structure, Mapping):
         return [structure[key] for key in _sorted_keys(structure)]
     if _takes_itself_apart(structure):
@@ -85,7 +93,9 @@ def flatten(structure: Any, expand_composites: bool = False) -> list[Any]:
 
 # A function within `flatten` that calls itself would keep the leaves until garbage is collected.
 def _flatten_into(out: list[Any], node: Any, expand_composites: bool) -> None:
-    if is_nested(node):
+    if type(node) in LEAVES:
+        out.append(node)
+    elif is_nested(node):
         for child in _children(node):
             _flatten_into(out, child, expand_composites)
     elif expand_composites and (spec := _specification(node)) is not None:

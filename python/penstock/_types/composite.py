@@ -202,9 +202,12 @@ def is_structured(value: Any) -> bool:
 
 def flatten(structure: Any) -> list[Any]:
     """The leaves of a nest, the tensors of composite ones in their place."""
+    leaves = nest.flatten(structure)
+    if nest.LEAVES.issuperset(map(type, leaves)):
+        return leaves
     out: list[Any] = []
     records = Records()
-    for leaf in nest.flatten(structure):
+    for leaf in leaves:
         if type(leaf) in nest.LEAVES:
             out.append(leaf)
         elif _class_of(leaf) is not None or records.has(leaf):

@@ -47,6 +47,8 @@ UNDEFINED = _Undefined()
 
 def holds_variables(value: Any) -> bool:
     """Whether a value is, or a nest of it has, a variable of the engine."""
+    if type(value) in nest.LEAVES:
+        return False
     return any(isinstance(leaf, _core._Variable) for leaf in flatten(value))
 
 
@@ -126,7 +128,9 @@ def freeze(value: Any, records: composite.Records | None = None) -> Any:
 
 def flatten(value: Any) -> list[Any]:
     """The leaves of a value."""
-    return composite.flatten(value) if composite.is_structured(value) else [value]
+    if type(value) in nest.LEAVES or not composite.is_structured(value):
+        return [value]
+    return composite.flatten(value)
 
 
 def pack(structure: Any, leaves: list[Any]) -> Any:
@@ -142,6 +146,8 @@ def check_alike(a: Any, b: Any) -> None:
 
 def tensor_like(value: Any) -> bool:
     """Whether a leaf can become a tensor."""
+    if type(value) in nest.LEAVES:
+        return value is not None
     if isinstance(value, _core.Tensor | _core._Variable | bool | int | float | complex | str | bytes):
         return True
     return composite.is_array(value)
@@ -151,6 +157,8 @@ def leaves_of(value: Any) -> list[Any] | None:
     """The leaves of a value, all of which can become tensors; None where one cannot."""
     if value is UNDEFINED or value is None:
         return None
+    if type(value) in nest.LEAVES:
+        return [value]
     leaves = flatten(value)
     return leaves if all(map(tensor_like, leaves)) else None
 

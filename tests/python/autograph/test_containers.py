@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import json
 import traceback
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -348,3 +349,48 @@ def test_lists_in_a_named_tuple_change_in_place() -> None:
 
     with pytest.raises(TypeError, match="'made.rows' cannot change its length"):
         grows(tf.constant(3))
+
+
+def appended(items: list[Any], x: Any) -> None:
+    items.append(x)
+
+
+@pytest.mark.parametrize("make", [lambda: [0], lambda: str.split("0"), lambda: json.loads("[0]")])
+def test_a_list_that_a_body_makes_itself_may_grow_in_a_called_function(make: Callable[[], list[Any]]) -> None:
+    @tf.function
+    def in_a_loop(n: Any) -> Any:
+        total = 0
+        for i in tf.range(n):
+            items = make()
+            appended(items, i)
+            total += items[1]
+        return total
+
+    @tf.function
+    def in_a_branch(n: Any) -> Any:
+        result = n
+        if n > 2:
+            items = make()
+            for k in range(3):
+                appended(items, n + k)
+            result = items[1] + items[3]
+        return result
+
+    assert [int(in_a_loop(tf.constant(n))) for n in (0, 1, 5)] == [0, 0, 10]
+    assert [int(in_a_branch(tf.constant(n))) for n in (1, 5)] == [1, 12]
+
+
+def test_a_list_that_somebody_else_holds_may_not_grow_unseen() -> None:
+    kept: list[list[Any]] = []
+    keep = tf.autograph.experimental.do_not_convert(lambda items: kept.append(items))
+
+    @tf.function
+    def grow(n: Any) -> Any:
+        for i in tf.range(n):
+            items = [0]
+            keep(items)
+            appended(items, i)
+        return n
+
+    with pytest.raises(TypeError, match="cannot change its length"):
+        grow(tf.constant(3))

@@ -32,7 +32,7 @@ def disagreement(source: str, name: str) -> str | None:
     # Variables are made while it is traced, or have been before.
     makes = "held.bump" in source
     other = compiled(source, name, **makers) if makes and len(source) % 2 else tensors
-    both, first = tf.function(other), tf.function(tensors)
+    both, first, converted = tf.function(other), tf.function(tensors), tf.autograph.to_graph(plain)
     # Each number is a trace of its own, so one of them must do.
     traced_once = ARGUMENTS[len(source) % len(ARGUMENTS)]
     for args, result in zip(ARGUMENTS, expected, strict=True):
@@ -40,7 +40,7 @@ def disagreement(source: str, name: str) -> str | None:
         ways: dict[str, Callable[[], Any]] = {
             "eager": lambda symbols=symbols: tensors(*symbols),
             "traced": lambda symbols=symbols: both(*symbols),
-            "converted": lambda args=args: tf.autograph.to_graph(plain)(*args),
+            "converted": lambda args=args: converted(*args),
             "by the reference interpreter": lambda symbols=symbols: flat(both, symbols),
         }
         if makes:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import ast
 import copy
+import functools
 import linecache
 import random
 from collections.abc import Callable, Iterator
+from types import CodeType
 from typing import Any
 
 __all__ = ["ARGUMENTS", "Number", "StateWriter", "Writer", "compiled", "named", "numbers", "shrunk"]
@@ -668,17 +670,23 @@ class Number:
 
 def compiled(source: str, name: str, **names: Any) -> Callable[..., Any]:
     """The function `program` of a source, which `linecache` knows."""
-    source = named(source)
-    file = f"<program {name}>"
-    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
     namespace: dict[str, Any] = {"context": Context, "wrap": wrap, **names}
-    exec(compile(source, file, "exec"), namespace)
+    if "acc" in source:
+        exec(_code(STATE, "<state of programs>"), namespace)
+    exec(_code(source, f"<program {name}>"), namespace)
     return namespace["program"]  # type: ignore[no-any-return]
 
 
 def named(source: str) -> str:
     """A source with the classes and functions that it uses."""
     return STATE + source if "acc" in source else source
+
+
+@functools.lru_cache(16)
+def _code(source: str, file: str) -> CodeType:
+    """A source as code. That of one source is converted once, whatever the names in it stand for."""
+    linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
+    return compile(source, file, "exec")
 
 
 def numbers(result: Any) -> Any:
