@@ -6,7 +6,8 @@ A public function or method is one that a program reaches as `tf.…`. Of each i
 - there is no `*args` or `**kwargs` but where TensorFlow has it;
 - the names of parameters are TensorFlow's, in its order (`penstock._api_names.symbols`), and what is
   added comes behind them or by keyword;
-- the documentation starts with an imperative, says what each parameter is and what is returned;
+- the documentation starts with an imperative, says what each parameter is, what is returned, and
+  what is raised where the code of the function itself raises;
 - there is an example, which imports what it uses and runs as pasted.
 
 Given names of modules, classes or functions, it prints a table of what these lack. Otherwise the exit status
@@ -15,11 +16,13 @@ is 1 if anything is missing, or if an entry of a list is no longer needed.
 
 from __future__ import annotations
 
+import ast
 import doctest
 import inspect
 import io
 import re
 import sys
+import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -102,6 +105,17 @@ def misplaced(path: str, function: Callable[..., Any]) -> list[str]:
     return [f"parameters ({', '.join(theirs)})", *stars] if differing(symbol, function) else stars
 
 
+def raises(function: Callable[..., Any]) -> bool:
+    """Whether the code of a function itself raises."""
+    function = inspect.unwrap(function)
+    try:
+        source = inspect.getsource(getattr(function, "__func__", function))
+    except (TypeError, OSError):
+        return False
+    tree = ast.parse(textwrap.dedent(source))
+    return any(isinstance(node, ast.Raise) and node.exc is not None for node in ast.walk(tree))
+
+
 def undocumented(path: str, function: Callable[..., Any]) -> list[str]:
     """What the documentation does not say."""
     text = inspect.getdoc(function)
@@ -119,6 +133,8 @@ def undocumented(path: str, function: Callable[..., Any]) -> list[str]:
         found.append("type of result")
     elif result not in ("None", "Never", "Self") and not {"Returns", "Yields"} & parts.keys():
         found.append("returns")
+    if "Raises" not in parts and raises(function):
+        found.append("raises")
     if re.search(r"^ *name: .*ignored|`name`[^,;.\n]*ignored", text, flags=re.MULTILINE):
         found.append("name")
     return found

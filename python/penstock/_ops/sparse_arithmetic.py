@@ -429,6 +429,9 @@ def sampled_addmm(
     Returns:
         The places, the elements of the result there, of dtype `output_type`, and the extents.
 
+    Raises:
+        InvalidArgumentError: where an operand has fewer than two dimensions, or more than the other.
+
     >>> import penstock as tf
     >>> made = tf.sparse.sampled_addmm([[0, 1]], [1.0], [2, 2], [[1.0, 2.0], [3.0, 4.0]], tf.eye(2))
     >>> made[1].numpy()

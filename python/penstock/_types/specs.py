@@ -234,6 +234,9 @@ class TensorSpec(TypeSpec):
         Returns:
             The tensor.
 
+        Raises:
+            TypeError: for a context of another class.
+
         >>> import penstock as tf
         >>> class Zeros:
         ...     def placeholder(self, spec):
@@ -322,6 +325,9 @@ class TensorSpec(TypeSpec):
 
         Returns:
             The specification.
+
+        Raises:
+            TypeError: where it is no `tf.TensorSpec`.
 
         >>> import penstock as tf
         >>> tf.TensorSpec.from_spec(tf.TensorSpec([2], tf.int32), name="x")

@@ -151,6 +151,9 @@ class TraceType(abc.ABC):
         Returns:
             The argument.
 
+        Raises:
+            NotImplementedError: for a type whose values are not made of tensors.
+
         >>> import penstock as tf
         >>> tf.TensorSpec([2]).from_tensors(iter([tf.constant([1.0, 2.0])])).shape
         TensorShape([2])

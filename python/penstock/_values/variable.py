@@ -601,6 +601,9 @@ class Variable(_core._Variable, metaclass=_VariableMeta):
         Returns:
             The variable, or the new value while a function is traced.
 
+        Raises:
+            ValueError: for indices of an unknown rank, or without dimensions.
+
         >>> import penstock as tf
         >>> v = tf.Variable([[1.0, 2.0], [3.0, 4.0]])
         >>> update = tf.IndexedSlices(tf.constant([[9.0], [8.0]]), tf.constant([[1], [0]]))

@@ -251,6 +251,9 @@ def set_verbosity(level: int, alsologtostdout: bool = False) -> None:
         level: 0 for nothing but warnings; from 1 on, each function that is converted.
         alsologtostdout: whether messages go to standard output too.
 
+    Raises:
+        ValueError: where it is no integer from 0 on.
+
     >>> import penstock as tf
     >>> tf.autograph.set_verbosity(0)
     """

@@ -428,6 +428,9 @@ class ClusterCoordinator:
         Returns:
             The data sets; `iter` gives the iterators, one in each worker.
 
+        Raises:
+            TypeError: for what is neither a function nor a data set.
+
         >>> import penstock as tf
         >>> resolver = tf.distribute.cluster_resolver.SimpleClusterResolver(
         ...     {"worker": ["a"], "ps": ["b"]}, environment="threads"

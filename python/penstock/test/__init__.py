@@ -220,6 +220,9 @@ def is_cpu_target_available(target: str) -> bool:
     Returns:
         Whether it is that of this machine.
 
+    Raises:
+        TypeError: where it is no string.
+
     >>> import penstock as tf
     >>> tf.test.is_cpu_target_available("z80")
     False

@@ -55,6 +55,9 @@ class Coordinator:
             ex: an error, or what `sys.exc_info()` gives, which `join` raises; one of a class that ends
                 threads cleanly is none.
 
+        Raises:
+            BaseException: `ex`, where the threads were joined already.
+
         >>> import penstock as tf
         >>> coordinator = tf.train.Coordinator()
         >>> coordinator.request_stop()

@@ -40,6 +40,8 @@ def untidy(x: Any, y: int) -> int:  # noqa: F821
     >>> complete(1)
     1
     """
+    if x is y:
+        raise ValueError("x")
     return x
 
 
@@ -59,6 +61,7 @@ def test_each_thing_that_is_missing_is_named():
         "what y is",
         "parameter z",
         "returns",
+        "raises",
         "example that runs",
     ]
 

@@ -558,6 +558,9 @@ def diagonal(a: ArrayLike, offset: IntLike = 0, axis1: IntLike = 0, axis2: IntLi
     Returns:
         An array whose last dimension is the diagonal, without the two of the matrices.
 
+    Raises:
+        InvalidArgumentError: for fewer than two dimensions.
+
     >>> tnp.diagonal([[1, 2], [3, 4]]).tolist()
     [1, 4]
     """

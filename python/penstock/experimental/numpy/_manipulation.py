@@ -267,6 +267,9 @@ def rot90(m: ArrayLike, k: IntLike = 1, axes: Sequence[IntLike] = (0, 1)) -> Ten
     Returns:
         An array of the same elements.
 
+    Raises:
+        InvalidArgumentError: where `axes` does not hold two dimensions.
+
     >>> tnp.rot90([[1, 2], [3, 4]]).tolist()
     [[2, 4], [1, 3]]
     """
@@ -329,6 +332,9 @@ def tile(a: ArrayLike, reps: ArrayLike) -> Tensor:
 
     Returns:
         An array.
+
+    Raises:
+        InvalidArgumentError: where the number of repetitions is not known.
 
     >>> tnp.tile([1, 2], (2, 2)).tolist()
     [[1, 2, 1, 2], [1, 2, 1, 2]]
@@ -604,7 +610,9 @@ def _split_along(name: str, axis: int, summary: str, example: str) -> _SplitAlon
         return _pieces(x, indices_or_sections, place)
 
     call, value = example.split(" -> ")
-    doc = f"{summary}\n\nReturns:\n    The parts.\n\n>>> [x.tolist() for x in tnp.{call}]\n{value}"
+    raises = "InvalidArgumentError: for too few dimensions; where the parts would not be equal."
+    doc = f"{summary}\n\nReturns:\n    The parts.\n\nRaises:\n    {raises}\n\n"
+    doc += f">>> [x.tolist() for x in tnp.{call}]\n{value}"
     made: _SplitAlong = named(name, function, doc)
     return made
 

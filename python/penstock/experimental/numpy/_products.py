@@ -259,6 +259,9 @@ def polyval(p: ArrayLike, x: ArrayLike) -> Tensor:
     Returns:
         An array of the shape of `x`.
 
+    Raises:
+        InvalidArgumentError: where the number of coefficients is not known.
+
     >>> tnp.polyval([1, 2], [3, 4]).tolist()
     [5, 6]
     """
