@@ -7,7 +7,8 @@ use crate::math64::log;
 /// 5.11.2).
 const FAR: f64 = 8.0;
 
-/// The logarithm of the gamma function at `u` in [1/2, 5/2]: (u - 1) (u - 2) times a rational function, which is off by 4e-17 of it.
+/// The logarithm of the gamma function at `u` in [1/2, 5/2]: (u - 1) (u - 2) times a rational function, which is off by 4e-17 of it
+/// (`tools/gamma_coefficients.py`).
 #[inline(always)]
 fn near<A: Double>(u: A) -> A {
     let t = u - A::of(1.5);
