@@ -2,9 +2,10 @@
 
     python tools/gamma_coefficients.py
 
-`log(gamma(u))` is 0 at 1 and at 2. Divided by `(u - 1) (u - 2)` it is smooth and positive on [1/2, 5/2]. The rational
-function in `t = u - 3/2` has the least sum of squared relative errors at the Chebyshev points of the interval, where
-the errors are multiplied by the denominator, of the fit before, so that the problem is linear.
+`log(gamma(u))` is 0 at 1 and at 2. Divided by `(u - 1) (u - 2)` it is smooth and positive on [1/2, 5/2]. Its
+fit is a rational function of `t = u - 3/2`, with the least sum of squared relative errors at the Chebyshev
+points of the interval. Errors are multiplied by the denominator, so that the problem is linear; weights of
+one over the denominator of the fit before undo that.
 """
 
 from typing import Any, Final
