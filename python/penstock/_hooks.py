@@ -147,7 +147,6 @@ def install() -> None:
             "made_variables": _function.made_variables,
             "index_by_arrays": _later("_ops.advanced_indexing", "get"),
             "library_folders": libraries.FOLDERS,
-            "package_directory": __file__.removesuffix("_hooks.py"),
             "placeholder_value": argument_kinds.placeholder_value,
             "position_of_thread": position_of_thread,
             "print_to": print_to,
