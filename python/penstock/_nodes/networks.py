@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import penstock as tf
-from penstock._nodes._parts import ints, pullback
+from penstock._nodes._parts import V1, ints, pullback
 
 __all__ = ["NODES"]
 
@@ -338,11 +338,7 @@ def _fractional(function: Callable[..., Any]) -> Callable[..., Any]:
 def _beam(
     inputs: Any, length: Any, width: int, paths: int, merge: bool
 ) -> tuple[list[Any], list[Any], list[Any], Any]:
-    if merge:
-        raise tf.errors.UnimplementedError(
-            None, None, "argument 'merge_repeated' must be False: classes are not merged"
-        )
-    decoded, chance = tf.nn.ctc_beam_search_decoder(inputs, length, width, paths)
+    decoded, chance = V1.nn.ctc_beam_search_decoder(inputs, length, width, paths, merge)
     return [d.indices for d in decoded], [d.values for d in decoded], [d.dense_shape for d in decoded], chance
 
 

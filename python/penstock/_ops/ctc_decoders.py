@@ -16,6 +16,7 @@ from penstock._ops.normalization import log_softmax
 from penstock._ops.reductions import cumsum, reduce_any, reduce_max, reduce_sum
 from penstock._ops.shapes import concat, expand_dims, pad, reshape, stack, transpose
 from penstock._ops.sorting import top_k
+from penstock._ops.sparse_layout import to_dense
 from penstock._runtime.arguments import integer, known_rank, require, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._values.sparse import SparseTensor
@@ -66,6 +67,14 @@ def _rows(labels: _core.Tensor, kept: _core.Tensor) -> SparseTensor:
     longest = reduce_max(concat([counts, _core._to_tensor([0], _I64)], 0))
     values = raw_ops.cast(raw_ops.gather_nd(labels, places), dtype=_I64)
     return SparseTensor(stack([places[:, 0], column], 1), values, stack([batch, longest]))
+
+
+def without_repetitions(labels: SparseTensor) -> SparseTensor:
+    """Rows of labels in which none is the one before it."""
+    dense = to_dense(labels, _core._to_tensor(-1, labels.dtype))
+    before = pad(dense, [[0, 0], [1, 0]], constant_values=-1)[:, :-1]
+    kept = raw_ops.logical_and(dense >= 0, raw_ops.not_equal(dense, before))
+    return _rows(dense, kept)
 
 
 @dispatched
@@ -256,9 +265,10 @@ def ctc_beam_search_decoder(
     if dtype.size < 4:
         scores = raw_ops.cast(scores, dtype=_core.float32)
     probabilities = log_softmax(scores)
-    if classes == 1:
-        # Beside the blank a label that never comes.
-        probabilities = pad(probabilities, [[0, 0], [0, 0], [1, 0]], constant_values=NEVER)
+    if not isinstance(classes, int) or classes == 1:
+        # Beside the blank alone a label that never comes.
+        more = raw_ops.cast(raw_ops.equal(_core._to_tensor(classes), 1), dtype=_I32)
+        probabilities = pad(probabilities, [[0, 0], [0, 0], [more, 0]], constant_values=NEVER)
     first = raw_ops.equal(range_of(width), _core._to_tensor(0, _I32))
     grid = [batch, width]
     none = fill(grid, _core._to_tensor(NEVER, scores.dtype))

@@ -69,7 +69,7 @@ def test_a_graph_collects_its_losses():
 
 def test_weights_and_shapes_that_do_not_fit_are_named():
     with pytest.raises(
-        ValueError, match="argument 'weights' must be a scalar, or of the shape of the losses"
+        ValueError, match="argument 'weights' must be a scalar, or of the shape of the values"
     ):
         losses.mean_squared_error(LABELS, VALUES, [1.0, 2.0])
     with pytest.raises(ValueError, match="arguments 'labels' and 'predictions' must have one shape"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
 from penstock._control.flow import while_loop
+from penstock._ops.ctc_decoders import ctc_beam_search_decoder as decode, without_repetitions
 from penstock._ops.layouts import reverse_sequence
 from penstock._ops.shapes import shape as shape_of
 from penstock._values.tensor_array import TensorArray
@@ -15,9 +16,11 @@ from penstock.compat.v1._variables import variable_scope
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
+    from penstock._values.sparse import SparseTensor
 
 __all__ = [
     "bidirectional_dynamic_rnn",
+    "ctc_beam_search_decoder",
     "dynamic_rnn",
     "fused_batch_norm",
     "rnn_cell",
@@ -319,6 +322,37 @@ def fused_batch_norm(
     )
     # As in TensorFlow, no gradient goes through the moments that come out.
     return y, raw_ops.stop_gradient(kept_mean), raw_ops.stop_gradient(kept_variance)
+
+
+def ctc_beam_search_decoder(
+    inputs: TensorLike,
+    sequence_length: TensorLike,
+    beam_width: int = 100,
+    top_paths: int = 1,
+    merge_repeated: bool = True,
+) -> tuple[list[SparseTensor], _core.Tensor]:
+    """Find the most probable labels.
+
+    Args:
+        inputs: scores (logits) of shape `[steps, batch, classes]`; the last class is the blank.
+        sequence_length: how many steps there are of each element of the batch.
+        beam_width: how many prefixes are kept from step to step.
+        top_paths: how many results there are.
+        merge_repeated: whether labels that follow each other in a result are one, also where a blank was
+            between them.
+
+    Returns:
+        A list of `top_paths` sparse tensors of `int64`, the most probable first, and the logarithms of their
+        probabilities, `[batch, top_paths]`.
+
+    >>> import penstock as tf
+    >>> scores = 9.0 * tf.one_hot([0, 2, 0, 1], 3)[:, None, :]
+    >>> (labels,), _ = tf.compat.v1.nn.ctc_beam_search_decoder(scores, [4])
+    >>> labels.values.numpy().tolist()
+    [0, 1]
+    """
+    found, chances = decode(inputs, sequence_length, beam_width, top_paths)
+    return [without_repetitions(labels) for labels in found] if merge_repeated else found, chances
 
 
 def __getattr__(name: str) -> object:
