@@ -750,6 +750,16 @@ class _Waits:
     def __new__(cls, name: str) -> Self: ...
     def read(self, read: Callable[[], _Result]) -> _Result: ...
 
+# A traced function, its captures, which leaves of its result are tensors, and whether it is pure.
+_TracedFunction: TypeAlias = tuple[Any, Sequence[Tensor | _Variable], list[builtins.bool], builtins.bool]
+# A value, or a tuple of the number of a result.
+_Given: TypeAlias = Any
+_Pads: TypeAlias = tuple[list[_Given | None], _Given]
+_Reduction: TypeAlias = (
+    tuple[_TracedFunction | None, _Given, builtins.bool, list[_Pads | None] | None]
+    | Callable[[int, list[Any]], Any]
+)
+
 @final
 class _Stage:
     """The stages of a data set that need no interpreter: a function that gives the next rows."""
@@ -767,19 +777,25 @@ class _Stage:
     ) -> _Stage: ...
     @staticmethod
     def over(pull: Callable[[int], Any]) -> _Stage: ...
-    def mapped(
-        self,
-        concrete: Any,
-        captures: Sequence[Tensor | _Variable],
-        gives: list[builtins.bool],
-        pure: builtins.bool,
-        filters: builtins.bool = False,
-    ) -> _Stage: ...
+    @staticmethod
+    def at_hand(rows: Sequence[Any]) -> _Stage: ...
+    def mapped(self, function: _TracedFunction, filters: builtins.bool = False) -> _Stage: ...
     def batched(self, size: int, drop_remainder: builtins.bool) -> _Stage: ...
+    def padded(
+        self,
+        size: int,
+        drop_remainder: builtins.bool,
+        leaves: list[tuple[list[int | None], Tensor] | None],
+    ) -> _Stage: ...
+    def grouped(self, key: _TracedFunction, size: int | _TracedFunction, reduce: _Reduction) -> _Stage: ...
     def taken(self, count: int) -> _Stage: ...
     def skipped(self, count: int) -> _Stage: ...
     def shuffled(self, seed: int, size: int | None, said: str) -> _Stage: ...
     def unique(self) -> _Stage: ...
+    def windows(self, window: tuple[int, int, int, builtins.bool]) -> _Windows: ...
+    def windows_flat_mapped(
+        self, window: tuple[int, int, int, builtins.bool], open: Callable[[list[Any]], Any]
+    ) -> _Stage: ...
     def window_batches(
         self,
         window: tuple[int, int, int, builtins.bool],
@@ -794,6 +810,12 @@ class _Stage:
     def flat_mapped(self, open: Callable[[list[Any]], Any]) -> _Stage: ...
     # Takes how many rows it gives at most.
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+@final
+class _Windows:
+    """The windows of the elements of a stage: a function that gives the rows of the next one."""
+
+    def __call__(self) -> list[Any] | None: ...
 
 @final
 class _Recording:

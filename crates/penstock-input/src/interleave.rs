@@ -140,17 +140,25 @@ impl Stage for Interleave {
     }
 }
 
+/// Opens the data set that comes next; `None` at the end.
+pub type Next = Box<dyn FnMut() -> Result<Option<Pull>> + Send>;
+
 /// The elements of data sets, one set after the other.
 pub struct FlatMap {
-    read: Reader,
-    open: Open,
+    next: Next,
     stage: Option<Pull>,
 }
 
 impl FlatMap {
+    /// Of the data sets that come one after the other.
+    pub fn of(next: Next) -> FlatMap {
+        FlatMap { next, stage: None }
+    }
+
     /// Of the data sets that are opened for the elements of a stage.
     pub fn new(source: Pull, open: Open) -> FlatMap {
-        FlatMap { read: Reader::new(source), open, stage: None }
+        let mut read = Reader::new(source);
+        FlatMap::of(Box::new(move || read.read()?.map(|leaves| open(leaves)).transpose()))
     }
 }
 
@@ -161,8 +169,8 @@ impl Stage for FlatMap {
             let stage = match &mut self.stage {
                 Some(stage) => stage,
                 None => {
-                    let Some(leaves) = self.read.read()? else { return Ok(None) };
-                    self.stage.insert((self.open)(leaves)?)
+                    let Some(stage) = (self.next)()? else { return Ok(None) };
+                    self.stage.insert(stage)
                 }
             };
             if let Some(rows) = stage.pull(limit)? {

@@ -7,9 +7,12 @@
 mod ahead;
 mod batch;
 mod files;
+mod groups;
 mod interleave;
 mod map;
+mod padded;
 mod pool;
+mod reduce;
 mod rows;
 mod shuffle;
 mod sources;
@@ -21,14 +24,17 @@ mod windows;
 pub use ahead::{Ahead, Begin, Gate};
 pub use batch::Batch;
 pub use files::{Files, Format, Refuse};
-pub use interleave::{AtOnce, FlatMap, Interleave, Open};
+pub use groups::{Groups, OpenWindow, WindowSize};
+pub use interleave::{AtOnce, FlatMap, Interleave, Next, Open};
 pub use map::{Filter, Function, Map};
+pub use padded::{PaddedBatch, Padding};
+pub use reduce::{Batches, Given, Pads};
 pub use rows::{Leaves, Reader, Rows};
 pub use shuffle::Shuffle;
-pub use sources::{Numbers, Slices};
+pub use sources::{AtHand, Numbers, Slices};
 pub use stages::{Skip, Take};
 pub use unique::Unique;
-pub use windows::{WindowBatches, Windows};
+pub use windows::{WindowBatches, WindowRows, Windows};
 
 use penstock_data::Result;
 

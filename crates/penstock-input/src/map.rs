@@ -30,7 +30,7 @@ pub trait Function: Send + Sync {
 }
 
 /// A function on its way over rows.
-struct EachRow {
+pub(crate) struct EachRow {
     function: Arc<dyn Function>,
     together: bool,
     /// How many rows at once: results may be larger than what they are made of.
@@ -42,13 +42,13 @@ struct EachRow {
 }
 
 impl EachRow {
-    fn new(function: Arc<dyn Function>) -> EachRow {
+    pub(crate) fn new(function: Arc<dyn Function>) -> EachRow {
         let together = function.is_pure();
         EachRow { function, together, most: 1, rows: None, at: 0, failed: false }
     }
 
     /// The next rows and what the function gives for them; `None` at the end.
-    fn next(&mut self, source: &mut Pull, limit: usize) -> Result<Option<(Rows, Rows)>> {
+    pub(crate) fn next(&mut self, source: &mut Pull, limit: usize) -> Result<Option<(Rows, Rows)>> {
         goes_on()?;
         if let Some(rows) = self.rows.take() {
             return self.next_of(rows).map(Some);

@@ -5,6 +5,9 @@ use penstock_data::{Bytes, Class, DType, Error, Result, Tensor, memory};
 use crate::Rows;
 use crate::rows::Leaves;
 
+/// Up to how many bytes elements are kept in one piece.
+pub(crate) const PIECE: usize = 1 << 26;
+
 /// Elements, each at a place. They are kept as columns as long as all are tensors of the same shapes that came as such.
 pub(crate) struct Pool {
     /// How many bytes are kept in one piece of memory.
@@ -82,6 +85,15 @@ impl Pool {
         let columns = columns.collect::<Result<_>>()?;
         self.free.extend_from_slice(places);
         Ok(Rows::stacked(places.len(), columns))
+    }
+
+    /// Gives elements away, all of them, in this order.
+    ///
+    /// # Errors
+    /// As for `get`.
+    pub(crate) fn get_all(&mut self, places: &[usize]) -> Result<Vec<Rows>> {
+        let at_once = if self.items.is_some() { 1 } else { places.len().max(1) };
+        places.chunks(at_once).map(|places| self.get(places)).collect()
     }
 
     /// Whether elements can be kept as columns with those that are there.

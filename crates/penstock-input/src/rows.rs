@@ -32,6 +32,15 @@ impl Rows {
         Rows { count, columns, stacked: true }
     }
 
+    /// The elements in columns, the only one too.
+    pub(crate) fn in_columns(self) -> Result<Rows> {
+        if self.stacked {
+            return Ok(self);
+        }
+        let columns = self.columns.iter().map(|c| c.as_ref().map(as_row).transpose());
+        Ok(Rows::stacked(1, columns.collect::<Result<_>>()?))
+    }
+
     /// The leaves of element `i`.
     ///
     /// # Errors
@@ -93,6 +102,12 @@ impl Rows {
     }
 }
 
+/// A leaf as a column of one row.
+fn as_row(leaf: &Tensor) -> Result<Tensor> {
+    let dims: Vec<usize> = std::iter::once(1).chain(leaf.dims().iter().copied()).collect();
+    leaf.reshaped(&dims)
+}
+
 /// The only result of an operator.
 pub(crate) fn operation(op: &'static OpDef, inputs: &[Var], attrs: &[(&str, Attr)]) -> Result<Tensor> {
     let out = apply(op, inputs, attrs)?.remove(0);
@@ -114,8 +129,7 @@ pub(crate) fn joined(parts: &[Rows]) -> Result<Rows> {
             if loose || p.stacked {
                 return Ok(Some(Var::eager(c.clone())));
             }
-            let dims: Vec<usize> = std::iter::once(1).chain(c.dims().iter().copied()).collect();
-            c.reshaped(&dims).map(|c| Some(Var::eager(c)))
+            as_row(c).map(|c| Some(Var::eager(c)))
         });
         let Some(pieces) = pieces.collect::<Result<Option<Vec<Var>>>>()? else { return Ok(None) };
         let op = if loose { &joining::STACK } else { &joining::CONCAT };
@@ -128,18 +142,37 @@ pub(crate) fn joined(parts: &[Rows]) -> Result<Rows> {
 /// How many rows a reader asks for: the first ones one by one, for those who want no more.
 const GROWTH: [usize; 7] = [1, 1, 1, 1, 16, 64, 256];
 
+/// How many rows are asked for next.
+#[derive(Default)]
+pub(crate) struct Growth(usize);
+
+impl Growth {
+    pub(crate) fn limit(&self) -> usize {
+        GROWTH[self.0.min(GROWTH.len() - 1)]
+    }
+
+    /// Goes on behind rows that came of asking for as many.
+    pub(crate) fn saw(&mut self, rows: &Rows) {
+        let limit = self.limit();
+        // Also where one row is all that fits.
+        if if rows.stacked { rows.bytes_each() * limit * 4 <= CHUNK_BYTES } else { limit == 1 } {
+            self.0 += 1;
+        }
+    }
+}
+
 /// Reads one element after the other, from rows that become longer.
 pub struct Reader {
     pull: Pull,
     rows: Option<Rows>,
     at: usize,
-    pulls: usize,
+    growth: Growth,
 }
 
 impl Reader {
     /// A reader of a stage.
     pub fn new(pull: Pull) -> Reader {
-        Reader { pull, rows: None, at: 0, pulls: 0 }
+        Reader { pull, rows: None, at: 0, growth: Growth::default() }
     }
 
     /// The leaves of the next element; `None` at the end.
@@ -148,13 +181,10 @@ impl Reader {
     /// Those of the stage.
     pub fn read(&mut self) -> Result<Option<Leaves>> {
         if self.rows.is_none() {
-            let limit = GROWTH[self.pulls.min(GROWTH.len() - 1)];
-            self.rows = self.pull.pull(limit)?;
+            self.rows = self.pull.pull(self.growth.limit())?;
             self.at = 0;
-            if let Some(rows) = &self.rows
-                && (if rows.stacked { rows.bytes_each() * limit * 4 <= CHUNK_BYTES } else { limit == 1 })
-            {
-                self.pulls += 1;
+            if let Some(rows) = &self.rows {
+                self.growth.saw(rows);
             }
         }
         let Some(rows) = &self.rows else { return Ok(None) };

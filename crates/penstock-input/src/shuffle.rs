@@ -7,12 +7,9 @@ use penstock_data::{Error, Result};
 use penstock_trace::host;
 
 use crate::ahead::goes_on;
-use crate::pool::{Pool, is_of_memory};
+use crate::pool::{PIECE, Pool, is_of_memory};
 use crate::twister::Twister;
 use crate::{Pull, Rows, Stage};
-
-/// Up to how many bytes elements are kept in one piece.
-const PIECE: usize = 1 << 26;
 
 /// After how long the host is told that the buffer is being filled.
 const PATIENCE: Duration = Duration::from_secs(10);

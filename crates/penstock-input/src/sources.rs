@@ -1,5 +1,7 @@
 //! Sources of elements that are at hand, or computed.
 
+use std::collections::VecDeque;
+
 use penstock_data::{DType, Result, Tensor};
 use penstock_ops::cast;
 use penstock_trace::Var;
@@ -62,5 +64,28 @@ impl Stage for Slices {
         }
         self.at = self.whole.count.min(start.saturating_add(limit));
         self.whole.part(start, self.at).map(Some)
+    }
+}
+
+/// Elements at hand.
+pub struct AtHand {
+    rows: VecDeque<Rows>,
+}
+
+impl AtHand {
+    /// Gives these elements. There may be none, but no rows of no elements.
+    pub fn new(rows: Vec<Rows>) -> AtHand {
+        AtHand { rows: rows.into() }
+    }
+}
+
+impl Stage for AtHand {
+    fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
+        let Some(rows) = self.rows.pop_front() else { return Ok(None) };
+        if rows.count <= limit {
+            return Ok(Some(rows));
+        }
+        self.rows.push_front(rows.part(limit, rows.count)?);
+        rows.part(0, limit).map(Some)
     }
 }

@@ -1,7 +1,7 @@
 //! What stages give, errors in their places, and how threads begin and end.
 
 use std::cell::Cell;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, TryRecvError, channel};
 use std::sync::{Arc, Mutex, Once};
@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use penstock_data::{Class, DType, Error, Loc, Result, Tensor};
 use penstock_input::{
-    Ahead, AtOnce, Batch, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Open, Pull, Rows,
-    Shuffle, Skip, Slices, Stage, Take, Unique, WindowBatches, Windows,
+    Ahead, AtHand, AtOnce, Batch, Batches, Files, Filter, FlatMap, Format, Function, Given, Groups, Interleave, Leaves,
+    Map, Numbers, Open, PaddedBatch, Padding, Pads, Pull, Rows, Shuffle, Skip, Slices, Stage, Take, Unique,
+    WindowBatches, WindowRows, WindowSize, Windows,
 };
 use penstock_ir::Env;
 use penstock_trace::Host;
@@ -481,4 +482,145 @@ fn windows_go_on_behind_an_error_and_have_the_leaves_that_are_asked_for() {
     let rows = pairs.pull(9).unwrap().unwrap();
     assert_eq!((rows.count, rows.columns[0].as_ref().unwrap().dims()), (2, &[2, 2][..]));
     assert_eq!(rows.columns[1].as_ref().unwrap().as_slice::<i64>(), [0, 1, 2, 3]);
+}
+
+/// Groups of numbers as lists make them: each key with its elements.
+fn groups_of(numbers: &[i64], key: fn(i64) -> i64, size: fn(i64) -> usize) -> Vec<(i64, Vec<i64>)> {
+    let (mut open, mut found) = (BTreeMap::<i64, Vec<i64>>::new(), Vec::new());
+    for &x in numbers {
+        let group = open.entry(key(x)).or_default();
+        group.push(x);
+        if group.len() == size(key(x)) {
+            found.extend(open.remove_entry(&key(x)));
+        }
+    }
+    found.into_iter().chain(open).collect()
+}
+
+fn batches(size: Given<i64>, numbers: Option<Arc<Each>>) -> Batches {
+    Batches { numbers: numbers.map(|function| -> Arc<dyn Function> { function }), size, drop: false, pads: None }
+}
+
+#[test]
+fn groups_come_as_lists_make_them() {
+    let due: Vec<Vec<i64>> = groups_of(&(0..50).collect::<Vec<_>>(), |x| x * x % 7, |key| 1 + key as usize)
+        .into_iter()
+        .map(|g| g.1)
+        .collect();
+    for (limit, pure, one_by_one) in [(1, true, false), (9, true, true), (100, false, false)] {
+        let source = if one_by_one { Box::new(OneByOne(numbers(0, 50))) } else { numbers(0, 50) };
+        let size = WindowSize::Of(each(|key| Some(1 + key), true));
+        let reduction = batches(Given::Of(0), Some(each(|key| Some(1 + key), true)));
+        let groups = Groups::new(source, each(|x| Some(x * x % 7), pure), size);
+        let made = groups.flat_map(Arc::new(move |key, window| reduction.open(key, window)));
+        let found: Vec<_> = outcomes(Box::new(made), limit).into_iter().map(Result::unwrap).collect();
+        assert_eq!(found, due, "{limit} {pure} {one_by_one}");
+    }
+}
+
+#[test]
+fn groups_go_on_behind_errors_of_keys_and_sizes() {
+    let made = |size: WindowSize| {
+        let reduction = batches(Given::Fixed(9), None);
+        let key = each(|x| (x != 3).then_some(x % 2), true);
+        let groups = Groups::new(numbers(0, 8), key, size);
+        outcomes(Box::new(groups.flat_map(Arc::new(move |key, window| reduction.open(key, window)))), 1)
+    };
+    let of = |rows: &[i64]| Ok(rows.to_vec());
+    assert_eq!(made(WindowSize::Fixed(2)), [of(&[0, 2]), Err("no 3".into()), of(&[1, 5]), of(&[4, 6]), of(&[7])]);
+    let zero = "group_by_window: the window of key 0 has size 0";
+    let found = made(WindowSize::Of(each(|key| Some(3 * key), true)));
+    let due = [Err(zero.into()), Err(zero.into()), Err("no 3".into()), Err(zero.into()), Err(zero.into())];
+    assert_eq!(found[..5], due);
+    assert_eq!(found[5..], [of(&[1, 5, 7]), of(&[0, 2, 4, 6])]);
+}
+
+/// Counts up to each number, as vectors of different lengths.
+fn ranges(lengths: &[i64]) -> Pull {
+    let ranges = lengths.iter().map(|&n| {
+        let range: Vec<i64> = (0..n).collect();
+        Rows::one(vec![Some(Tensor::vector(&range)), None])
+    });
+    Box::new(AtHand::new(ranges.collect()))
+}
+
+#[test]
+fn elements_are_padded_to_the_largest_or_to_a_size() {
+    let made = |shape: Vec<Option<usize>>, drop: bool| {
+        let padding = Some(Padding { shape, value: Tensor::scalar(-1i64) });
+        outcomes(Box::new(PaddedBatch::new(ranges(&[1, 0, 2, 2, 1]), 2, drop, vec![padding, None])), 5)
+    };
+    let of = |rows: &[i64]| Ok(rows.to_vec());
+    assert_eq!(made(vec![None], false), [of(&[0, -1]), of(&[0, 1, 0, 1]), of(&[0])]);
+    assert_eq!(made(vec![Some(3)], true), [of(&[0, -1, -1, -1, -1, -1]), of(&[0, 1, -1, 0, 1, -1])]);
+    let small = Err("padded_batch: cannot pad shape [2] to the smaller shape [1]".to_owned());
+    assert_eq!(made(vec![Some(1)], false), [of(&[0, -1]), small, of(&[0])]);
+    let rank = "padded_batch: argument 'padded_shapes' has rank 2 for a component of shape [1]";
+    assert_eq!(made(vec![Some(1), None], true)[0], Err(rank.to_owned()));
+}
+
+#[test]
+fn matrices_and_texts_are_padded_at_their_ends() {
+    let matrix = |rows: usize, columns: usize| {
+        let values: Vec<i32> = (1..=(rows * columns) as i32).collect();
+        let text = Tensor::from_strings(&[rows], (0..rows).map(|i| vec![b'a' + i as u8].into()).collect()).unwrap();
+        Rows::one(vec![Some(Tensor::from_slice(&[rows, columns], &values).unwrap()), Some(text)])
+    };
+    let source = AtHand::new(vec![matrix(1, 3), matrix(2, 2), matrix(0, 1)]);
+    let dot = Tensor::from_strings(&[], vec![b"."[..].into()]).unwrap();
+    let paddings = vec![
+        Some(Padding { shape: vec![None, Some(4)], value: Tensor::scalar(7i32) }),
+        Some(Padding { shape: vec![None], value: dot }),
+    ];
+    let mut stage = PaddedBatch::new(Box::new(source), 3, false, paddings);
+    let rows = stage.pull(1).unwrap().unwrap();
+    let (numbers, texts) = (rows.columns[0].as_ref().unwrap(), rows.columns[1].as_ref().unwrap());
+    assert_eq!(numbers.dims(), [3, 2, 4]);
+    let due = [1, 2, 3, 7, 7, 7, 7, 7, 1, 2, 7, 7, 3, 4, 7, 7, 7, 7, 7, 7, 7, 7, 7, 7];
+    assert_eq!(numbers.as_slice::<i32>(), due);
+    let texts: Vec<&[u8]> = texts.strings().iter().map(|text| &text[..]).collect();
+    assert_eq!(texts, [b"a", b".", b"a", b"b", b".", b"."]);
+}
+
+#[test]
+fn groups_of_several_lengths_are_padded_by_their_key() {
+    let length = each_of(|leaves| leaves[0].as_ref().unwrap().len() as i64);
+    let pads = Pads { shape: vec![Some(Given::Of(0))], value: Given::Fixed(Tensor::scalar(-1i64)) };
+    let numbers = Some(each(|key| Some(2 * key), true) as Arc<dyn Function>);
+    let reduction = Batches { numbers, size: Given::Fixed(2), drop: true, pads: Some(vec![Some(pads), None]) };
+    let groups = Groups::new(ranges(&[1, 2, 1, 0, 2, 0, 3]), length, WindowSize::Fixed(2));
+    let made = groups.flat_map(Arc::new(move |key, window| reduction.open(key, window)));
+    let of = |rows: &[i64]| Ok(rows.to_vec());
+    assert_eq!(outcomes(Box::new(made), 4), [of(&[0, -1, 0, -1]), of(&[0, 1, -1, -1, 0, 1, -1, -1]), of(&[])]);
+}
+
+/// A function of the leaves of an element that may not take columns.
+struct OfLeaves(fn(&[Option<Tensor>]) -> i64);
+
+fn each_of(of: fn(&[Option<Tensor>]) -> i64) -> Arc<OfLeaves> {
+    Arc::new(OfLeaves(of))
+}
+
+impl Function for OfLeaves {
+    fn call(&self, leaves: &[Option<Tensor>]) -> Result<Leaves> {
+        Ok(vec![Some(Tensor::scalar((self.0)(leaves)))])
+    }
+
+    fn of_columns(&self, _: &[Option<Tensor>]) -> Result<Leaves> {
+        Err(Error::invalid("one by one"))
+    }
+
+    fn is_pure(&self) -> bool {
+        false
+    }
+}
+
+#[test]
+fn windows_are_opened_one_after_the_other() {
+    for one_by_one in [false, true] {
+        let source = if one_by_one { Box::new(OneByOne(numbers(0, 9))) } else { numbers(0, 9) };
+        let windows = WindowRows::new(source, Windows { size: 3, shift: 4, stride: 2, drop: false });
+        let made = windows.flat_map(|window| Ok(Box::new(Take::new(Box::new(AtHand::new(window)), 2))));
+        assert_eq!(values(Box::new(made), 5), [0, 2, 4, 6, 8], "{one_by_one}");
+    }
 }

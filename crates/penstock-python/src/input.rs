@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use penstock_data::{Class, DType, Error, Result, Tensor};
 use penstock_input::{
-    Ahead, AtOnce, Batch, Begin, Files, Filter, FlatMap, Format, Function, Interleave, Leaves, Map, Numbers, Open,
-    Pull, Rows, Shuffle, Skip, Slices, Stage, Take, Unique, WindowBatches, Windows,
+    Ahead, AtHand, AtOnce, Batch, Batches, Begin, Files, Filter, FlatMap, Format, Function, Given, Groups, Interleave,
+    Leaves, Map, Numbers, Open, OpenWindow, PaddedBatch, Padding, Pads, Pull, Rows, Shuffle, Skip, Slices, Stage, Take,
+    Unique, WindowBatches, WindowRows, WindowSize, Windows,
 };
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::PyRuntimeError;
@@ -66,6 +67,30 @@ fn leaves(columns: Vec<Option<Bound<'_, PyTensor>>>) -> PyResult<Leaves> {
     columns.into_iter().map(|column| column.map(at_hand).transpose()).collect()
 }
 
+/// Rows of Python's.
+#[derive(FromPyObject)]
+struct PyRows<'py> {
+    count: usize,
+    columns: Vec<Option<Bound<'py, PyTensor>>>,
+    stacked: bool,
+}
+
+impl PyRows<'_> {
+    fn read(self) -> PyResult<Rows> {
+        Ok(Rows { count: self.count, columns: leaves(self.columns)?, stacked: self.stacked })
+    }
+}
+
+/// Rows as Python's.
+fn to_rows(py: Python<'_>, rows: Rows) -> PyResult<Bound<'_, PyAny>> {
+    rows_class(py)?.call1((rows.count, listed(py, rows.columns)?, rows.stacked))
+}
+
+/// The rows of a window as Python's.
+fn to_window(py: Python<'_>, window: Vec<Rows>) -> PyResult<Vec<Bound<'_, PyAny>>> {
+    window.into_iter().map(|rows| to_rows(py, rows)).collect()
+}
+
 /// A stage that Python code gives: a function of a limit.
 struct Foreign(Arc<Object>);
 
@@ -73,13 +98,7 @@ impl Stage for Foreign {
     fn pull(&mut self, limit: usize) -> Result<Option<Rows>> {
         with_python(|py| {
             let rows = self.0.0.bind(py).call1((limit,))?;
-            if rows.is_none() {
-                return Ok(None);
-            }
-            let stacked = rows.getattr(pyo3::intern!(py, "stacked"))?.extract()?;
-            let count = rows.getattr(pyo3::intern!(py, "count"))?.extract()?;
-            let columns = leaves(rows.getattr(pyo3::intern!(py, "columns"))?.extract()?)?;
-            Ok(Some(Rows { count, columns, stacked }))
+            if rows.is_none() { Ok(None) } else { rows.extract::<PyRows<'_>>()?.read().map(Some) }
         })
     }
 }
@@ -95,7 +114,24 @@ struct Traced {
     pure: bool,
 }
 
+/// A function that was traced in Python: its trace, what it takes from outside, which leaves of its result are tensors, and whether
+/// it may run for many elements at once.
+type Parts<'py> = (Bound<'py, PyConcrete>, Vec<Bound<'py, PyAny>>, Vec<bool>, bool);
+
 impl Traced {
+    /// The function, and what it holds of Python's.
+    fn of((concrete, captures, gives, pure): Parts<'_>) -> PyResult<(Arc<Traced>, Arc<Object>)> {
+        let given = |v: &Bound<'_, PyAny>| match v.cast::<PyVariable>() {
+            Ok(variable) => Ok(variable.get().var()),
+            Err(_) => to_var(v, None, None),
+        };
+        let captures = captures.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
+        let function = concrete.get().trace().concrete.function.clone();
+        let concrete = Object::new(concrete.into_any().unbind());
+        let held = concrete.clone();
+        Ok((Arc::new(Traced { concrete, function, captures, gives, pure }), held))
+    }
+
     fn run(&self, leaves: &[Option<Tensor>], rows: bool) -> Result<Leaves> {
         let mut inputs: Vec<Var> = leaves.iter().flatten().cloned().map(Var::eager).collect();
         let mapped = inputs.len();
@@ -168,6 +204,15 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+fn asked_by_two() -> PyErr {
+    PyRuntimeError::new_err("a stage of a data set was asked by two at once")
+}
+
+fn traverse(held: &Mutex<Vec<Arc<Object>>>, visit: &PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+    let Ok(held) = held.try_lock() else { return Ok(()) };
+    held.iter().try_for_each(|object| visit.call(&*object.0))
+}
+
 impl PyStage {
     fn of(stage: impl Stage + 'static, held: Vec<Arc<Object>>) -> PyStage {
         PyStage { stage: Mutex::new(Some(Box::new(stage))), held: Mutex::new(held) }
@@ -175,29 +220,113 @@ impl PyStage {
 
     fn away(&self) -> PyResult<Pull> {
         let found = lock(&self.stage).take();
-        found.ok_or_else(|| PyRuntimeError::new_err("a stage of a data set was asked by two at once"))
+        found.ok_or_else(asked_by_two)
     }
 
     /// The stage that `make` makes of this one, which is empty then.
-    fn on<S: Stage + 'static>(&self, held: Option<Arc<Object>>, make: impl FnOnce(Pull) -> S) -> PyResult<PyStage> {
+    fn on<S: Stage + 'static>(
+        &self,
+        held: impl IntoIterator<Item = Arc<Object>>,
+        make: impl FnOnce(Pull) -> S,
+    ) -> PyResult<PyStage> {
         let stage = make(self.away()?);
         let mine = mem::take(&mut *lock(&self.held));
         Ok(PyStage::of(stage, mine.into_iter().chain(held).collect()))
     }
 }
 
+/// The stage that was opened in Python.
+fn opened(stage: Bound<'_, PyAny>) -> PyResult<Pull> {
+    match stage.cast::<PyStage>() {
+        Ok(stage) => stage.get().away(),
+        Err(_) => Ok(Box::new(Foreign(Object::new(stage.unbind())))),
+    }
+}
+
 /// Opens what a function of Python's gives for the leaves of an element.
 fn opener(function: &Arc<Object>) -> Open {
     let function = function.clone();
-    Arc::new(move |element| {
-        with_python(|py| {
-            let opened = function.0.bind(py).call1((listed(py, element)?,))?;
-            match opened.cast::<PyStage>() {
-                Ok(stage) => stage.get().away(),
-                Err(_) => Ok(Box::new(Foreign(Object::new(opened.unbind())))),
-            }
+    Arc::new(move |element| with_python(|py| opened(function.0.bind(py).call1((listed(py, element)?,))?)))
+}
+
+/// Which elements windows have: `(size, shift, stride, drop_remainder)`.
+type Window = (usize, usize, usize, bool);
+
+fn windows((size, shift, stride, drop): Window) -> Windows {
+    Windows { size, shift, stride, drop }
+}
+
+/// The size of windows, or a function that gives it for a key.
+#[derive(FromPyObject)]
+enum Size<'py> {
+    Fixed(usize),
+    Of(Parts<'py>),
+}
+
+/// A value, or the number of a result of a function of the key, in a tuple.
+#[derive(FromPyObject)]
+enum Value<T> {
+    Of((usize,)),
+    Fixed(T),
+}
+
+impl<T> Value<T> {
+    fn read<S>(self, fixed: impl FnOnce(T) -> PyResult<S>) -> PyResult<Given<S>> {
+        Ok(match self {
+            Value::Of((number,)) => Given::Of(number),
+            Value::Fixed(value) => Given::Fixed(fixed(value)?),
         })
-    })
+    }
+}
+
+/// How a leaf is padded: the sizes to pad to, None for the largest, and the value.
+type PyPads<'py> = (Vec<Option<Value<i64>>>, Value<Bound<'py, PyTensor>>);
+
+/// What becomes of the windows of keys.
+#[derive(FromPyObject)]
+enum Reduction<'py> {
+    /// Batches: a function of the key that gives numbers, the size, whether a last batch that is smaller is left out, and how each
+    /// leaf is padded.
+    Batches((Option<Parts<'py>>, Value<i64>, bool, Option<Vec<Option<PyPads<'py>>>>)),
+    /// What a function of a key and rows opens.
+    Open(Py<PyAny>),
+}
+
+/// The only leaf, which is a tensor.
+fn one_leaf(tensor: Bound<'_, PyTensor>) -> PyResult<Tensor> {
+    leaves(vec![Some(tensor)])?.remove(0).ok_or_else(|| PyRuntimeError::new_err("a leaf is no tensor"))
+}
+
+fn pads((shape, value): PyPads<'_>) -> PyResult<Pads> {
+    let shape = shape.into_iter().map(|size| size.map(|size| size.read(Ok)).transpose());
+    Ok(Pads { shape: shape.collect::<PyResult<_>>()?, value: value.read(one_leaf)? })
+}
+
+impl Reduction<'_> {
+    /// Opens what becomes of a window; and what it holds of Python's.
+    fn read(self) -> PyResult<(OpenWindow, Option<Arc<Object>>)> {
+        match self {
+            Reduction::Batches((numbers, size, drop, padded)) => {
+                let (numbers, held) = numbers.map(Traced::of).transpose()?.unzip();
+                let padded = padded.map(|leaves| leaves.into_iter().map(|leaf| leaf.map(pads).transpose()).collect());
+                let batches = Batches {
+                    numbers: numbers.map(|function| -> Arc<dyn Function> { function }),
+                    size: size.read(Ok)?,
+                    drop,
+                    pads: padded.transpose()?,
+                };
+                Ok((Arc::new(move |key, window| batches.open(key, window)), held))
+            }
+            Reduction::Open(function) => {
+                let function = Object::new(function);
+                let held = Some(function.clone());
+                let open = move |key: i64, window| {
+                    with_python(|py| opened(function.0.bind(py).call1((key, to_window(py, window)?))?))
+                };
+                Ok((Arc::new(open), held))
+            }
+        }
+    }
 }
 
 #[pymethods]
@@ -237,30 +366,21 @@ impl PyStage {
         PyStage::of(Files::new(names, format, Arc::new(refuse)), vec![held])
     }
 
-    /// What a function gives for each element, or the elements for which it gives True. `gives` says which leaves of its result
-    /// are tensors, `pure` whether it may run for many elements at once.
-    #[pyo3(signature = (concrete, captures, gives, pure, filters=false))]
-    fn mapped(
-        &self,
-        concrete: Bound<'_, PyConcrete>,
-        captures: Vec<Bound<'_, PyAny>>,
-        gives: Vec<bool>,
-        pure: bool,
-        filters: bool,
-    ) -> PyResult<PyStage> {
-        let given = |v: &Bound<'_, PyAny>| match v.cast::<PyVariable>() {
-            Ok(variable) => Ok(variable.get().var()),
-            Err(_) => to_var(v, None, None),
-        };
-        let captures = captures.iter().map(given).collect::<PyResult<Vec<Var>>>()?;
-        let function = concrete.get().trace().concrete.function.clone();
-        let concrete = Object::new(concrete.into_any().unbind());
-        let held = Some(concrete.clone());
-        let traced = Arc::new(Traced { concrete, function, captures, gives, pure });
+    /// Gives rows at hand.
+    #[staticmethod]
+    fn at_hand(rows: Vec<PyRows<'_>>) -> PyResult<PyStage> {
+        let rows = rows.into_iter().map(PyRows::read).collect::<PyResult<_>>()?;
+        Ok(PyStage::of(AtHand::new(rows), Vec::new()))
+    }
+
+    /// What a function gives for each element, or the elements for which it gives True.
+    #[pyo3(signature = (function, filters=false))]
+    fn mapped(&self, function: Parts<'_>, filters: bool) -> PyResult<PyStage> {
+        let (function, held) = Traced::of(function)?;
         if filters {
-            self.on(held, |stage| Filter::new(stage, traced))
+            self.on([held], |stage| Filter::new(stage, function))
         } else {
-            self.on(held, |stage| Map::new(stage, traced))
+            self.on([held], |stage| Map::new(stage, function))
         }
     }
 
@@ -297,16 +417,57 @@ impl PyStage {
         self.on(None, Unique::new)
     }
 
-    /// Batches of `size` elements of each window `(size, shift, stride, drop_remainder)`, with these of their leaves.
+    /// Stacks `size` elements into one batch, each leaf padded with a value to sizes, of which None is the largest.
+    fn padded(
+        &self,
+        size: usize,
+        drop_remainder: bool,
+        leaves: Vec<Option<(Vec<Option<usize>>, Bound<'_, PyTensor>)>>,
+    ) -> PyResult<PyStage> {
+        let padding = |(shape, value)| Ok(Padding { shape, value: one_leaf(value)? });
+        let paddings: PyResult<_> = leaves.into_iter().map(|leaf| leaf.map(padding).transpose()).collect();
+        let paddings = paddings?;
+        self.on(None, |stage| PaddedBatch::new(stage, size, drop_remainder, paddings))
+    }
+
+    /// What becomes of windows of elements with one key: the number that `key` gives.
+    fn grouped(&self, key: Parts<'_>, size: Size<'_>, reduce: Reduction<'_>) -> PyResult<PyStage> {
+        let (key, of_key) = Traced::of(key)?;
+        let (size, of_size) = match size {
+            Size::Fixed(size) => (WindowSize::Fixed(size), None),
+            Size::Of(function) => {
+                let (function, held) = Traced::of(function)?;
+                (WindowSize::Of(function), Some(held))
+            }
+        };
+        let (open, of_reduction) = reduce.read()?;
+        let held = [Some(of_key), of_size, of_reduction].into_iter().flatten();
+        self.on(held, |stage| Groups::new(stage, key, size).flat_map(open))
+    }
+
+    /// The windows of the elements. This one is empty then.
+    fn windows(&self, window: Window) -> PyResult<PyWindows> {
+        let rows = WindowRows::new(self.away()?, windows(window));
+        Ok(PyWindows { rows: Mutex::new(Some(rows)), held: Mutex::new(mem::take(&mut *lock(&self.held))) })
+    }
+
+    /// The elements of the stages that a function opens for the rows of each window, one after the other.
+    fn windows_flat_mapped(&self, window: Window, open: Py<PyAny>) -> PyResult<PyStage> {
+        let open = Object::new(open);
+        let held = open.clone();
+        let open = move |rows| with_python(|py| opened(open.0.bind(py).call1((to_window(py, rows)?,))?));
+        self.on([held], |stage| WindowRows::new(stage, windows(window)).flat_map(open))
+    }
+
+    /// Batches of `size` elements of each window, with these of their leaves.
     fn window_batches(
         &self,
-        window: (usize, usize, usize, bool),
+        window: Window,
         size: usize,
         drop_remainder: bool,
         leaves: Vec<usize>,
     ) -> PyResult<PyStage> {
-        let windows = Windows { size: window.0, shift: window.1, stride: window.2, drop: window.3 };
-        self.on(None, |stage| WindowBatches::new(stage, windows, size, drop_remainder, leaves))
+        self.on(None, |stage| WindowBatches::new(stage, windows(window), size, drop_remainder, leaves))
     }
 
     /// Reads elements ahead on a thread, at most `size` of them.
@@ -340,18 +501,50 @@ impl PyStage {
             stage.pull(limit)
         };
         *lock(&self.stage) = Some(stage);
-        let Some(Rows { count, columns, stacked }) = found.or_py(py)? else { return Ok(None) };
-        rows_class(py)?.call1((count, listed(py, columns)?, stacked)).map(Some)
+        found.or_py(py)?.map(|rows| to_rows(py, rows)).transpose()
     }
 
     fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
-        let Ok(held) = self.held.try_lock() else { return Ok(()) };
-        held.iter().try_for_each(|object| visit.call(&*object.0))
+        traverse(&self.held, &visit)
     }
 
     fn __clear__(&self) {
         let stage = lock(&self.stage).take();
         drop(stage);
+        let held = mem::take(&mut *lock(&self.held));
+        drop(held);
+    }
+}
+
+/// The windows of the elements of a stage. Called, it gives the rows of the next one.
+#[pyclass(frozen, name = "_Windows", module = "penstock._core")]
+pub(crate) struct PyWindows {
+    /// Away while it is asked.
+    rows: Mutex<Option<WindowRows>>,
+    /// What the stage holds of Python's.
+    held: Mutex<Vec<Arc<Object>>>,
+}
+
+#[pymethods]
+impl PyWindows {
+    /// The rows of the next window; None at the end.
+    fn __call__<'py>(&self, py: Python<'py>) -> PyResult<Option<Vec<Bound<'py, PyAny>>>> {
+        let mut rows = lock(&self.rows).take().ok_or_else(asked_by_two)?;
+        let found = {
+            let _outside = (!trace::is_plain()).then(trace::suspend);
+            rows.window()
+        };
+        *lock(&self.rows) = Some(rows);
+        found.or_py(py)?.map(|window| to_window(py, window)).transpose()
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> std::result::Result<(), PyTraverseError> {
+        traverse(&self.held, &visit)
+    }
+
+    fn __clear__(&self) {
+        let rows = lock(&self.rows).take();
+        drop(rows);
         let held = mem::take(&mut *lock(&self.held));
         drop(held);
     }

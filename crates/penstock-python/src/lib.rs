@@ -272,6 +272,7 @@ fn _core(m: &Bound<'_, PyModule>) -> PyResult<()> {
     m.add_class::<profile::PyWaits>()?;
     m.add_class::<profile::PyRecording>()?;
     m.add_class::<input::PyStage>()?;
+    m.add_class::<input::PyWindows>()?;
     for function in [
         wrap_pyfunction!(_to_tensor, m)?,
         wrap_pyfunction!(_to_tensor_hinted, m)?,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -21,7 +22,7 @@ from penstock.data._specs import DatasetSpec
 from penstock.data._structure import Structure, row_spec
 from penstock.errors import InvalidArgumentError
 
-__all__ = ["batched", "grouped", "padded", "ragged", "rebatched", "unbatched", "windows"]
+__all__ = ["batched", "grouped", "padded", "ragged", "rebatched", "unbatched", "window_of", "windows"]
 
 Source = Any
 
@@ -196,7 +197,14 @@ def _read(read: Reader, count: int) -> list[list[Any]]:
 
 def padded(source: Source, batch_size: Any, drop_remainder: Any, shapes: Sequence[Any], *values: Any) -> Pull:
     """So many elements at a time, each leaf padded to a shape, whose open sizes are those of the largest."""
-    read, size, drop = Reader(source._open()), integer(batch_size, "batch_size", 1), bool(drop_remainder)
+    pull, size, drop = source._open(), integer(batch_size, "batch_size", 1), bool(drop_remainder)
+    if isinstance(pull, _core._Stage):
+        leaves = [
+            None if s is None else ([n if n is None else int(n) for n in s], v)
+            for s, v in zip(shapes, values, strict=True)
+        ]
+        return pull.padded(size, drop, leaves)
+    read = Reader(pull)
 
     def run(limit: int) -> Rows | None:
         gathered = _read(read, size)
@@ -222,9 +230,16 @@ def pad(tensors: Sequence[Any], shape: Any, value: Any) -> Any:
     if tensors[0] is None:
         return None
     dims = [t.shape.dims for t in tensors]
-    if len({len(d) for d in dims}) > 1:
+    first = dims[0]
+    for other in dims:
+        if len(other) != len(first):
+            raise InvalidArgumentError(
+                f"padded_batch: tensors of one rank were expected, got shapes {list(first)}, {list(other)}"
+            )
+    if shape is not None and len(shape) != len(first):
         raise InvalidArgumentError(
-            f"padded_batch: tensors of one rank were expected, got shapes {dims[0]}, {dims[1]}"
+            f"padded_batch: argument 'padded_shapes' has rank {len(shape)} for a component of shape "
+            f"{list(first)}"
         )
     largest = [max(sizes) for sizes in zip(*dims, strict=True)]
     wanted = (
@@ -310,11 +325,24 @@ class _Composites(Rows):
         return [c if c is None else row(c, self._start + i) for c in self.columns]
 
 
+def window_of(size: Any, shift: Any, stride: Any, drop: Any) -> tuple[int, int, int, bool]:
+    """The numbers of a window, checked."""
+    return integer(size, "size", 1), integer(shift, "shift", 1), integer(stride, "stride", 1), bool(drop)
+
+
 def windows(source: Source, size: Any, shift: Any, stride: Any, drop_remainder: Any, wrap: Any) -> Pull:
     """Data sets of elements that follow each other: for each leaf one."""
-    read, drop = Reader(source._open()), bool(drop_remainder)
-    size, shift = integer(size, "size", 1), integer(shift, "shift", 1)
-    stride = integer(stride, "stride", 1)
+    pull, window = source._open(), window_of(size, shift, stride, drop_remainder)
+    if isinstance(pull, _core._Stage):
+        following = pull.windows(window)
+
+        def collect(limit: int) -> Rows | None:
+            found = following()
+            return None if found is None else one(wrap(found))
+
+        return collect
+    read = Reader(pull)
+    size, shift, stride, drop = window
     reach = (size - 1) * stride + 1
     # What was read, where in it the next window begins, and how many elements there are from there on.
     held: list[Rows] = []
@@ -359,23 +387,55 @@ def _every(parts: Sequence[Rows], start: int, count: int, step: int) -> list[Row
     return found
 
 
-def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fixed: Any, wrap: Any) -> Pull:
+def grouped(
+    source: Source,
+    key: Traced,
+    reduce: Traced,
+    size: Traced | None,
+    fixed: Any,
+    wrap: Any,
+    batches: list[Any] | None,
+) -> Pull:
     """The elements of what a function makes of groups of elements that have one key."""
-    read, keys = Reader(source._open()), EachRow(key)
+    pull, most = source._open(), None if size is not None else integer(fixed, "window_size", 1)
+    if isinstance(pull, _core._Stage) and _groups_alone(key, reduce, size):
+        opened = functools.partial(_reduced, reduce, wrap)
+        due: Any = most if size is None else size.for_engine()
+        return pull.grouped(key.for_engine(), due, opened if batches is None else _for_engine(*batches))
+    return _grouped(pull, key, reduce, size, most, wrap)
+
+
+def _groups_alone(key: Traced, reduce: Traced, size: Traced | None) -> bool:
+    """Whether the engine can make groups."""
+    numbers = [key] if size is None else [key, size]
+    plain = Structure(reduce.gives.spec.element_spec).plain
+    return plain and all(number.alone and number.gives.leaves[0].shape.rank == 0 for number in numbers)
+
+
+def _reduced(reduce: Traced, wrap: Any, number: int, window: Sequence[Rows]) -> Pull:
+    return reduce([_core._to_tensor(number, _core.int64), wrap(window)])[0]._open()  # type: ignore[no-any-return]
+
+
+def _for_engine(numbers: Traced | None, size: Any, drop: bool, pads: list[Any] | None) -> Any:
+    return None if numbers is None else numbers.for_engine(), size, drop, pads
+
+
+def _grouped(
+    source: Pull, key: Traced, reduce: Traced, size: Traced | None, most: int | None, wrap: Any
+) -> Pull:
+    read, keys = Reader(source), EachRow(key)
     groups = _Groups()
-    most = None if size is not None else integer(fixed, "window_size", 1)
     sizes: dict[int, int] = {}
     pull: Pull | None = None
 
     def due(number: int) -> int:
         if most is not None:
-            return most  # type: ignore[no-any-return]
+            return most
         if number not in sizes:
-            sizes[number] = int(size([_core._to_tensor(number, _core.int64)])[0])  # type: ignore[misc]
-            if sizes[number] < 1:
-                raise InvalidArgumentError(
-                    f"group_by_window: the window of key {number} has size {sizes[number]}"
-                )
+            found = int(size([_core._to_tensor(number, _core.int64)])[0])  # type: ignore[misc]
+            if found < 1:
+                raise InvalidArgumentError(f"group_by_window: the window of key {number} has size {found}")
+            sizes[number] = found
         return sizes[number]
 
     def whole() -> int | None:
@@ -402,8 +462,7 @@ def grouped(source: Source, key: Traced, reduce: Traced, size: Traced | None, fi
             number = whole()
             if number is None:
                 return None
-            window = wrap(groups.take(number))
-            pull = reduce([_core._to_tensor(number, _core.int64), window])[0]._open()
+            pull = _reduced(reduce, wrap, number, groups.take(number))
 
     return run
 

@@ -10,26 +10,28 @@ from penstock._function.function import Function, function
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable, see_identity
 from penstock.data._handles import ByHandle
-from penstock.data._rows import CHUNK_BYTES, Pull, Rows
+from penstock.data._rows import CHUNK_BYTES, Rows
 from penstock.data._structure import Structure, check_form, converted, spec_of
 from penstock.errors import InvalidArgumentError, OutOfRangeError
 
-__all__ = ["EachRow", "Traced", "traced", "traced_with_state", "unpacked"]
+__all__ = ["EachRow", "Traced", "converted_function", "traced", "traced_with_state", "unpacked"]
 
 # Below so many elements a function runs for each of them.
 _FEW = 4
 
 
 class Makes(NamedTuple):
-    """What a function does that makes a data set and does nothing else.
+    """The data set that a function makes.
 
     Attributes:
         dataset: the data set, as it is in the trace.
         arguments: the numbers of the tensors there that are the arguments.
+        only: whether the function does nothing else, and takes nothing from outside.
     """
 
     dataset: Any
     arguments: list[int]
+    only: bool
 
 
 class Traced:
@@ -42,7 +44,7 @@ class Traced:
         captures: what it takes from outside: tensors and variables.
 
     Attributes:
-        makes: the data set that it makes, where it does nothing else.
+        makes: the data set that it makes, where its result is one.
     """
 
     __slots__ = ("_concrete", "alone", "captures", "gives", "makes", "pure", "takes")
@@ -73,13 +75,10 @@ class Traced:
             raise InvalidArgumentError(f"Function invocation produced OutOfRangeError: {error}") from error
         return self.gives.from_tensors(found)
 
-    def over(self, stage: _core._Stage, filters: bool = False) -> Pull:
-        """What it gives for the elements of a stage of the engine, or those for which it gives True.
-
-        It must be `alone`.
-        """
+    def for_engine(self) -> tuple[Any, list[Any], list[bool], bool]:
+        """The function as stages of the engine take it. It must be `alone`."""
         gives = [isinstance(spec, TensorSpec) for spec in self.gives.leaves]
-        return stage.mapped(self._concrete, self.captures, gives, self.pure, filters)
+        return self._concrete, self.captures, gives, self.pure
 
     def of_rows(self, columns: Sequence[Any]) -> list[Any]:
         """The columns of the results for columns of its arguments, for a function that is `pure`."""
@@ -104,13 +103,13 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         raise TypeError(f"argument '{argument}' must be callable, got {func!r}")
     takes = Structure(tuple(specs))
     given: list[Any] = []
-    makes: list[Makes] = []
-    target = func if isinstance(func, Function) else _converted(func)
+    made_of: list[tuple[Any, list[int]]] = []
+    target = converted_function(func)
 
     def run(*tensors: Any) -> list[Any]:
         args = takes.pack(takes.from_tensors(tensors))
         value = target(*args)
-        makes[:] = [Makes(value, [tensor._id for tensor in tensors])]
+        made_of[:] = [(value, [tensor._id for tensor in tensors])]
         # A list at the top is what operations give that have several results.
         value = tuple(value) if isinstance(value, list) else value
         what = f"the result of argument '{argument}'"
@@ -131,9 +130,9 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
         if isinstance(variable, Variable) and _core._is_tracing():
             see_identity(variable)
     made = Traced(concrete, takes, Structure(given[0]), captures)
-    # The one instruction of its graph gives the data set.
-    if isinstance(makes[0].dataset, ByHandle) and not captures and concrete._statistics()[2] == 1:
-        made.makes = makes[0]
+    if isinstance(made_of[0][0], ByHandle):
+        # The one instruction of its graph gives the data set.
+        made.makes = Makes(*made_of[0], only=not captures and concrete._statistics()[2] == 1)
     return made
 
 
@@ -159,7 +158,7 @@ def traced_with_state(
     if not callable(func):
         raise TypeError(f"argument '{argument}' must be callable, got {func!r}")
     what = f"the state that argument '{argument}' gives"
-    target = func if isinstance(func, Function) else _converted(func)
+    target = converted_function(func)
 
     def step(held: Any, taken: Any) -> Any:
         found = target(held, taken)
@@ -191,10 +190,11 @@ def _joint(a: Any, b: Any) -> Any:
     return a.most_specific_common_supertype([b]) or a
 
 
-def _converted(func: Callable[..., Any]) -> Callable[..., Any]:
+def converted_function(func: Callable[..., Any]) -> Callable[..., Any]:
+    """What is traced in place of a function."""
     from penstock.autograph import convert_function  # start-up does without it
 
-    return convert_function(func)
+    return func if isinstance(func, Function) else convert_function(func)
 
 
 def unpacked(spec: Any) -> tuple[Any, ...]:

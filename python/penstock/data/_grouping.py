@@ -9,7 +9,7 @@ from penstock import _core, math, nest
 from penstock._types.ragged_spec import RaggedTensorSpec
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
-from penstock.data import _batching
+from penstock.data import _batching, _windows
 from penstock.data._arguments import flag, integer
 from penstock.data._functions import traced, unpacked
 from penstock.data._node import INFINITE, UNKNOWN, Kind, Node, Stage
@@ -35,7 +35,7 @@ def _batches(n: int, size: int, drop: bool, *_: Any) -> int:
     return n if n < 0 else n // size if drop else -(-n // size)
 
 
-def _windows(n: int, size: int, shift: int, stride: int, drop: bool, *_: Any) -> int:
+def _window_count(n: int, size: int, shift: int, stride: int, drop: bool, *_: Any) -> int:
     if n < 0:
         return n
     if drop:
@@ -53,7 +53,7 @@ PADDED = Kind("PaddedBatch", _batching.padded, _batches)
 RAGGED = Kind("RaggedBatch", _batching.ragged, _batches)
 UNBATCH = Kind("Unbatch", _batching.unbatched, _some)
 REBATCH = Kind("Rebatch", _batching.rebatched, _some)
-WINDOW = Kind("Window", _batching.windows, _windows)
+WINDOW = Kind("Window", _batching.windows, _window_count)
 GROUPED = Kind("GroupByWindow", _batching.grouped, _some)
 ELEMENTS = Kind("Elements", lambda parts: at_hand(parts), lambda parts: sum(rows.count for rows in parts))
 
@@ -182,7 +182,8 @@ def group_by_window(
     def wrap(found: Sequence[Rows]) -> Any:
         return make(ELEMENTS, [], [found], structure)
 
-    return Stage(GROUPED, [source], [key, reduce, by, fixed, wrap], reduce.gives.spec.element_spec)
+    batches = _windows.reduction_of(reduce, reduce_func, structure.spec)
+    return Stage(GROUPED, [source], [key, reduce, by, fixed, wrap, batches], reduce.gives.spec.element_spec)
 
 
 def buckets(

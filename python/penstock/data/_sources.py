@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random as _random
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -84,8 +84,10 @@ def elements(rows: Sequence[list[Any]]) -> Pull:
     return pull
 
 
-def at_hand(parts: Iterable[Rows]) -> Pull:
+def at_hand(parts: Sequence[Rows]) -> Pull:
     """Elements at hand, as rows."""
+    if all(c is None or isinstance(c, _core.Tensor) for rows in parts for c in rows.columns):
+        return _core._Stage.at_hand(parts)
     waiting = iter(parts)
     left: Rows | None = None
 

@@ -32,6 +32,7 @@ __all__ = [
     "drawn_by",
     "filtered",
     "flat_mapped",
+    "gives_plain",
     "interleaved",
     "mapped",
     "numbered",
@@ -60,7 +61,7 @@ def mapped(source: Source, function: Traced, calls: Any = None, in_order: bool =
     if calls is not None and not function.pure and (count := count_of(calls)) > 1:
         return _mapped_by(pull, function, count, in_order)
     if isinstance(pull, _core._Stage) and function.alone:
-        return function.over(pull)
+        return pull.mapped(function.for_engine())
     each = EachRow(function)
 
     def run(limit: int) -> Rows | None:
@@ -98,7 +99,7 @@ def filtered(source: Source, predicate: Traced) -> Pull:
     """The elements for which a predicate holds."""
     pull = source._open()
     if isinstance(pull, _core._Stage) and predicate.alone and predicate.gives.leaves[0].shape.rank == 0:
-        return predicate.over(pull, filters=True)
+        return pull.mapped(predicate.for_engine(), filters=True)
     each = EachRow(predicate)
 
     def run(limit: int) -> Rows | None:
@@ -542,7 +543,7 @@ def interleaved(
     length = processors() if length == AUTOTUNE else integer(length, "cycle_length", 1)
     count = 0 if calls is None else count_of(calls)
     pull = source._open()
-    if _gives_plain(function):
+    if function.takes.plain and gives_plain(function):
         opened = functools.partial(_opened, function)
         return _engine(pull).interleaved(opened, length, block, count or None)
     read = Reader(pull)
@@ -601,9 +602,9 @@ def interleaved(
     return run
 
 
-def _gives_plain(function: Traced) -> bool:
-    """Whether a function takes and gives data sets of elements whose leaves are tensors and None."""
-    return function.takes.plain and Structure(function.gives.spec.element_spec).plain
+def gives_plain(function: Traced) -> bool:
+    """Whether a function gives data sets of elements whose leaves are tensors and None."""
+    return Structure(function.gives.spec.element_spec).plain
 
 
 def _engine(pull: Pull) -> _core._Stage:
@@ -630,7 +631,7 @@ class _Failing:
 def flat_mapped(source: Source, function: Traced) -> Pull:
     """The elements of the data sets that a function gives, one set after the other."""
     opened = source._open()
-    if _gives_plain(function):
+    if function.takes.plain and gives_plain(function):
         return _engine(opened).flat_mapped(functools.partial(_opened, function))
     read = Reader(opened)
     pull: Pull | None = None

@@ -1,17 +1,20 @@
-"""Windows that a function only batches: the engine does that, without a data set for each of them."""
+"""What becomes of windows: the engine batches them alone, and hands others to the functions of users."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
-from penstock import _core
+from penstock import _core, math, raw_ops
+from penstock._types.specs import TensorSpec
 from penstock.data import _batching, _stages
-from penstock.data._arguments import integer
-from penstock.data._functions import Traced
+from penstock.data._functions import Traced, converted_function, traced
+from penstock.data._handles import HANDLE
 from penstock.data._node import GIVEN, Node
 from penstock.data._rows import Pull
+from penstock.data._specs import DatasetSpec
 
-__all__ = ["Batches", "batches_of", "flat_mapped"]
+__all__ = ["Batches", "Reduction", "batches_of", "flat_mapped", "reduction_of"]
 
 
 class Batches(NamedTuple):
@@ -31,7 +34,7 @@ class Batches(NamedTuple):
 def batches_of(function: Traced) -> Batches | None:
     """The batches that a function makes of data sets, where it does nothing else."""
     made = function.makes
-    if made is None:
+    if made is None or not made.only:
         return None
     parts = made.dataset._inputs if made.dataset._kind.open is _stages.zipped else (made.dataset,)
     if any(part._kind.open is not _batching.batched or part._inputs[0]._kind is not GIVEN for part in parts):
@@ -58,12 +61,98 @@ class _Opened:
 
 def flat_mapped(source: Node, function: Traced, batches: Batches | None) -> Pull:
     """The elements of the data sets that a function gives, one set after the other."""
-    if batches is None or source._kind.open is not _batching.windows:
+    if source._kind.open is not _batching.windows or not _stages.gives_plain(function):
         return _stages.flat_mapped(source, function)
     pull = source._inputs[0]._open()
     size, shift, stride, drop, wrap = source._args
     if not isinstance(pull, _core._Stage):
         windows = _batching.windows(_Opened(pull), size, shift, stride, drop, wrap)
         return _stages.flat_mapped(_Opened(windows), function)
-    window = integer(size, "size", 1), integer(shift, "shift", 1), integer(stride, "stride", 1), bool(drop)
+    window = _batching.window_of(size, shift, stride, drop)
+    if batches is None:
+        return pull.windows_flat_mapped(window, lambda rows: function(wrap(rows))[0]._open())
     return pull.window_batches(window, batches.size, batches.drop, batches.leaves)
+
+
+class Reduction(NamedTuple):
+    """Batches of windows of elements with one key, and nothing else.
+
+    Attributes:
+        numbers: a function of the key that gives numbers; None where there are none.
+        size: how many elements a batch has. This and what follows are values, or `Of` these numbers.
+        drop: whether a last one that is smaller is left out.
+        pads: for each leaf, where it is padded, the sizes to pad to and the value; None for no padding.
+    """
+
+    numbers: Traced | None
+    size: Any
+    drop: bool
+    pads: list[Any] | None
+
+
+class Of(NamedTuple):
+    """A number that a function of the key gives: which one."""
+
+    number: int
+
+
+def reduction_of(function: Traced, reduce_func: Callable[..., Any], element: Any) -> list[Any] | None:
+    """The batches that a function makes of a key and a data set, where it does nothing else.
+
+    Args:
+        function: the function.
+        reduce_func: the function that it is the trace of.
+        element: the specification of the elements of the data set.
+
+    Returns:
+        The fields of a `Reduction`; None for another function.
+    """
+    made = function.makes
+    if made is None or not _batches_only(made.dataset, made.arguments[-1]):
+        return None
+    fields, given = _fields(made.dataset)
+    if made.only and not given:
+        return [None, *fields]
+    made_of: list[list[Any]] = []
+
+    def numbers(key: Any) -> Any:
+        # Stands for a window. What looks at it does something that is no batching.
+        window = raw_ops.broadcast_to(key, HANDLE.shape.dims)
+        dataset = run(key, DatasetSpec(element).from_tensors(iter([window])))
+        fields, given = _fields(dataset) if _batches_only(dataset, window._id) else (None, [])
+        made_of[:] = [] if fields is None else [fields]
+        return tuple(given)
+
+    run = converted_function(reduce_func)
+    found = traced(numbers, "reduce_func", (TensorSpec([], _core.int64),))
+    return [found, *made_of[0]] if found.alone and made_of else None
+
+
+def _batches_only(dataset: Any, window: int) -> bool:
+    """Whether a data set has batches of a window: the one whose handle is the tensor of this number."""
+    if dataset._kind.open not in (_batching.batched, _batching.padded):
+        return False
+    (source,) = dataset._inputs
+    given = source._kind is GIVEN and source._args[0]._id == window
+    return given and source._structure.plain and isinstance(dataset._args[1], bool)
+
+
+def _fields(dataset: Any) -> tuple[list[Any], list[Any]]:
+    """The fields of a `Reduction` behind the first, and the tensors of the trace that are its numbers."""
+    given: list[Any] = []
+
+    def field(value: Any, kind: Any = None) -> Any:
+        if not isinstance(value, _core.Tensor) or not value._is_symbolic:
+            return value if kind is None or value is None else int(value)
+        given.append(value if kind is None else math.cast(value, kind))
+        return Of(len(given) - 1)
+
+    size, drop, *padded = dataset._args
+    size, pads = field(size, _core.int64), None
+    if padded:
+        shapes, *values = padded
+        pads = [
+            None if shape is None else ([field(n, _core.int64) for n in shape], field(value))
+            for shape, value in zip(shapes, values, strict=True)
+        ]
+    return [size, drop, pads], given

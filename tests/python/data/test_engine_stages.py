@@ -79,6 +79,40 @@ STEPS = {
     "windows of shapes": lambda d, a, b: (
         d.batch(a).window(b).flat_map(lambda w: w.batch(1 + a % 3)).map(tf.reduce_sum)
     ),
+    "windows of all kinds": lambda d, a, b: d.window(a, b, 1 + b % 3, a % 2 == 0).flat_map(
+        lambda w: w.map(lambda x: 97 // (x % (b + 2))).skip(a % 2)
+    ),
+    "windows that are mapped": lambda d, a, b: d.window(a, b).map(lambda w: w.reduce(to_int64(0), tf.add)),
+    "groups": lambda d, a, b: d.group_by_window(
+        lambda x: x % (1 + b % 4) - 1, lambda k, w: w.batch(b), a
+    ).map(tf.reduce_sum),
+    "groups by size": lambda d, a, b: d.group_by_window(
+        lambda x: x % b, lambda k, w: w.batch(k + a, b % 2 == 0), window_size_func=lambda k: k % 3 + b % 2
+    ).map(tf.reduce_sum),
+    "groups of all kinds": lambda d, a, b: d.group_by_window(
+        lambda x: 97 // (x % (b + 2)), lambda k, w: w.map(lambda x: x * k + 1).batch(2).unbatch(), a
+    ),
+    "padded groups": lambda d, a, b: (
+        d.map(lambda x: tf.range(x % (1 + b)))
+        .group_by_window(
+            lambda x: to_int64(tf.size(x)) // 2,
+            lambda k, w: w.padded_batch(a, [k + (a + b) % 5 + 1], padding_values=k),
+            a,
+        )
+        .map(lambda x: tf.reduce_sum(x) + to_int64(tf.size(x)))
+    ),
+    "buckets": lambda d, a, b: (
+        d.map(lambda x: tf.range(x % (1 + b)))
+        .bucket_by_sequence_length(
+            tf.size, [2, 4], [a, b, 1], pad_to_bucket_boundary=b % 2 == 0, drop_remainder=a % 2 == 0
+        )
+        .map(lambda x: tf.reduce_sum(x) + to_int64(tf.size(x)))
+    ),
+    "padded": lambda d, a, b: (
+        d.map(lambda x: (tf.fill([x % 3, x % b], x), tf.strings.as_string(x)))
+        .padded_batch(a, ([None, a], []), (to_int64(3), "."), b % 2 == 0)
+        .map(lambda x, text: tf.reduce_sum(x) + to_int64(tf.size(x)) + to_int64(tf.size(text)))
+    ),
     "flat": lambda d, a, b: d.take(20).flat_map(lambda x: opened(x, a)),
     "interleave": lambda d, a, b: d.take(20).interleave(lambda x: opened(x, a), b, 1 + a % 3),
     "at once": lambda d, a, b: d.take(20).interleave(
@@ -165,10 +199,69 @@ def test_windows_that_a_function_only_batches_need_no_interpreter():
     for other in (says, lambda w: w.map(lambda x: x + 1).batch(2), lambda w: w.skip(1).batch(2)):
         stage = windows.flat_map(other)
         assert stage._args[1] is None
+        assert is_of_the_engine(stage)
     size = tf.constant(2, tf.int64)
     assert outcomes(windows.flat_map(lambda w: w.batch(size))) == outcomes(
         windows.flat_map(lambda w: w.batch(2))
     )
+
+
+def test_groups_that_a_function_only_batches_need_no_interpreter():
+    calls = []
+
+    def batched(key, window):
+        return window.padded_batch(2, [key + 1], padding_values=key)
+
+    def says(key, window):
+        tf.py_function(calls.append, [key], [])
+        return window.batch(2)
+
+    lengths = Dataset.range(6).map(lambda x: tf.fill([x % 2 + 1], x))
+    numbers = Dataset.range(5)
+    made = lengths.group_by_window(lambda x: to_int64(tf.size(x)), batched, 2)
+    assert made._args[5] is not None
+    assert outcomes(made) == [[[0, 1], [2, 1]], [[1, 1, 2], [3, 3, 2]], [[4, 1]], [[5, 5, 2]]]
+    buckets = lengths.bucket_by_sequence_length(tf.size, [2], [2, 2])
+    assert buckets._args[5] is not None
+    for reduce in (says, lambda k, w: w, lambda k, w: w.take(k), lambda k, w: w.batch(w.cardinality())):
+        stage = numbers.group_by_window(lambda x: x % 2, reduce, 2)
+        assert stage._args[5] is None
+        assert is_of_the_engine(stage)
+    assert outcomes(numbers.group_by_window(lambda x: x % 2, says, 2)) == [[0, 2], [1, 3], [4]]
+    assert [int(x) for x in calls] == [0, 1, 0]
+    assert not is_of_the_engine(
+        numbers.group_by_window(lambda x: x + to_int64(tf.random.uniform([])), says, 2)
+    )
+
+
+def test_sizes_of_groups_are_told_where_no_batch_has_them():
+    made = Dataset.range(3).group_by_window(lambda x: x, lambda k, w: w.batch(k), 1)
+    first, *rest = outcomes(made)
+    assert first == (tf.errors.InvalidArgumentError, "argument 'batch_size' must be at least 1, got 0")
+    assert rest == [[1], [2]]
+
+
+def test_windows_in_a_graph_take_numbers_of_it():
+    @tf.function
+    def sums(n):
+        ds = Dataset.range(7).group_by_window(lambda x: x % n, lambda k, w: w.batch(k + n), n)
+        return ds.map(tf.reduce_sum).reduce(to_int64(0), lambda s, x: s * 10 + x)
+
+    for n in (2, 3):
+        ds = Dataset.range(7).group_by_window(lambda x, n=n: x % n, lambda k, w: w.batch(7), n)
+        due = ds.map(tf.reduce_sum).reduce(to_int64(0), lambda s, x: s * 10 + x)
+        assert int(sums(tf.constant(n, tf.int64))) == int(due)
+
+
+def test_iterators_of_groups_are_saved_and_go_on():
+    made = Dataset.range(20).group_by_window(lambda x: x % 3, lambda k, w: w.batch(4), 4)
+    iterator = made.as_numpy_iterator()
+    first = [next(iterator).tolist() for _ in range(2)]
+    state = iterator.save()
+    rest = [x.tolist() for x in iterator]
+    iterator.restore(state)
+    assert [x.tolist() for x in iterator] == rest
+    assert sorted(x for batch in first + rest for x in batch) == list(range(20))
 
 
 def test_a_state_that_a_function_reads_is_that_of_the_moment():
