@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core, raw_ops
 from penstock._ops.shapes import concat, row_numbers
@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
 __all__ = ["ngrams"]
+
+# Of how many strings a run is at most whose strings are taken one after the other.
+_FEW: Final = 16
 
 
 @scoped
@@ -141,7 +144,8 @@ class _Rows:
                 left, right = (pad_values, pad_values) if isinstance(pad_values, str) else pad_values
                 rows = self.padded(left, right, padding)
             counts = raw_ops.maximum(rows.lengths - (width - 1), 0)
-            parts.append(rows.runs(width, separator, counts))
+            of_width = raw_ops.fill(raw_ops.shape(counts), raw_ops.cast(width, dtype=_core.int64))
+            parts.append(rows.runs(width if width <= _FEW else of_width, separator, counts))
             total = total + counts
         if preserve_short:
             # What has no run of its own is shorter than every width.
