@@ -1,9 +1,9 @@
 """What `keras.src.backend` takes from a backend."""
 
-import keras as _keras
+import sys as _sys
+
 from keras.src.backend import config as _config
 
-import keras_penstock as _keras_penstock
 from keras_penstock.src import core, image, linalg, math, nn, numpy, ops, random, rnn, tensorboard
 from keras_penstock.src.core import (
     IS_THREAD_SAFE,
@@ -31,9 +31,10 @@ from penstock._runtime import libraries as _libraries
 
 distribution_lib = None
 
-# Operations of layers have the line of the program that calls them.
-_libraries.add(_keras)
-_libraries.add(_keras_penstock)
+# Operations have the line of the program that calls Keras, also where Keras goes through nests of tensors.
+for _name in ("keras", "keras_penstock", "optree", "tree"):
+    if _name in _sys.modules:
+        _libraries.add(_sys.modules[_name])
 
 if not hasattr(_config, "PLUGGABLE_BACKENDS"):
     # Keras 3.15 has the function in the place of its module.
