@@ -157,7 +157,8 @@ def _messages(tf: Any) -> dict[str, Case]:
     context = {"label": io.FixedLenFeature([], tf.int64)}
 
     def both(found: Any) -> list[Any]:
-        return tf.nest.flatten(found, expand_composites=True)
+        parts: list[Any] = tf.nest.flatten(found, expand_composites=True)
+        return parts
 
     lines = [f'{i},{i * 0.25},{WORDS[i % 10]},{-i},"{i},x",{i * 1e-3:.6f},,7' for i in range(1000)]
     columns = [[0], [0.0], [""], [0], [""], [0.0], [1.5], [0]]

@@ -68,7 +68,7 @@ def opened(name: str, compression: str | None) -> IO[bytes]:
     files, path = at(name)
     file: IO[bytes] = files.open(path, "rb")
     if compression == "GZIP":
-        return io.BufferedReader(gzip.open(file), _BUFFER)  # type: ignore[type-var, return-value]
+        return io.BufferedReader(gzip.open(file), _BUFFER)
     if compression == "ZLIB":
         inflate = zlib.decompressobj()
         with file:

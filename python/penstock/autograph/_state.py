@@ -564,8 +564,8 @@ class State:
         """Whether a variable belongs to an object that the statement made: only `values` still hold it.
 
         Instances of converted classes say so (`made`), and tensors of a region that has ended. What code makes
-        that is not converted, such as a list that `str.split` or an extension gives, says nothing: an object that
-        was there before the statement has somebody else who holds it, and its count of references tells that.
+        that is not converted, such as a list that `str.split` or an extension gives, says nothing. An object
+        that was there before the statement has somebody else who holds it, which its count of references tells.
         """
         place = self.slots[index].place
         if index < self.own or place is None:

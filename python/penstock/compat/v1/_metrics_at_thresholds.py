@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import penstock
-from penstock import raw_ops
+from penstock import debugging, raw_ops
 from penstock._ops.reductions import reduce_sum
 from penstock.compat.v1._streaming import bools, floats, matched, ratio, streaming, total_of
 from penstock.compat.v1.losses import spread
@@ -293,8 +292,8 @@ def auc(
         summation_method = "trapezoidal"
     bounds = _even(num_thresholds) if thresholds is None else [-_BEYOND, *sorted(thresholds), 1.0 + _BEYOND]
     said = floats(predictions)
-    penstock.debugging.assert_less_equal(said, 1.0, "argument 'predictions' must be from 0 to 1")
-    penstock.debugging.assert_greater_equal(said, 0.0, "argument 'predictions' must be from 0 to 1")
+    debugging.assert_less_equal(said, 1.0, "argument 'predictions' must be from 0 to 1")
+    debugging.assert_greater_equal(said, 0.0, "argument 'predictions' must be from 0 to 1")
     counts = _counts(labels, said, bounds, weights, "tp fp tn fn")
     if summation_method == "careful_interpolation":
         return _both(lambda tp, fp, tn, fn: _between(tp, fp, fn), counts)

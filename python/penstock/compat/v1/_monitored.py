@@ -83,13 +83,15 @@ class Scaffold:
         local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         other = copy_from_scaffold
-        self._init_op = init_op or (other and other._init_op)
-        self._init_feed_dict = init_feed_dict or (other and other._init_feed_dict)
-        self._init_fn = init_fn or (other and other._init_fn)
-        self._local_init_op = local_init_op or (other and other._local_init_op)
-        self._local_init_feed_dict = local_init_feed_dict or (other and other._local_init_feed_dict)
-        self._summary_op = summary_op if summary_op is not None else (other and other._summary_op)
-        self._saver = saver or (other and other._saver)
+        self._init_op: Any = init_op or (other and other._init_op)
+        self._init_feed_dict: Mapping[Any, Any] | None = init_feed_dict or (other and other._init_feed_dict)
+        self._init_fn: Callable[..., Any] | None = init_fn or (other and other._init_fn)
+        self._local_init_op: Any = local_init_op or (other and other._local_init_op)
+        self._local_init_feed_dict: Mapping[Any, Any] | None = local_init_feed_dict or (
+            other and other._local_init_feed_dict
+        )
+        self._summary_op: Any = summary_op if summary_op is not None else (other and other._summary_op)
+        self._saver: Saver | None = saver or (other and other._saver)
 
     def finalize(self) -> Scaffold:
         """Make what was not given, for the default graph.

@@ -130,10 +130,11 @@ def matched(labels: Any, predictions: Any, weights: Any = None) -> tuple[Any, An
         ValueError: where labels and predictions have other shapes then.
     """
     first, second = _core._to_tensor(labels), _core._to_tensor(predictions)
-    if first.shape.rank is not None and second.shape.rank is not None:
-        if second.shape.rank == first.shape.rank + 1 and second.shape[-1] in (1, None):
+    ranks = first.shape.rank, second.shape.rank
+    if ranks[0] is not None and ranks[1] is not None:
+        if ranks[1] == ranks[0] + 1 and second.shape[-1] in (1, None):
             second = raw_ops.squeeze(second, axes=[-1])
-        elif first.shape.rank == second.shape.rank + 1 and first.shape[-1] in (1, None):
+        elif ranks[0] == ranks[1] + 1 and first.shape[-1] in (1, None):
             first = raw_ops.squeeze(first, axes=[-1])
     if not first.shape.is_compatible_with(second.shape):
         raise ValueError(
