@@ -25,6 +25,11 @@ pub const MAX_POOL_DTYPES: DTypeSet = DTypeSet::FLOAT.or(DTypeSet::INTEGER);
 trait Order: Copy + Send + Sync {
     type Key: Copy + Default;
     fn key(self) -> Self::Key;
+    /// The key where only the place matters: that of both zeros is the same.
+    #[inline(always)]
+    fn place_key(self) -> Self::Key {
+        self.key()
+    }
     fn of_key(key: Self::Key) -> Self;
     /// Whether the first takes the place of the second: it is greater, or NaN and the other is a number.
     fn beats(a: Self::Key, b: Self::Key) -> bool;
@@ -57,6 +62,11 @@ macro_rules! half_order {
                 let bits = self.to_bits() as i16;
                 let magnitude = bits & 0x7fff;
                 if magnitude > $infinity { magnitude } else { bits ^ ((bits >> 15) & 0x7fff) }
+            }
+            #[inline(always)]
+            fn place_key(self) -> i16 {
+                let key = self.key();
+                key - (key >> 15)
             }
             #[inline(always)]
             fn of_key(key: i16) -> $ty { <$ty>::from_bits((key ^ ((key >> 15) & 0x7fff)) as u16) }
@@ -129,16 +139,17 @@ unsafe fn of_taps<T: Order, const PLACES: bool>(
     len: usize,
     to: Line<T::Key>,
 ) {
+    let key = |x: T| if PLACES { x.place_key() } else { x.key() };
     by_taps!(0, taps, |first, W, JOINED| {
         let start = usize::from(!JOINED);
         for f in 0..len {
             // SAFETY: the caller's contract.
             unsafe {
                 let x = x.add(f + first * step);
-                let mut best = if JOINED { *to.keys.add(f) } else { (*x).key() };
+                let mut best = if JOINED { *to.keys.add(f) } else { key(*x) };
                 let mut at = if JOINED && PLACES { *to.places.add(f) } else { (place + first) as u32 };
                 for t in start..W {
-                    let key = (*x.add(t * step)).key();
+                    let key = key(*x.add(t * step));
                     let beats = T::beats(key, best);
                     best = if beats { key } else { best };
                     at = if beats { (place + first + t) as u32 } else { at };

@@ -260,7 +260,7 @@ impl Math for f64 {
     }
     #[inline(always)]
     fn lgamma_of_positive(self) -> f64 {
-        gamma::lgamma(self)
+        libm::lgamma(self)
     }
     #[inline(always)]
     fn digamma_of_positive(self) -> f64 {

@@ -656,7 +656,7 @@ fn gathers_scatters_segments_and_one_hots_follow_the_indices() {
         assert_eq!(to, [3., 4., 5., 1., 1., 1., 6., 7., 8., 1., 1., 1.]);
         assert_eq!(gather::scatter(None, DType::F32, x.as_ptr().cast(), index(&bad), 3, 4, p), Err(1));
         let segments = vec![1, -1, 1, 0];
-        let segments = Segments { ids: index(&segments), n: 3, width: 3, sorted: false };
+        let segments = Segments { ids: index(&segments), n: 3, width: 3, blocks: 1, sorted: false };
         segment_reduce(Reduce::Sum, DType::F32, x.as_ptr().cast(), segments, Empty::Zero, p).unwrap();
         assert_eq!(to[..9], [9., 10., 11., 6., 8., 10., 0., 0., 0.]);
         let mut hot = vec![0u8; 3 * 3];

@@ -82,16 +82,16 @@ class Scaffold:
         copy_from_scaffold: Scaffold | None = None,
         local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
-        other = copy_from_scaffold
-        self._init_op: Any = init_op or (other and other._init_op)
-        self._init_feed_dict: Mapping[Any, Any] | None = init_feed_dict or (other and other._init_feed_dict)
-        self._init_fn: Callable[..., Any] | None = init_fn or (other and other._init_fn)
-        self._local_init_op: Any = local_init_op or (other and other._local_init_op)
-        self._local_init_feed_dict: Mapping[Any, Any] | None = local_init_feed_dict or (
-            other and other._local_init_feed_dict
-        )
-        self._summary_op: Any = summary_op if summary_op is not None else (other and other._summary_op)
-        self._saver: Saver | None = saver or (other and other._saver)
+        def given(value: Any, name: str) -> Any:
+            return value if value is not None or copy_from_scaffold is None else getattr(copy_from_scaffold, name)
+
+        self._init_op = given(init_op, "_init_op")
+        self._init_feed_dict = given(init_feed_dict, "_init_feed_dict")
+        self._init_fn = given(init_fn, "_init_fn")
+        self._local_init_op = given(local_init_op, "_local_init_op")
+        self._local_init_feed_dict = given(local_init_feed_dict, "_local_init_feed_dict")
+        self._summary_op = given(summary_op, "_summary_op")
+        self._saver = given(saver, "_saver")
 
     def finalize(self) -> Scaffold:
         """Make what was not given, for the default graph.

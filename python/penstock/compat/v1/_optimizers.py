@@ -80,7 +80,8 @@ class MomentumOptimizer(Optimizer):
 
     def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
         rate, momentum = self._number(self._learning_rate, value), self._number(self._momentum, value)
-        return steps.momentum(value, *slots, rate, grad, momentum, self._use_nesterov)
+        (accum,) = slots
+        return steps.momentum(value, accum, rate, grad, momentum, self._use_nesterov)
 
 
 class AdagradOptimizer(Optimizer):
@@ -118,7 +119,8 @@ class AdagradOptimizer(Optimizer):
         self._initial_accumulator_value = initial_accumulator_value
 
     def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
-        return steps.adagrad(value, *slots, self._number(self._learning_rate, value), grad, True)
+        (accum,) = slots
+        return steps.adagrad(value, accum, self._number(self._learning_rate, value), grad, True)
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accumulator": self._initial_accumulator_value}
@@ -266,7 +268,8 @@ class FtrlOptimizer(Optimizer):
         l1 = self._l1_regularization_strength
         l2 = self._l2_regularization_strength + (self._beta or 0.0) / (2.0 * rate)
         shrinkage, power = self._l2_shrinkage_regularization_strength, self._learning_rate_power
-        return steps.ftrl_v2(value, *slots, grad, rate, l1, l2, shrinkage, power, False)
+        accum, linear = slots
+        return steps.ftrl_v2(value, accum, linear, grad, rate, l1, l2, shrinkage, power, False)
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accum": self._initial_accumulator_value, "linear": 0.0}
@@ -349,7 +352,8 @@ class ProximalAdagradOptimizer(Optimizer):
 
     def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
         l1, l2 = self._l1_regularization_strength, self._l2_regularization_strength
-        return steps.proximal_adagrad(value, *slots, self._number(self._learning_rate, value), l1, l2, grad)
+        (accum,) = slots
+        return steps.proximal_adagrad(value, accum, self._number(self._learning_rate, value), l1, l2, grad)
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accumulator": self._initial_accumulator_value}
