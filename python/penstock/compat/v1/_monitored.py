@@ -83,7 +83,11 @@ class Scaffold:
         local_init_feed_dict: Mapping[Any, Any] | None = None,
     ) -> None:
         def given(value: Any, name: str) -> Any:
-            return value if value is not None or copy_from_scaffold is None else getattr(copy_from_scaffold, name)
+            return (
+                value
+                if value is not None or copy_from_scaffold is None
+                else getattr(copy_from_scaffold, name)
+            )
 
         self._init_op = given(init_op, "_init_op")
         self._init_feed_dict = given(init_feed_dict, "_init_feed_dict")

@@ -159,8 +159,10 @@ class AdadeltaOptimizer(Optimizer):
         self._epsilon = epsilon
 
     def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        accum, update = slots
         options = (self._learning_rate, self._rho, self._epsilon)
-        return steps.adadelta(value, *slots, *(self._number(option, value) for option in options), grad)
+        rate, rho, epsilon = (self._number(option, value) for option in options)
+        return steps.adadelta(value, accum, update, rate, rho, epsilon, grad)
 
 
 class RMSPropOptimizer(Optimizer):
@@ -396,9 +398,10 @@ class AdamOptimizer(Optimizer):
         self._epsilon = epsilon
 
     def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
-        powers = (self._number(self._own[name], value) for name in ("beta1_power", "beta2_power"))
-        options = (self._number(self._learning_rate, value), self._beta1, self._beta2, self._epsilon)
-        return steps.adam(value, *slots, *powers, *options, grad, False)
+        m, v = slots
+        power1, power2 = (self._number(self._own[name], value) for name in ("beta1_power", "beta2_power"))
+        rate, beta1, beta2 = self._number(self._learning_rate, value), self._beta1, self._beta2
+        return steps.adam(value, m, v, power1, power2, rate, beta1, beta2, self._epsilon, grad, False)
 
     def _prepare(self, variables: Sequence[Variable]) -> None:
         for name, start in (("beta1_power", self._beta1), ("beta2_power", self._beta2)):
