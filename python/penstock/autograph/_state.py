@@ -563,9 +563,9 @@ class State:
     def is_gone(self, index: int, values: Sequence[Any] = ()) -> bool:
         """Whether a variable belongs to an object that the statement made: only `values` still hold it.
 
-        Instances of converted classes say so (`made`), and tensors of a region that has ended. What code makes
-        that is not converted, such as a list that `str.split` or an extension gives, says nothing. An object
-        that was there before the statement has somebody else who holds it, which its count of references tells.
+        Instances of converted classes say so (`made`), and tensors of a region that has ended. What code
+        makes that is not converted, such as a list that `str.split` or an extension gives, says nothing.
+        An object that was there before the statement has another holder, which its count of references tells.
         """
         place = self.slots[index].place
         if index < self.own or place is None:
