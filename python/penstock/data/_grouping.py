@@ -250,6 +250,19 @@ def _known(size: Any) -> Any:
     return None if isinstance(size, _core.Tensor) else size
 
 
+def _sizes(shape: Any) -> list[Any] | None:
+    """The sizes to pad to: None for an open one, a tensor for a computed one. None if the rank is not known."""
+    if isinstance(shape, _core.Tensor) and not shape._is_symbolic:
+        shape = shape.numpy().tolist()
+    if isinstance(shape, _core.Tensor):
+        count = shape.shape[0] if shape.shape.rank == 1 else None
+        return None if count is None else [shape[i] for i in range(count)]
+    if not isinstance(shape, list | tuple):
+        found = TensorShape(shape)
+        return None if found.rank is None else found.as_list()
+    return [None if not isinstance(d, _core.Tensor) and d == -1 else d for d in shape]
+
+
 def _padded_shapes(structure: Structure, given: Any) -> list[Any]:
     """The sizes to pad each leaf to; None for one that is None."""
     bound = given.size if isinstance(given, _Bound) else None
@@ -263,11 +276,8 @@ def _padded_shapes(structure: Structure, given: Any) -> list[Any]:
         if isinstance(spec, NoneTensorSpec):
             shapes.append(None)
             continue
-        if isinstance(shape, _core.Tensor):
-            shape = shape.numpy().tolist()
-        if isinstance(shape, list | tuple):
-            shape = [None if d == -1 else d for d in shape]
-        found = TensorShape(shape)
+        sizes = _sizes(shape)
+        found = TensorShape(sizes if sizes is None else [_known(d) for d in sizes])
         if found.rank is None:
             raise InvalidArgumentError(
                 "padded_batch: argument 'padded_shapes' must be given for components of unknown rank"
@@ -281,7 +291,7 @@ def _padded_shapes(structure: Structure, given: Any) -> list[Any]:
                 raise InvalidArgumentError(
                     f"argument 'padded_shapes' has shape {found} for a component of shape {spec.shape}"
                 )
-        shapes.append(found.as_list())
+        shapes.append(sizes)
     return [s if s is None or bound is None else [bound if d is None else d for d in s] for s in shapes]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from penstock import _core, math, raw_ops
@@ -110,9 +110,8 @@ def reduction_of(function: Traced, reduce_func: Callable[..., Any], element: Any
     made = function.makes
     if made is None or not _batches_only(made.dataset, made.arguments[-1]):
         return None
-    fields, given = _fields(made.dataset)
-    if made.only and not given:
-        return [None, *fields]
+    if made.only and not any(map(_is_symbolic, _numbers(made.dataset))):
+        return [None, *_fields(made.dataset)[0]]
     made_of: list[list[Any]] = []
 
     def numbers(key: Any) -> Any:
@@ -137,12 +136,26 @@ def _batches_only(dataset: Any, window: int) -> bool:
     return given and source._structure.plain and isinstance(dataset._args[1], bool)
 
 
+def _is_symbolic(value: Any) -> bool:
+    return isinstance(value, _core.Tensor) and value._is_symbolic
+
+
+def _numbers(dataset: Any) -> Iterator[Any]:
+    """The sizes and the values of batches."""
+    size, _, *padded = dataset._args
+    shapes, *values = padded or ((),)
+    yield size
+    yield from values
+    for shape in shapes:
+        yield from shape or ()
+
+
 def _fields(dataset: Any) -> tuple[list[Any], list[Any]]:
     """The fields of a `Reduction` behind the first, and the tensors of the trace that are its numbers."""
     given: list[Any] = []
 
     def field(value: Any, kind: Any = None) -> Any:
-        if not isinstance(value, _core.Tensor) or not value._is_symbolic:
+        if not _is_symbolic(value):
             return value if kind is None or value is None else int(value)
         given.append(value if kind is None else math.cast(value, kind))
         return Of(len(given) - 1)
