@@ -251,7 +251,7 @@ def _known(size: Any) -> Any:
 
 
 def _sizes(shape: Any) -> list[Any] | None:
-    """The sizes to pad to: None for an open one, a tensor for a computed one. None if the rank is not known."""
+    """The sizes to pad to: None for an open one, a tensor for a computed one. None where no rank is known."""
     if isinstance(shape, _core.Tensor) and not shape._is_symbolic:
         shape = shape.numpy().tolist()
     if isinstance(shape, _core.Tensor):
