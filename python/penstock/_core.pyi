@@ -815,7 +815,7 @@ class _Stage:
 class _Windows:
     """The windows of the elements of a stage: a function that gives the rows of the next one."""
 
-    def __call__(self) -> list[Any] | None: ...
+    def __call__(self, *args: Any, **kwargs: Any) -> list[Any] | None: ...
 
 @final
 class _Recording:

@@ -28,7 +28,9 @@ pub(crate) fn read(contents: &[u8], options: &Options) -> Result<Decoded> {
     if header.separate {
         return finished(read_separate(contents, &header, channels, 1)?, channels, window, options);
     }
-    if options.ratio != 1 && header.components < 4 && !options.recover {
+    // The mean of a block is its lowest frequency. Smaller images of half a block or a quarter are means as well, which their
+    // lowest frequencies alone are not.
+    if options.ratio == 8 && header.components < 4 && !options.recover {
         let samples = read_separate(contents, &header, channels, options.ratio)?;
         if samples.dims()[..2] == [header.height, header.width].map(|n| n.div_ceil(options.ratio)) {
             return finished(samples, channels, window, &Options { ratio: 1, ..*options });
