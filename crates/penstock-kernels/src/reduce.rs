@@ -565,10 +565,11 @@ where
             // Short runs side by side, each in sequence as by itself.
             return parallel_for(*size, grain(ns * count as f64 + 0.2), |range| {
                 // SAFETY: the runs of the range and their results, which no other range has.
-                let (src, dst) = unsafe { (source.get().add(range.start * run.size), dest.get().add(range.start)) };
-                // SAFETY: as above.
-                with_width!(run.size, W => unsafe { fold_short::<F::Steps, F, W>(src, W, range.len(), dst) },
-                    else unsafe { fold_short::<F::Steps, F, 0>(src, run.size, range.len(), dst) });
+                unsafe {
+                    let (src, dst) = (source.get().add(range.start * run.size), dest.get().add(range.start));
+                    with_width!(run.size, W => fold_short::<F::Steps, F, W>(src, W, range.len(), dst),
+                        else fold_short::<F::Steps, F, 0>(src, run.size, range.len(), dst));
+                }
             });
         }
         let fold_one = |k: usize| {
