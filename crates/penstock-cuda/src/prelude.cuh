@@ -280,17 +280,25 @@ __device__ inline double penstock_digamma(double x) {
         reflected = pi / tan(pi * r);
         x = 1 - x;
     }
-    double shift = 0;
-    for (; x < 10; x += 1) shift += 1 / x;
-    const double z = 1 / (x * x);
-    double tail = 1.0 / 12;
-    tail = tail * z - 691.0 / 32760;
-    tail = tail * z + 1.0 / 132;
-    tail = tail * z - 1.0 / 240;
-    tail = tail * z + 1.0 / 252;
-    tail = tail * z - 1.0 / 120;
-    tail = tail * z + 1.0 / 12;
-    return log(x) - 0.5 / x - tail * z - shift - reflected;
+    // The steps of `gamma::digamma` in the CPU's kernels.
+    const double first = x < 8 ? 1 / x : 0;
+    if (x < 8) x += 1;
+    double above = 0, below = 1;
+    for (; x < 8; x += 1) {
+        above = fma(above, x, below);
+        below = below * x;
+    }
+    const double r = 1 / x, z = r * r;
+    double tail = 43867.0 / 14364;
+    tail = fma(tail, z, -3617.0 / 8160);
+    tail = fma(tail, z, 1.0 / 12);
+    tail = fma(tail, z, -691.0 / 32760);
+    tail = fma(tail, z, 1.0 / 132);
+    tail = fma(tail, z, -1.0 / 240);
+    tail = fma(tail, z, 1.0 / 252);
+    tail = fma(tail, z, -1.0 / 120);
+    tail = fma(tail, z, 1.0 / 12);
+    return log(x) - 0.5 * r - tail * z - above / below - first - reflected;
 }
 __device__ inline float penstock_digamma(float x) { return float(penstock_digamma(double(x))); }
 
