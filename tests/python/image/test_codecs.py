@@ -122,7 +122,8 @@ def test_jpegs_are_cropped_and_made_smaller() -> None:
         small = tf.io.decode_jpeg(content("full.jpg"), ratio=ratio).numpy().astype(int)
         assert small.shape == (-(-19 // ratio), -(-27 // ratio), 3)
         block = whole[:ratio, :ratio].mean((0, 1))
-        np.testing.assert_allclose(small[0, 0], block, atol=1)
+        # Of a whole block it is the mean before values are cut off at 0 and 255.
+        np.testing.assert_allclose(small[0, 0], block, atol=8 if ratio == 8 else 1)
     for window in ([0, 0, 20, 1], [-1, 0, 2, 2], [0, 0, 0, 1]):
         with pytest.raises(tf.errors.InvalidArgumentError, match="'crop_window'"):
             tf.io.decode_and_crop_jpeg(content("full.jpg"), window)
