@@ -260,8 +260,7 @@ unsafe fn greatest_of<T: Order, const PLACES: bool>(
                         of_window.push((room(slot), ((down * b.input + over) * c.input) as u32));
                     }
                 }
-                if let ([(line, place)], true) = (&of_window[..], !PLACES) {
-                    debug_assert!(*place as usize <= windows.inputs());
+                if let ([(line, _)], true) = (&of_window[..], !PLACES) {
                     f(number, at, *line);
                     continue;
                 }

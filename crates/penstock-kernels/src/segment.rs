@@ -10,7 +10,7 @@ use penstock_data::{DType, DTypeSet, Element, bf16, f16, with_dtype};
 
 use crate::arch::dispatch_v3;
 use crate::complex::Part;
-use crate::gather::{Index, Indices, run_of, runs, with_indices};
+use crate::gather::{Index, Indices, Run, run_of, runs, with_indices};
 use crate::num::{Int, Real};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce, fold_run};
@@ -142,7 +142,8 @@ where
     }
     // SAFETY: the caller's contract.
     let Some(mut runs) = (unsafe { with_indices!(ids, list => runs(list, RUN)) }) else { return false };
-    if width == 1 && runs.windows(2).any(|pair| pair[0].index + pair[0].len == pair[1].index + 1) {
+    let last = |run: Run| run.index.wrapping_add(run.len - 1);
+    if width == 1 && runs.windows(2).any(|pair| last(pair[0]) == pair[1].index) {
         // Elements side by side of one segment are joined before.
         return false;
     }
