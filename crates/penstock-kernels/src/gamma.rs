@@ -47,7 +47,8 @@ fn near<A: Double>(u: A) -> A {
 #[inline(always)]
 pub(crate) fn lgamma<A: Double>(x: A) -> A {
     let (low, far) = (x.lt(A::of(1.2)), x.ge(A::of(FAR)));
-    // Γ(x) = Γ(x + 1) / x, or Γ(u + 1) times the product of what lies between. All differences are exact; 1 + x would not be.
+    // Below the interval Γ(x) = Γ(x + 1) / x. Above it Γ(x) is Γ(u + 1) times a product of the numbers x - 1, x - 2, and so on.
+    // All of these differences are exact. The sum 1 + x would not be.
     let (mut u, mut product) = (A::select(low, x, x - A::ONE), A::ONE);
     for _ in 0..6 {
         let above = u.gt(A::of(1.5));

@@ -79,7 +79,7 @@ macro_rules! with_indices {
 }
 pub(crate) use with_indices;
 
-/// Indices that follow each other: as many as `len` from position `first` on name what lies side by side from `index` on.
+/// A run of consecutive indices. The list has the indices `index`, `index + 1`, … at the positions `first`, `first + 1`, …; there are `len`.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Run {
     pub(crate) first: usize,
@@ -87,7 +87,7 @@ pub(crate) struct Run {
     pub(crate) len: usize,
 }
 
-/// The runs that make up a list of indices, if on average they have at least so many.
+/// Splits a list of indices into runs. Gives `None` if a run has fewer than `least` indices on average.
 pub(crate) fn runs<I: Index>(list: &[I], least: usize) -> Option<SmallVec<[Run; 8]>> {
     let goes_on = |a: I, b: I| (b.at() == a.at().wrapping_add(1)) & (b.at() != 0);
     let most = list.len() / least.max(1);

@@ -32,7 +32,7 @@ class Batches(NamedTuple):
 
 
 def batches_of(function: Traced) -> Batches | None:
-    """The batches that a function makes of data sets, where it does nothing else."""
+    """The batches of data sets that a function gives. None for a function that does more than batch."""
     made = function.makes
     if made is None or not made.only:
         return None
@@ -97,7 +97,7 @@ class Of(NamedTuple):
 
 
 def reduction_of(function: Traced, reduce_func: Callable[..., Any], element: Any) -> list[Any] | None:
-    """The batches that a function makes of a key and a data set, where it does nothing else.
+    """The batches that a function of a key and a data set gives. None for a function that does more than batch.
 
     Args:
         function: the function.

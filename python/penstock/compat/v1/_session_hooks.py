@@ -152,7 +152,7 @@ class SessionRunHook:
 
 
 class SecondOrStepTimer:
-    """Tells at which steps something is due: every so many steps, or seconds.
+    """Decide at which steps an action is due: at intervals of steps, or of seconds.
 
     Args:
         every_secs: the seconds from one to the next.
@@ -314,7 +314,7 @@ class NanTensorHook(SessionRunHook):
 
 
 class LoggingTensorHook(SessionRunHook):
-    """Logs tensors every so many runs or seconds, or at the end.
+    """Log tensors at intervals of runs or of seconds, or at the end.
 
     Args:
         tensors: the tensors or their names: a list, or a dict of them by what they are called.
@@ -424,7 +424,7 @@ class StepCounterHook(SessionRunHook):
 
 
 class SummarySaverHook(SessionRunHook):
-    """Writes summaries every so many steps or seconds.
+    """Write summaries at intervals of steps or of seconds.
 
     Args:
         save_steps: the steps from one time to the next.
@@ -520,7 +520,7 @@ class CheckpointSaverListener:
 
 
 class CheckpointSaverHook(SessionRunHook):
-    """Writes checkpoints every so many steps or seconds, when the session begins, and when it ends.
+    """Write checkpoints at intervals of steps or of seconds, at the start of the session, and at its end.
 
     Args:
         checkpoint_dir: their directory.

@@ -52,7 +52,7 @@ def _summary(
     collections: Iterable[str] | None,
     family: str | None = None,
 ) -> Any:
-    """A scalar string: the message of what `make` makes of a tag and of arrays."""
+    """A scalar string that holds a message. `make` gives the values of the message for a tag and arrays."""
     with _tagged(name, family) as tag:
 
         def message(*arrays: Any) -> bytes:
