@@ -79,8 +79,8 @@ impl WindowRows {
         FlatMap::of(Box::new(move || self.window()?.map(&mut open).transpose()))
     }
 
-    /// Reads until there is a whole window; whether there is any. `wanted` gives the number of elements to ask for where so many are
-    /// missing: more come only where nobody sees that.
+    /// Reads until there is a whole window, or the source ends. Gives whether there are elements of a window. `wanted` gives the number of
+    /// elements to ask for, from the number that is missing. It may be more only if nobody can see how far the source was read.
     fn fill(&mut self, wanted: impl Fn(usize) -> usize) -> Result<bool> {
         let reach = self.windows.reach();
         while !self.ended && self.count < reach {

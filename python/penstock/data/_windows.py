@@ -97,7 +97,7 @@ class Of(NamedTuple):
 
 
 def reduction_of(function: Traced, reduce_func: Callable[..., Any], element: Any) -> list[Any] | None:
-    """The batches that a function of a key and a data set gives. None for a function that does more than batch.
+    """The batches that a function of a key and a data set gives. None for one that does more than batch.
 
     Args:
         function: the function.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
@@ -149,19 +150,16 @@ class Scaffold:
         return self._saver
 
 
-class SessionCreator:
-    """Makes sessions for monitored ones."""
+class SessionCreator(abc.ABC):
+    """An interface: makes sessions for monitored ones."""
 
+    @abc.abstractmethod
     def create_session(self) -> Session:
         """Make a session whose variables have their values.
 
         Returns:
             The session.
-
-        Raises:
-            NotImplementedError: where a subclass does not say how.
         """
-        raise NotImplementedError(f"create_session is not implemented for {type(self).__name__}")
 
 
 class ChiefSessionCreator(SessionCreator):

@@ -180,9 +180,8 @@ class _Units(RNNCell):
         output = self._next(inputs, state)
         return output, output
 
-    def _next(self, inputs: Any, state: Any) -> Any:
-        """The state after a step."""
-        raise NotImplementedError
+    # Gives the state after a step, from the inputs and the state before. Each subclass defines it.
+    _next: Callable[[Any, Any], Any]
 
 
 class BasicRNNCell(_Units):
