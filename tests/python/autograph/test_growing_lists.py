@@ -1,4 +1,4 @@
-"""Lists that grow in traced loops, and names and attributes that loops set: they are what they are in Python."""
+"""Lists that grow in traced loops, and names and attributes that loops set, are what they are in Python."""
 
 # The traced functions are written as users write them.
 # ruff: noqa: C416, PERF401, PERF402, PT018, RUF043
