@@ -17,9 +17,9 @@ use pyo3::types::{PyList, PyTuple};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
-use crate::concrete::Trace;
 use crate::errors::{OrPy, class_name, from_py, said, to_py};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
+use crate::traced::Trace;
 use crate::variable::PyVariable;
 use crate::{array, convert, exit};
 

@@ -17,7 +17,7 @@ use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple, PyType};
 use smallvec::SmallVec;
 
-use crate::concrete::{PyConcrete, RunArgs, Trace, visit_type};
+use crate::concrete::PyConcrete;
 use crate::errors::said;
 use crate::guard::{Guards, Reading};
 use crate::keys::RawSink;
@@ -27,6 +27,7 @@ use crate::program::PyProgramFunction;
 use crate::restored::Saved;
 use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
 use crate::structure::{Leaf, Leaves, Other};
+use crate::traced::{RunArgs, Trace, visit_type};
 use crate::tracing::History;
 use crate::variable::PyVariable;
 

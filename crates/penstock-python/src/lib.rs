@@ -39,6 +39,7 @@ mod structure;
 mod tape;
 mod tensor;
 mod tensor_methods;
+mod traced;
 mod tracing;
 mod tree;
 mod variable;

@@ -11,11 +11,11 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
-use crate::concrete::Trace;
 use crate::function::{Call, PyFunction};
 use crate::keys::RawSink;
 use crate::program::PyProgramFunction;
 use crate::structure::{Leaf, Leaves};
+use crate::traced::Trace;
 use crate::tracing::uses;
 use crate::tree::Tree;
 use crate::variable::PyVariable;

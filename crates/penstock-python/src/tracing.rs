@@ -15,7 +15,6 @@ use pyo3::types::{PyDict, PyList, PyTuple, PyWeakrefReference};
 use smallvec::SmallVec;
 
 use crate::callback::{callbacks_in, note_owner};
-use crate::concrete::{Trace, Use};
 use crate::errors::{OrPy, attempt};
 use crate::function::{Call, PyFunction, note_pinned, purge};
 use crate::keys::{PyOpaque, TypeSink};
@@ -25,6 +24,7 @@ use crate::profile::told;
 use crate::recursion::{self, Met};
 use crate::structure::{Leaf, Leaves, walk};
 use crate::tensor::{PyTensor, wrap};
+use crate::traced::{Trace, Use};
 use crate::tree::Tree;
 use crate::variable::PyVariable;
 
