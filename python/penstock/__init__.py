@@ -49,6 +49,18 @@ from penstock._control.functional import (
 )
 from penstock._core import DType as DType, Program as Program, Tensor as Tensor
 from penstock._function.function import function as function
+from penstock._ops.arrangement import (
+    concat as concat,
+    pad as pad,
+    repeat as repeat,
+    reverse as reverse,
+    roll as roll,
+    split as split,
+    stack as stack,
+    tile as tile,
+    transpose as transpose,
+    unstack as unstack,
+)
 from penstock._ops.clipping import (
     clip_by_global_norm as clip_by_global_norm,
     clip_by_norm as clip_by_norm,
@@ -87,29 +99,19 @@ from penstock._ops.shapes import (
     broadcast_dynamic_shape as broadcast_dynamic_shape,
     broadcast_static_shape as broadcast_static_shape,
     broadcast_to as broadcast_to,
-    concat as concat,
     ensure_shape as ensure_shape,
     expand_dims as expand_dims,
     identity as identity,
     identity_n as identity_n,
-    pad as pad,
     rank as rank,
-    repeat as repeat,
     required_space_to_batch_paddings as required_space_to_batch_paddings,
     reshape as reshape,
-    reverse as reverse,
-    roll as roll,
     shape as shape,
     shape_n as shape_n,
     size as size,
-    split as split,
     squeeze as squeeze,
-    stack as stack,
     stop_gradient as stop_gradient,
-    tile as tile,
-    transpose as transpose,
     tuple as tuple,
-    unstack as unstack,
 )
 from penstock._ops.sorting import (
     argsort as argsort,

@@ -294,7 +294,7 @@ def range(
     >>> tf.ragged.range([3, 5, 2]).to_list(), tf.ragged.range([0, 5], [3, 3], [1, -1]).to_list()
     ([[0, 1, 2], [0, 1, 2, 3, 4], [0, 1]], [[0, 1, 2], [5, 4]])
     """
-    from penstock._ops.shapes import row_numbers  # no name of this module
+    from penstock._ops.arrangement import row_numbers  # no name of this module
 
     if limits is None:
         starts, limits = 0, starts

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, linalg, math, nn, raw_ops, strings
-from penstock._ops import creation, indexing, shapes
+from penstock._ops import arrangement, creation, indexing, shapes
 from penstock._ops.ragged_broadcast import apply
 from penstock._ops.ragged_layout import expand_dims, rank_of_ragged, to_sparse, within_rows
 from penstock._ops.ragged_reductions import reduced, segments
@@ -128,12 +128,12 @@ for _name in ("max", "mean", "min", "prod", "sum"):
 # --- put together, chosen ---
 
 
-@dispatch_for_api(shapes.concat, {"values": _some})
+@dispatch_for_api(arrangement.concat, {"values": _some})
 def _concat(values: Sequence[Any], axis: int, name: str | None = None) -> Any:
     return concat(values, integer(axis, "axis"))
 
 
-@dispatch_for_api(shapes.stack, {"values": _some})
+@dispatch_for_api(arrangement.stack, {"values": _some})
 def _stack(values: Sequence[Any], axis: int = 0, name: str | None = None) -> Any:
     return stack(values, integer(axis, "axis"))
 
@@ -162,13 +162,13 @@ def _boolean_mask(tensor: Any, mask: Any, axis: Any = None, name: str | None = "
     return boolean_mask(tensor, mask)
 
 
-@dispatch_for_api(shapes.reverse, {"tensor": RaggedTensor})
+@dispatch_for_api(arrangement.reverse, {"tensor": RaggedTensor})
 def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
     rank = rank_of_ragged(tensor)
     return reverse(tensor, [axis_of(a, rank) for a in axes(axis) or ()])
 
 
-@dispatch_for_api(shapes.tile, {"input": RaggedTensor})
+@dispatch_for_api(arrangement.tile, {"input": RaggedTensor})
 def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
     times = axes(multiples) or []
     if len(times) != rank_of_ragged(input):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, math, nn, raw_ops
-from penstock._ops import creation, indexing, shapes, sorting
+from penstock._ops import arrangement, creation, indexing, shapes, sorting
 from penstock._ops.ragged_broadcast import apply
 from penstock._ops.ragged_layout import rank_of_ragged
 from penstock._ops.ragged_order import along_padded, argsort, parted
@@ -151,7 +151,7 @@ def _cumprod(
 # --- parts ---
 
 
-@dispatch_for_api(shapes.split, {"value": RaggedTensor})
+@dispatch_for_api(arrangement.split, {"value": RaggedTensor})
 def _split(
     value: RaggedTensor,
     num_or_size_splits: Any,
@@ -163,7 +163,7 @@ def _split(
     return parted(value, num_or_size_splits, place, num)
 
 
-@dispatch_for_api(shapes.unstack, {"value": RaggedTensor})
+@dispatch_for_api(arrangement.unstack, {"value": RaggedTensor})
 def _unstack(value: RaggedTensor, num: int | None = None, axis: IntLike = 0, name: str | None = None) -> Any:
     if axis_of(integer(axis, "axis"), rank_of_ragged(value)) != 0:
         raise InvalidArgumentError(f"argument 'axis' must be 0 for a ragged tensor, got {axis}")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, pad, transpose
 from penstock._ops.creation import eye, range as range_of
 from penstock._ops.decompositions import eigh, eigvalsh, triangular_solve
 from penstock._ops.diagonals import diag, diag_part
 from penstock._ops.indexing import gather, where
 from penstock._ops.segments import invert_permutation
-from penstock._ops.shapes import concat, pad, transpose
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError

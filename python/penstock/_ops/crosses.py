@@ -91,7 +91,7 @@ def crossed(
     Raises:
         ValueError: where there are no features.
     """
-    from penstock._ops.shapes import repeat  # that module needs this one, too
+    from penstock._ops.arrangement import repeat  # that module needs this one, too
 
     if not features:
         raise InvalidArgumentError("argument 'inputs' must hold at least one feature")

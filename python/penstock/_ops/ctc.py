@@ -9,11 +9,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, pad, stack, transpose
 from penstock._ops.creation import range as range_of
 from penstock._ops.indexing import gather, where
 from penstock._ops.normalization import log_softmax
 from penstock._ops.reductions import cumsum, reduce_logsumexp, reduce_max, reduce_sum
-from penstock._ops.shapes import concat, pad, reshape, stack, transpose
+from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
 from penstock.errors import DTypeError, InvalidArgumentError

@@ -9,12 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, pad, stack, transpose
 from penstock._ops.creation import fill, one_hot, range as range_of
 from penstock._ops.ctc import NEVER
 from penstock._ops.indexing import gather, where
 from penstock._ops.normalization import log_softmax
 from penstock._ops.reductions import cumsum, reduce_any, reduce_max, reduce_sum
-from penstock._ops.shapes import concat, expand_dims, pad, reshape, stack, transpose
+from penstock._ops.shapes import expand_dims, reshape
 from penstock._ops.sorting import top_k
 from penstock._ops.sparse_layout import to_dense
 from penstock._runtime.arguments import integer, known_rank, require, sizes

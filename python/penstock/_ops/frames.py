@@ -7,11 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, pad, reverse, tile, transpose
 from penstock._ops.creation import range as range_of
 from penstock._ops.fourier import complex_transform, inverse_real_transform, real_transform, resized
 from penstock._ops.indexing import gather
 from penstock._ops.reductions import reduce_sum
-from penstock._ops.shapes import concat, pad, reshape, reverse, tile, transpose
+from penstock._ops.shapes import reshape
 from penstock._ops.windows import hann_window, vorbis_window
 from penstock._runtime.arguments import axis_of, known_rank, sizes
 from penstock._runtime.scope import scoped

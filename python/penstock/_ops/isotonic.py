@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import pad, transpose
 from penstock._ops.creation import range as range_of
 from penstock._ops.reductions import cumsum, reduce_max
-from penstock._ops.shapes import pad, transpose
 from penstock._runtime.arguments import axis_of, known_rank, sizes
 from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError

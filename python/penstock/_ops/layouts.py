@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, pad, stack, transpose
 from penstock._ops.creation import range as range_of
 from penstock._ops.indexing import gather, where
 from penstock._ops.reductions import cumprod
-from penstock._ops.shapes import concat, identity, pad, reshape, stack, transpose
+from penstock._ops.shapes import identity, reshape
 from penstock._ops.sorting import approx_max_k, approx_min_k
 from penstock._runtime.arguments import axis_of, integer, items, known_rank, sizes
 from penstock._runtime.dispatch import dispatched

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import pad
 from penstock._ops.creation import linspace
 from penstock._ops.frames import dct
-from penstock._ops.shapes import pad
 from penstock._runtime.arguments import integer, sizes
 from penstock._runtime.scope import scoped
 from penstock.errors import DTypeError, InvalidArgumentError

@@ -6,12 +6,13 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import pad
 from penstock._ops.conv_arguments import is_channels_first, spatial, window_attributes
 from penstock._ops.creation import range as range_of
 from penstock._ops.indexing import gather
 from penstock._ops.pooling import avg_pool, max_pool
 from penstock._ops.reductions import reduce_max, reduce_sum
-from penstock._ops.shapes import pad, reshape
+from penstock._ops.shapes import reshape
 from penstock._ops.space_batch import with_space_to_batch
 from penstock._runtime.arguments import known_rank, sizes
 from penstock._runtime.scope import scoped

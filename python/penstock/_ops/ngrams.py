@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core, raw_ops
-from penstock._ops.shapes import concat, row_numbers
+from penstock._ops.arrangement import concat, row_numbers
 from penstock._runtime.arguments import known_rank
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor

@@ -125,7 +125,7 @@ def _dimension(rows: list[_Operand], index: list[Any], dimension: int) -> tuple[
     Returns:
         The splits, and the size where it is one for all rows.
     """
-    from penstock._ops.shapes import repeat  # that module needs this one, too
+    from penstock._ops.arrangement import repeat  # that module needs this one, too
 
     here = [(k, row.sizes[dimension]) for k, row in enumerate(rows) if row.sizes]
     lengths: dict[int, Any] = {}

@@ -81,7 +81,7 @@ def _places(x: RaggedTensor) -> list[Any]:
 
 def parted(x: Any, parts: Any, place: int, num: int | None) -> list[Any]:
     """A value in equal parts, or in parts of some sizes, along a dimension that is not ragged."""
-    from penstock._ops.shapes import split  # that module is above this one, which start-up does without
+    from penstock._ops.arrangement import split  # that module is above this one, which start-up does without
 
     if not isinstance(x, RaggedTensor):
         return split(x, parts, place, num)

@@ -242,7 +242,7 @@ def repeated(x: Any, place: int, times: int) -> Any:
 
 def step_within(x: RaggedTensor, key: slice) -> RaggedTensor:
     """Each row in steps, counted from its end where a bound or the step is negative."""
-    from penstock._ops.shapes import repeat  # that module needs this one, too
+    from penstock._ops.arrangement import repeat  # that module needs this one, too
 
     step = int(key.step)
     if step == 0:

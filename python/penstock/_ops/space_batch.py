@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
-from penstock._ops.shapes import pad, required_space_to_batch_paddings, reshape, transpose
+from penstock._ops.arrangement import pad, transpose
+from penstock._ops.shapes import required_space_to_batch_paddings, reshape
 from penstock._runtime.arguments import integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped

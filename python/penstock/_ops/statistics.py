@@ -6,8 +6,8 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import pad
 from penstock._ops.reductions import reduce_sum
-from penstock._ops.shapes import pad
 from penstock._runtime.arguments import axes as axis_list, integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped

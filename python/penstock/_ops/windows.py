@@ -6,9 +6,9 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, reverse
 from penstock._ops.creation import range as range_of
 from penstock._ops.reductions import cumsum
-from penstock._ops.shapes import concat, reverse
 from penstock._ops.special_functions import bessel_i0
 from penstock._runtime.scope import scoped
 from penstock.errors import DTypeError, InvalidArgumentError

@@ -233,7 +233,7 @@ class RaggedTensor(RaggedMaking):
         >>> tf.RaggedTensor.from_row_lengths([1, 2, 3], [2, 1]).value_rowids().numpy()
         array([0, 0, 1])
         """
-        from penstock._ops.shapes import row_numbers  # operations build on this
+        from penstock._ops.arrangement import row_numbers  # operations build on this
 
         return raw_ops.cast(row_numbers(self.row_lengths()), dtype=self._row_splits.dtype)
 
@@ -348,7 +348,7 @@ class RaggedTensor(RaggedMaking):
 
     def _stretches(self, starts: Any, limits: Any) -> RaggedTensor:
         """The rows of the values from `starts` to `limits`."""
-        from penstock._ops.shapes import repeat  # operations build on this
+        from penstock._ops.arrangement import repeat  # operations build on this
 
         lengths = raw_ops.maximum(limits - starts, _core._to_tensor(0, starts.dtype))
         splits = splits_of(lengths)

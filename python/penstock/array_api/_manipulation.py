@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import penstock._ops.shapes as _array
+import penstock._ops.arrangement as _array
+import penstock._ops.shapes as _shapes
 from penstock import _core, raw_ops
 from penstock._core import Tensor
 from penstock._runtime.arguments import axis_of, extents, known_rank, results, sizes
@@ -60,9 +61,9 @@ def broadcast_shapes(*shapes: Iterable[int | None]) -> tuple[int | None, ...]:
     >>> xp.broadcast_shapes((2, 1), (3,))
     (2, 3)
     """
-    result = _array.broadcast_static_shape((), ())
+    result = _shapes.broadcast_static_shape((), ())
     for shape in shapes:
-        result = _array.broadcast_static_shape(result, shape)
+        result = _shapes.broadcast_static_shape(result, shape)
     return tuple(result)
 
 
@@ -88,7 +89,7 @@ def broadcast_arrays(*arrays: Array) -> tuple[Tensor, ...]:
     else:
         target = raw_ops.shape(given[0])
         for a in given[1:]:
-            target = _array.broadcast_dynamic_shape(target, raw_ops.shape(a))
+            target = _shapes.broadcast_dynamic_shape(target, raw_ops.shape(a))
     return tuple(new(raw_ops.broadcast_to(a, target)) for a in given)
 
 
@@ -97,7 +98,7 @@ def common_extents(a: Tensor, b: Tensor, inner: int) -> Tensor:
     if a.shape.is_fully_defined() and b.shape.is_fully_defined():
         lead = broadcast_shapes(a.shape[:-inner], b.shape[:-inner])
         return _core._to_tensor(list(lead), _core.int32)
-    return _array.broadcast_dynamic_shape(raw_ops.shape(a)[:-inner], raw_ops.shape(b)[:-inner])
+    return _shapes.broadcast_dynamic_shape(raw_ops.shape(a)[:-inner], raw_ops.shape(b)[:-inner])
 
 
 def broadcast_to(x: Array, /, shape: Sequence[int]) -> Tensor:

@@ -10,7 +10,7 @@ from types import BuiltinFunctionType, CodeType, FunctionType, MethodType
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._ops import shapes
+from penstock._ops import arrangement
 from penstock._ops.creation import range as tensor_range
 from penstock._runtime.debug_switches import stepping
 from penstock.autograph import _breakpoint, _comprehension, _convert, _iteration, _lists
@@ -19,7 +19,7 @@ from penstock.autograph._scopes import MUTATORS
 from penstock.autograph._state import attribute_of, touch, touch_container, tracing
 from penstock.errors import OperatorNotAllowedInGraphError
 
-_STACK = shapes.stack
+_STACK = arrangement.stack
 
 __all__ = ["callee", "iterable_callee"]
 

@@ -11,7 +11,8 @@ from types import FrameType
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
-from penstock._ops.shapes import concat, reshape, split
+from penstock._ops.arrangement import concat, split
+from penstock._ops.shapes import reshape
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.variable import Variable
 

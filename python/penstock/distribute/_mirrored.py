@@ -11,9 +11,10 @@ from penstock import _core, config, nest
 from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._control.flow import converted
 from penstock._function.function import Function, function
+from penstock._ops.arrangement import concat, split
 from penstock._ops.casts import cast
 from penstock._ops.reductions import reduce_sum
-from penstock._ops.shapes import concat, shape, split
+from penstock._ops.shapes import shape
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import device
 from penstock._types.argument_names import expect

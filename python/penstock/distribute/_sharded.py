@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
-from penstock._ops.shapes import concat
+from penstock._ops.arrangement import concat
 from penstock._runtime.arguments import integer
 from penstock._types.shape import TensorShape
 

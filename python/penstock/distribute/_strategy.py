@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock import _core, config, nest
 from penstock._control.flow import converted
+from penstock._ops.arrangement import transpose
 from penstock._ops.casts import cast
 from penstock._ops.reductions import reduce_mean, reduce_sum
-from penstock._ops.shapes import shape, transpose
+from penstock._ops.shapes import shape
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import device
 from penstock._values.variable import (

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock import _core, nest
 from penstock._ops.arithmetic import add_n
-from penstock._ops.shapes import concat
+from penstock._ops.arrangement import concat
 from penstock._values.extension_type import ExtensionType
 from penstock._values.indexed_slices import IndexedSlices
 from penstock.distribute import _context

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
-from penstock._ops.shapes import concat
+from penstock._ops.arrangement import concat
 from penstock._runtime.arguments import require
 from penstock._values.module import Module
 from penstock.feature_column._column import Column, DenseColumn, FeatureTransformationCache, StateManager

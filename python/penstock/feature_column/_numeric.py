@@ -9,8 +9,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat
 from penstock._ops.creation import fill, one_hot
-from penstock._ops.shapes import concat, reshape
+from penstock._ops.shapes import reshape
 from penstock._ops.sorting import searchsorted
 from penstock._ops.sparse_layout import to_dense
 from penstock._ops.sparse_places import int64

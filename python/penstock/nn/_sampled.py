@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat
 from penstock._ops.candidates import log_uniform_candidate_sampler
 from penstock._ops.indexing import gather, where
 from penstock._ops.reductions import reduce_any, reduce_sum
-from penstock._ops.shapes import concat, reshape
+from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import integer
 from penstock._runtime.scope import scoped
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._ops import shapes
+from penstock._ops import arrangement
 from penstock._runtime.dispatch import dispatched
 from penstock._types.aliases import TensorLike
 from penstock.errors import DTypeError, InvalidArgumentError
@@ -179,7 +179,7 @@ def convert(value: Any, dtype: DType | None = None) -> Tensor:
     if type(value) is float and (target.is_floating or target.is_complex):
         return _core._to_tensor(value, target)
     if isinstance(value, _SEQUENCES) and _holds_tensors(value):
-        return shapes.stack([convert(part, target) for part in value])
+        return arrangement.stack([convert(part, target) for part in value])
     if target != _core.string and isinstance(value, _PYTHON):
         value = np.asarray(value)
         if value.dtype == object:

@@ -8,7 +8,7 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._core import DType, Tensor
-from penstock._ops import creation, diagonals, shapes
+from penstock._ops import arrangement, creation, diagonals, shapes
 from penstock._runtime.arguments import extents, known_rank, sizes
 from penstock._types.aliases import DTypeLike, IntLike, SizesLike
 from penstock.array_api import _creation as standard, _formulas as formulas
@@ -469,11 +469,11 @@ def geomspace(
         if not endpoint:
             inner = [powers[1:]]
         head = shapes.expand_dims(shapes.broadcast_to(first, raw_ops.shape(powers)[1:]), 0)
-        powers = shapes.concat([head, *inner], axis=0)
+        powers = arrangement.concat([head, *inner], axis=0)
     place = int(axis) % len(known_rank(powers))
     if place:
         order = [*builtins.range(1, place + 1), 0, *builtins.range(place + 1, len(known_rank(powers)))]
-        powers = shapes.transpose(powers, order)
+        powers = arrangement.transpose(powers, order)
     return powers if dtype is None else as_type(powers, promotion.as_dtype(dtype))
 
 
@@ -530,7 +530,7 @@ def diag(v: ArrayLike, k: IntLike = 0) -> Tensor:
     if known_rank(v) != [None]:
         return diagonals.diag(v, k=place)
     padding = raw_ops.fill(extents([abs(place)]), number(0, v))
-    rows = shapes.concat([v, padding] if place > 0 else [padding, v], axis=0)
+    rows = arrangement.concat([v, padding] if place > 0 else [padding, v], axis=0)
     index = creation.range(raw_ops.size(rows))
     distance = shapes.expand_dims(index, 0) - shapes.expand_dims(index, 1)
     return raw_ops.select(
@@ -576,7 +576,7 @@ def diagonal(a: ArrayLike, offset: IntLike = 0, axis1: IntLike = 0, axis2: IntLi
             f"diagonal: arguments 'axis1' and 'axis2' must differ, got {axis1} and {axis2}"
         )
     order = [axis for axis in builtins.range(rank) if axis not in pair] + pair
-    a = a if order == list(builtins.range(rank)) else shapes.transpose(a, order)
+    a = a if order == list(builtins.range(rank)) else arrangement.transpose(a, order)
     rows, columns = sizes(a)[-2:]
     start = int(offset)
     if isinstance(rows, int) and isinstance(columns, int):
@@ -645,5 +645,5 @@ def vander(x: ArrayLike, N: IntLike | None = None, increasing: bool = False) -> 
         raise InvalidArgumentError(f"vander: argument 'N' must not be negative, got {N}")
     exponents = as_type(creation.range(count), x.dtype)
     if not increasing:
-        exponents = shapes.reverse(exponents, [0])
+        exponents = arrangement.reverse(exponents, [0])
     return raw_ops.pow(shapes.expand_dims(x, -1), exponents)

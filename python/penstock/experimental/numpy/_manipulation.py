@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 
 from penstock import _core, raw_ops
 from penstock._core import Tensor
-from penstock._ops import shapes
+from penstock._ops import arrangement, shapes
 from penstock._runtime.arguments import axis_of, extents, known_rank, sizes
 from penstock._types.aliases import AxisLike, IntLike, SizesLike
 from penstock._types.shape import TensorShape
@@ -87,7 +87,7 @@ def reshape(a: ArrayLike, newshape: SizesLike, order: str = "C") -> Tensor:
     if order == "C":
         return shapes.reshape(x, dims)
     backwards = raw_ops.reverse(dims, axes=[0])
-    return shapes.transpose(shapes.reshape(shapes.transpose(x), backwards))
+    return arrangement.transpose(shapes.reshape(arrangement.transpose(x), backwards))
 
 
 @public
@@ -123,7 +123,7 @@ def flatten(a: ArrayLike, order: str = "C") -> Tensor:
     if order not in ("C", "A", "K", "F"):
         raise InvalidArgumentError(f"flatten: argument 'order' must be 'C', 'A', 'K' or 'F', got {order!r}")
     x = convert(a)
-    return shapes.reshape(shapes.transpose(x) if order == "F" else x, [-1])
+    return shapes.reshape(arrangement.transpose(x) if order == "F" else x, [-1])
 
 
 def _places(axis: int | Sequence[int]) -> int | tuple[int, ...]:
@@ -174,7 +174,7 @@ def transpose(a: ArrayLike, axes: AxisLike = None) -> Tensor:
     if isinstance(axes, list | tuple):
         count = len(axes)
         axes = [axis_of(axis, count, "axes") for axis in axes]
-    return shapes.transpose(x, axes)
+    return arrangement.transpose(x, axes)
 
 
 @public
@@ -197,7 +197,7 @@ def swapaxes(a: ArrayLike, axis1: IntLike, axis2: IntLike) -> Tensor:
     one, other = axis_of(axis1, rank, "axis1"), axis_of(axis2, rank, "axis2")
     order = list(range(rank))
     order[one], order[other] = other, one
-    return shapes.transpose(x, order)
+    return arrangement.transpose(x, order)
 
 
 @public
@@ -305,9 +305,9 @@ def roll(a: ArrayLike, shift: ArrayLike, axis: AxisLike = None) -> Tensor:
     """
     x = convert(a)
     if axis is None:
-        flat = shapes.roll(shapes.reshape(x, [-1]), shift, 0)
+        flat = arrangement.roll(shapes.reshape(x, [-1]), shift, 0)
         return shapes.reshape(flat, raw_ops.shape(x))
-    return shapes.roll(x, shift, axis)
+    return arrangement.roll(x, shift, axis)
 
 
 @public
@@ -323,7 +323,7 @@ def repeat(a: ArrayLike, repeats: ArrayLike, axis: IntLike | None = None) -> Ten
     x, counts = convert(a), convert(repeats)
     if axis is None:
         x, axis = shapes.reshape(x, [-1]), 0
-    return shapes.repeat(x, counts, axis)
+    return arrangement.repeat(x, counts, axis)
 
 
 @public
@@ -347,7 +347,7 @@ def tile(a: ArrayLike, reps: ArrayLike) -> Tensor:
         counts = raw_ops.concat([convert([1] * (rank - count), _core.int32), counts], axis=0)
     if rank < count:
         x = shapes.reshape(x, [1] * (count - rank) + sizes(x))
-    return shapes.tile(x, counts)
+    return arrangement.tile(x, counts)
 
 
 @public
@@ -378,7 +378,7 @@ def pad(array: ArrayLike, pad_width: ArrayLike, mode: str, **kwargs: Any) -> Ten
         raise InvalidArgumentError(f"pad: options {sorted(kwargs)} are not supported")
     x = convert(array)
     widths = shapes.broadcast_to(convert(pad_width, _core.int32), [len(known_rank(x)), 2])
-    return shapes.pad(x, widths, mode.upper(), convert(constant, x.dtype))
+    return arrangement.pad(x, widths, mode.upper(), convert(constant, x.dtype))
 
 
 @public
@@ -449,7 +449,7 @@ atleast_3d: Callable[..., Any] = _of_all(3, _around, "Give arrays of less than t
 
 
 def _joined(arrays: Sequence[ArrayLike], axis: int) -> Tensor:
-    return shapes.concat(promoted(*arrays), axis)
+    return arrangement.concat(promoted(*arrays), axis)
 
 
 @public
@@ -511,7 +511,7 @@ def stack(arrays: Sequence[ArrayLike] | Tensor, axis: IntLike = 0) -> Tensor:
     """
     if isinstance(arrays, Tensor):
         return moveaxis(arrays, 0, int(axis))
-    return shapes.stack(promoted(*arrays), int(axis))
+    return arrangement.stack(promoted(*arrays), int(axis))
 
 
 @public
@@ -565,7 +565,7 @@ def _pieces(x: Tensor, parts: IntLike | Sequence[IntLike], axis: int) -> list[Te
             raise InvalidArgumentError(
                 f"axis {axis} of size {dims[axis]} does not divide into {count} equal parts"
             )
-        return list(shapes.split(x, count, axis))
+        return list(arrangement.split(x, count, axis))
     lead = (slice(None),) * axis
     ends = [None, *parts, None]
     return [x[(*lead, slice(start, stop))] for start, stop in pairwise(ends)]

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock import _core, raw_ops
 from penstock._core import Tensor
-from penstock._ops import einsum as contraction, shapes
+from penstock._ops import arrangement, einsum as contraction, shapes
 from penstock._runtime.arguments import axis_of, known_rank, results, sizes
 from penstock._types.aliases import DTypeLike, IntLike
 from penstock.array_api import _linear_algebra as standard
@@ -248,7 +248,7 @@ def cross(
         return area
     x0, x1, x2 = [*parts[0], raw_ops.zeros_like(parts[0][0])][:3]
     y0, y1, y2 = [*parts[1], raw_ops.zeros_like(parts[1][0])][:3]
-    made = shapes.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis=-1)
+    made = arrangement.stack([x1 * y2 - x2 * y1, x2 * y0 - x0 * y2, x0 * y1 - x1 * y0], axis=-1)
     return moveaxis(made, -1, axis_of(axisc, len(known_rank(made)), "axisc"))
 
 

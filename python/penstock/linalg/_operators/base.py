@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, transpose
 from penstock._ops.creation import eye
 from penstock._ops.decompositions import cholesky, eigh, eigvals, slogdet, solve, svd
 from penstock._ops.diagonals import diag_part
 from penstock._ops.reductions import reduce_max, reduce_min, reduce_prod, reduce_sum
-from penstock._ops.shapes import broadcast_static_shape, broadcast_to, concat, transpose
+from penstock._ops.shapes import broadcast_static_shape, broadcast_to
 from penstock._runtime.arguments import known_rank
 from penstock._types.shape import TensorShape
 from penstock._values.module import Module

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, pad, reverse, transpose
 from penstock._ops.creation import range as range_of
 from penstock._ops.fourier import complex_transform
 from penstock._ops.indexing import gather, where
 from penstock._ops.reductions import reduce_max, reduce_min, reduce_sum
-from penstock._ops.shapes import concat, pad, reshape, reverse, transpose
+from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import known_rank
 from penstock._types.shape import TensorShape
 from penstock.errors import InvalidArgumentError

@@ -7,10 +7,11 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat, split, transpose
 from penstock._ops.creation import eye
 from penstock._ops.decompositions import slogdet
 from penstock._ops.diagonals import diag
-from penstock._ops.shapes import broadcast_dynamic_shape, concat, reshape, split, transpose
+from penstock._ops.shapes import broadcast_dynamic_shape, reshape
 from penstock._runtime.arguments import items, known_rank
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape

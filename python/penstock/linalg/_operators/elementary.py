@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arrangement import concat
 from penstock._ops.banded import tridiagonal_matmul, tridiagonal_solve
 from penstock._ops.creation import eye, range as range_of
 from penstock._ops.decompositions import triangular_solve
 from penstock._ops.diagonals import diag, diag_part
 from penstock._ops.indexing import gather
 from penstock._ops.reductions import reduce_max, reduce_min, reduce_sum
-from penstock._ops.shapes import broadcast_dynamic_shape, broadcast_to, concat
+from penstock._ops.shapes import broadcast_dynamic_shape, broadcast_to
 from penstock._runtime.arguments import integer, known_rank
 from penstock._types.shape import TensorShape
 from penstock.errors import DTypeError, InvalidArgumentError
