@@ -13,7 +13,7 @@ from typing import Any
 from penstock import _core, errors
 from penstock._function import function as _function, signature
 from penstock._runtime import conversion, libraries
-from penstock._runtime.print import get_logger, value_format, value_text
+from penstock._runtime.print import array_of, get_logger, value_format, value_text
 from penstock._types import argument_kinds
 from penstock._types.shape import ArrayShape, TensorShape
 from penstock._types.specs import TensorSpec, VariableSpec
@@ -31,7 +31,7 @@ def tensor_repr(tensor: _core.Tensor) -> str:
         return f"<tf.Tensor '{tensor.name}' shape={tensor.shape} dtype={tensor.dtype.name}>"
     if tensor.dtype in _OPAQUE:
         return f"<tf.Tensor: shape=(), dtype={tensor.dtype.name}, value={_opaque_text(tensor)}>"
-    value = value_text(tensor.numpy())
+    value = value_text(array_of(tensor))
     return f"<tf.Tensor: shape={tensor.shape}, dtype={tensor.dtype.name}, numpy={value}{_weakness(tensor)}>"
 
 
@@ -51,7 +51,7 @@ def tensor_str(tensor: _core.Tensor) -> str:
     """`str()` of a tensor."""
     if tensor._is_symbolic:
         return f'Tensor("{tensor.name}", shape={tensor.shape}, dtype={tensor.dtype.name})'
-    value = _opaque_text(tensor) if tensor.dtype in _OPAQUE else value_text(tensor.numpy(), str)
+    value = _opaque_text(tensor) if tensor.dtype in _OPAQUE else value_text(array_of(tensor), str)
     return f"tf.Tensor({value}, shape={tensor.shape}, dtype={tensor.dtype.name}{_weakness(tensor)})"
 
 
@@ -59,7 +59,7 @@ def tensor_format(tensor: _core.Tensor, spec: str) -> str:
     """`format()` of a tensor: its value alone, where it has one."""
     if tensor._is_symbolic or tensor.dtype in _OPAQUE:
         return format(tensor_str(tensor), spec)
-    return value_format(tensor.numpy(), spec)
+    return value_format(array_of(tensor), spec)
 
 
 def print_to(stream: str, text: str) -> None:

@@ -39,6 +39,9 @@ pub fn dtype_number(dtype: DType) -> Option<u64> {
 /// Says why bytes are no message.
 pub type Damaged<'a> = &'a dyn Fn(&str) -> Error;
 
+/// How many elements a message may stand for that does not hold them: a few bytes shall not take all memory.
+const MOST_REPEATED: usize = 1 << 31;
+
 /// Writes the fields of a tensor: numbers as bytes, strings one by one.
 pub fn put_tensor(out: &mut Vec<u8>, tensor: &Tensor) {
     put_number(out, 1, dtype_number(tensor.dtype()).unwrap_or(0));
@@ -71,8 +74,7 @@ pub fn read(bytes: &[u8], damaged: Damaged<'_>) -> Result<Tensor> {
     })?;
     let dtype = dtype_of(number).ok_or_else(|| damaged(&format!("it has dtype {number}")))?;
     let dims = extents(shape, damaged)?;
-    let count = num_elements(&dims).filter(|&count| count <= 1 << 31);
-    let count = count.ok_or_else(|| damaged(&format!("it has shape {dims:?}")))?;
+    let count = num_elements(&dims).ok_or_else(|| damaged(&format!("it has shape {dims:?}")))?;
     if !content.is_empty() && dtype != DType::Str {
         return of_content(dtype, &dims, content)
             .unwrap_or_else(|| Err(damaged(&format!("it has {} bytes for shape {dims:?}", content.len()))));
@@ -80,6 +82,9 @@ pub fn read(bytes: &[u8], damaged: Damaged<'_>) -> Result<Tensor> {
     let found = elements(bytes, dtype, damaged)?;
     if found.len() > count {
         return Err(damaged(&format!("it has {} values for shape {dims:?}", found.len())));
+    }
+    if found.len() < count && count > MOST_REPEATED {
+        return Err(damaged(&format!("it has {} values to repeat for shape {dims:?}", found.len())));
     }
     repeated(&found, &dims, count)
 }

@@ -1,6 +1,6 @@
 //! The stage that puts elements of several shapes together.
 
-use penstock_data::{DType, Error, Result, Tensor};
+use penstock_data::{DType, Error, Result, Tensor, memory, num_elements};
 use penstock_ops::joining;
 use penstock_trace::Var;
 
@@ -88,9 +88,10 @@ impl Padding {
         }
         let (dtype, value) = (tensors[0].dtype(), self.value.on_host()?);
         let dims: Vec<usize> = [tensors.len()].into_iter().chain(wanted.iter().copied()).collect();
-        let each: usize = wanted.iter().product();
         if dtype == DType::Str {
-            let mut texts = vec![value.strings()[0].clone(); each * tensors.len()];
+            let count = num_elements(&dims).unwrap_or(usize::MAX);
+            let each = count / tensors.len();
+            let mut texts = memory::filled(value.strings()[0].clone(), count)?;
             for (out, tensor) in texts.chunks_exact_mut(each.max(1)).zip(tensors) {
                 place(out, &in_units(&wanted, 1), tensor.strings(), &in_units(tensor.dims(), 1));
             }
@@ -101,6 +102,7 @@ impl Padding {
             return Err(Error::invalid(format!("padded_batch: tensors of {dtype} cannot be padded")));
         }
         let mut out = Tensor::empty(dtype, &dims)?;
+        let each = out.num_elements() / tensors.len();
         fill(out.bytes_mut(), value.bytes());
         for (out, tensor) in out.bytes_mut().chunks_exact_mut((each * unit).max(1)).zip(tensors) {
             place(out, &in_units(&wanted, unit), tensor.bytes(), &in_units(tensor.dims(), unit));

@@ -583,6 +583,19 @@ fn matrices_and_texts_are_padded_at_their_ends() {
 }
 
 #[test]
+fn paddings_larger_than_the_memory_are_errors() {
+    for value in [Tensor::from_strings(&[], vec![b"."[..].into()]).unwrap(), Tensor::scalar(0i64)] {
+        for shape in [[1 << 62, 1], [1 << 32, 1 << 32], [1 << 45, 1 << 4]] {
+            let element = value.reshaped(&[1, 1]).unwrap();
+            let source = Box::new(AtHand::new(vec![Rows::one(vec![Some(element)])]));
+            let padding = Padding { shape: shape.map(Some).to_vec(), value: value.clone() };
+            let error = PaddedBatch::new(source, 1, false, vec![Some(padding)]).pull(1).unwrap_err();
+            assert_eq!(error.class(), Class::ResourceExhausted, "{error}");
+        }
+    }
+}
+
+#[test]
 fn groups_of_several_lengths_are_padded_by_their_key() {
     let length = each_of(|leaves| leaves[0].as_ref().unwrap().len() as i64);
     let pads = Pads { shape: vec![Some(Given::Of(0))], value: Given::Fixed(Tensor::scalar(-1i64)) };

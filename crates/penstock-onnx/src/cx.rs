@@ -549,6 +549,17 @@ impl<'m> Cx<'_, 'm> {
         Ok(x)
     }
 
+    /// The mask of a strided slice that has its first entries open.
+    pub(crate) fn open_entries(count: usize) -> Result<i64> {
+        let most = i64::BITS as usize - 2;
+        if count > most {
+            return Err(Error::unimplemented(format!(
+                "slices along an axis behind the first {most} are not supported"
+            )));
+        }
+        Ok((1 << count) - 1)
+    }
+
     /// The part from `begin` up to `end` along an axis, with a step. The end may be open.
     pub(crate) fn slice(&mut self, x: Value, axis: usize, begin: Size, end: Option<Size>) -> Result<Value> {
         let (begin, open) = (self.vector(&[begin])?, end.is_none());
@@ -564,7 +575,7 @@ impl<'m> Cx<'_, 'm> {
         };
         zeros.push(0);
         let ones = self.i64s(&vec![1; axis + 1]);
-        let front = (1i64 << axis) - 1;
+        let front = Self::open_entries(axis)?;
         let attrs = [("begin_mask", front.into()), ("end_mask", (front | i64::from(open) << axis).into())];
         self.op("strided_slice", &[x, begin, end, ones], &attrs)
     }

@@ -19,7 +19,7 @@ use crate::grad::{Ex, Tape, rule};
 use crate::operands::{described_shape, index_arg, require_dtype, sizes_of};
 use crate::run::cast_into;
 use crate::samples::{DISTINCT, EDGES, tensor};
-use crate::sorting::select_by_device;
+use crate::sorting::{positions_fit, select_by_device};
 use crate::util::{PROMISE, around, normalize_axis, one};
 
 const ATTRS: &[AttrDef] = &[AttrDef::optional("axes", AttrKind::Ints), AttrDef::flag("keepdims", false)];
@@ -567,7 +567,7 @@ macro_rules! arg_reduction {
                 $summary,
                 "\n\nThe result, of dtype `dtype` (`int32` or `int64`), has the shape of `x` without `axis`; a negative axis \
                  counts from the end. The first of equal elements counts, and NaN as the most extreme.\
-                 \n\nErrors: `InvalidArgument` for an axis that is out of range or empty."
+                 \n\nErrors: `InvalidArgument` for an axis that is out of range or empty, or has more elements than `dtype` counts."
             ),
             dtypes: &[DTypeVar::new("T", ARG_REDUCE_DTYPES)],
             operands: &[arg("x")],
@@ -621,6 +621,7 @@ fn run_arg(max: bool, call: &mut Call<'_>) -> Result<()> {
     if n == 0 {
         return Err(empty_axis(call.attrs.int(0), &Shape::known(x.dims())));
     }
+    positions_fit(n, dtype)?;
     let mut left: Dims = x.dims().into();
     left.remove(axis);
     let first = Selection {

@@ -152,7 +152,7 @@ pub static ARGSORT: OpDef = OpDef {
     cpu: Cpu::Kernel(|call| {
         let (x, dtype) = (call.inputs[0], call.attrs.dtype(2));
         let (rows, _) = rows(x, call.attrs.int(0))?;
-        fits(rows.n, dtype)?;
+        positions_fit(rows.n, dtype)?;
         let direction = direction(call.attrs.flag(1));
         if select_by_device(call, &Selection { direction, positions: Some(dtype), ..all_of(rows) }, x.dims())? {
             return Ok(());
@@ -181,7 +181,7 @@ pub static ARGSORT: OpDef = OpDef {
 };
 
 /// Checks that positions in rows of `n` elements are of a dtype.
-fn fits(n: usize, dtype: DType) -> Result<()> {
+pub(crate) fn positions_fit(n: usize, dtype: DType) -> Result<()> {
     if dtype == DType::I32 && n > i32::MAX as usize + 1 {
         return Err(Error::invalid(format!("positions among {n} elements do not fit int32")).argument("dtype"));
     }
@@ -259,7 +259,7 @@ fn run_top_k(call: &mut Call<'_>) -> Result<()> {
         return Err(Error::invalid("expected at least a vector, got a scalar").argument("x"));
     };
     check_k(k, n)?;
-    fits(n, dtype)?;
+    positions_fit(n, dtype)?;
     let dims: Dims = rest.iter().copied().chain([k]).collect();
     // However many rows there are of nothing, none is gone through.
     let outer = if x.is_empty() || k == 0 { 0 } else { rest.iter().product() };
@@ -350,7 +350,7 @@ fn run_search_sorted(call: &mut Call<'_>) -> Result<()> {
     if leading != same {
         return Err(unlike_rows(&Shape::known(rows.dims()), &Shape::known(values.dims())));
     }
-    fits(n, dtype)?;
+    positions_fit(n, dtype)?;
     if rows.dtype() == DType::Str {
         let right = call.attrs.flag(0);
         let before = |element: &Bytes, value: &Bytes| element < value || (right && element == value);

@@ -25,6 +25,9 @@ use crate::tensor::{PyTensor, no_value, wrap_eager};
 /// Whether C's `long` has 64 bits: NumPy takes it for `int64` then, and shows `long long` as another dtype.
 const LONG_IS_64: bool = size_of::<std::ffi::c_long>() == 8;
 
+/// How many dimensions the arrays of every version of NumPy have.
+pub(crate) const PLAIN_RANK: usize = 32;
+
 /// The format of the buffer protocol for a dtype that has one.
 fn format_of(dtype: DType) -> &'static CStr {
     match dtype {
@@ -432,11 +435,22 @@ unsafe impl<T> Send for Kept<T> {}
 // SAFETY: the object is only held, and dropped attached to the interpreter; nothing is reached through a shared reference.
 unsafe impl<T> Sync for Kept<T> {}
 
+/// The NumPy array of the elements of a tensor in a row.
+pub(crate) fn flat<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> PyResult<Bound<'py, PyAny>> {
+    let py = tensor.py();
+    let row = value.reshaped(&[value.len()]).or_py(py)?;
+    to_numpy(&wrap_eager(py, row.clone())?, &row)
+}
+
 /// The NumPy array of a tensor: a read-only view of its memory; strings become an array of `bytes`.
 pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> PyResult<Bound<'py, PyAny>> {
     let py = tensor.py();
     if let Some(message) = crate::tensor::no_value(value.dtype()) {
         return Err(PyTypeError::new_err(message));
+    }
+    if value.rank() > PLAIN_RANK {
+        // `asarray` takes what it cannot take at once for a sequence of sequences; `reshape` says how many dimensions there may be.
+        return flat(tensor, value)?.call_method1("reshape", (value.dims().to_vec(),));
     }
     let numpy = py.import("numpy")?;
     if value.dtype() == DType::Str {

@@ -20,6 +20,9 @@ enum Bound3 {
     Tensor(Var),
 }
 
+/// How many entries of a specification the masks speak of.
+const MASK_BITS: usize = i64::BITS as usize;
+
 /// The operands of `strided_slice` as they are collected.
 #[derive(Default)]
 struct Spec {
@@ -92,7 +95,8 @@ pub(crate) fn get(py: Python<'_>, var: &Var, key: &Bound<'_, PyAny>) -> PyResult
             return to_var(&made, None, None);
         }
     }
-    apply(py, var, specification(py, &keys)?)
+    let rank = var.shape().rank();
+    apply(py, var, specification(py, keys, rank)?)
 }
 
 /// Writes `value` to `variable[key]`, in place.
@@ -101,18 +105,54 @@ pub(crate) fn assign(py: Python<'_>, variable: &Var, key: &Bound<'_, PyAny>, val
         Ok(t) => t.iter().collect(),
         Err(_) => vec![key.clone()],
     };
-    let spec = specification(py, &keys)?;
+    let spec = specification(py, keys, variable.shape().rank())?;
     let masks = spec.masks();
     let inputs = [variable.clone(), vector(py, spec.begin)?, vector(py, spec.end)?, vector(py, spec.stride)?, value];
     trace::apply(&penstock_ops::updates::STRIDED_SLICE_ASSIGN, &inputs, &masks).or_py(py)?;
     Ok(())
 }
 
+/// The items of a subscript with the longest run of `:` as an ellipsis, where there are more items than a mask has bits.
+fn shortened<'py>(
+    py: Python<'py>,
+    mut keys: Vec<Bound<'py, PyAny>>,
+    rank: Option<usize>,
+) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if keys.len() <= MASK_BITS {
+        return Ok(keys);
+    }
+    let has_ellipsis = keys.iter().any(|key| key.is_instance_of::<PyEllipsis>());
+    if let (Some(rank), false) = (rank, has_ellipsis) {
+        // Behind an ellipsis every dimension has its item.
+        let used = keys.iter().filter(|key| !key.is_none()).count();
+        keys.extend((used..rank).map(|_| PySlice::full(py).into_any()));
+        let mut longest = 0..0;
+        let mut start = 0;
+        for (i, key) in keys.iter().enumerate() {
+            if !(key.is_instance_of::<PySlice>() && key.eq(PySlice::full(py))?) {
+                start = i + 1;
+            } else if i + 1 - start > longest.len() {
+                longest = start..i + 1;
+            }
+        }
+        if used <= rank && !longest.is_empty() {
+            keys.splice(longest, [PyEllipsis::get(py).to_owned().into_any()]);
+        }
+    }
+    if keys.len() > MASK_BITS {
+        return Err(PyIndexError::new_err(format!(
+            "an index has at most {MASK_BITS} items besides one run of ':', got {}",
+            keys.len()
+        )));
+    }
+    Ok(keys)
+}
+
 /// The specification of a slice by the items of a subscript.
-fn specification(py: Python<'_>, keys: &[Bound<'_, PyAny>]) -> PyResult<Spec> {
+fn specification<'py>(py: Python<'py>, keys: Vec<Bound<'py, PyAny>>, rank: Option<usize>) -> PyResult<Spec> {
     let mut spec = Spec::default();
     let mut ellipses = 0;
-    for key in keys {
+    for key in &shortened(py, keys, rank)? {
         if key.is_none() {
             spec.new_axis_mask |= spec.push(Bound3::Known(0), Bound3::Known(0), Bound3::Known(1));
         } else if key.is_instance_of::<PyEllipsis>() {

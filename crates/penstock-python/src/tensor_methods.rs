@@ -345,9 +345,13 @@ impl PyTensor {
         let py = slf.py();
         let value =
             slf.get().var.tensor().ok_or_else(|| PyTypeError::new_err("a symbolic tensor cannot be pickled"))?;
-        let array = array::to_numpy(slf, value)?;
         let dtype = dtype::object(py, value.dtype())?;
-        Ok((layer::get(py, "constant")?, (array, dtype).into_pyobject(py)?))
+        let arguments = if value.rank() > array::PLAIN_RANK {
+            (array::flat(slf, value)?, dtype, value.dims().to_vec()).into_pyobject(py)?
+        } else {
+            (array::to_numpy(slf, value)?, dtype).into_pyobject(py)?
+        };
+        Ok((layer::get(py, "constant")?, arguments))
     }
 
     fn __copy__(slf: Bound<'_, Self>) -> Bound<'_, Self> {

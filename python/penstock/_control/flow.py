@@ -56,8 +56,8 @@ class _Branch(NamedTuple):
 
 def converted(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function that a converted one hands over, converted too."""
-    state = sys.modules.get("penstock.autograph._state")
-    if state is None or not state.tracing.converting:
+    slots = sys.modules.get("penstock.autograph._slots")
+    if slots is None or not slots.tracing.converting:
         return function
     from penstock.autograph._calls import callee  # AutoGraph builds on this
 

@@ -9,6 +9,7 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
+from penstock._runtime.print import array_of
 
 if TYPE_CHECKING:
     from penstock._function.explain import CacheExplanation
@@ -70,7 +71,7 @@ def _number(value: Any) -> str:
 
 def _values(value: Any) -> str:
     """The elements of a tensor: a table for a vector or a matrix, else its text."""
-    array = value.numpy()
+    array = array_of(value)
     if not 1 <= array.ndim <= 2 or value.dtype == _core.string or 0 in array.shape:
         return f"<pre>{html.escape(shortened(str(array)))}</pre>"
     matrix = array.reshape(1, -1) if array.ndim == 1 else array

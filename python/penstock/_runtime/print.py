@@ -208,6 +208,14 @@ def get_logger() -> logging.Logger:
     return logging.getLogger("penstock")
 
 
+def array_of(value: Any) -> Any:
+    """The array of a tensor or variable, as a row where NumPy refuses so many dimensions."""
+    try:
+        return value.numpy()
+    except ValueError:
+        return raw_ops.reshape(value, [-1]).numpy()
+
+
 def value_text(value: Any, show: Callable[[Any], str] = repr) -> str:
     """What `repr()` or `str()` of a tensor or variable shows of its value; several lines start on a new one.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
 from penstock._runtime import v1_graph_state
-from penstock._runtime.print import check, value_text
+from penstock._runtime.print import array_of, check, value_text
 from penstock._runtime.scope import current_name_scope, name_scope, named, within
 from penstock._types.shape import TensorShape
 from penstock._values.variable_parts import VariableParts
@@ -497,7 +497,7 @@ class Variable(VariableParts, metaclass=_VariableMeta):
             return f"{head}, numpy=<uninitialized>>"
         if self.dtype in (_core.resource, _core.variant):
             return f"{head}>"
-        return f"{head}, numpy={value_text(self.numpy())}>"
+        return f"{head}, numpy={value_text(array_of(self))}>"
 
 
 def _refuse_in_place(method: str, symbol: str, assignment: str) -> None:

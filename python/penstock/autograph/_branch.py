@@ -11,7 +11,8 @@ from penstock._types import composite
 from penstock._types.specs import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList, grown
-from penstock.autograph._state import Contents, Entry, Held, Note, Slot, State, tracing
+from penstock.autograph._slots import Contents, Entry, Held, Note, Slot, tracing
+from penstock.autograph._state import State
 from penstock.autograph._values import (
     UNDEFINED,
     check_alike,

@@ -8,7 +8,8 @@ from typing import Any
 from penstock.autograph import _iteration
 from penstock.autograph._branch import branch, is_symbolic
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import Entry, Held, State
+from penstock.autograph._slots import Entry, Held
+from penstock.autograph._state import State
 
 __all__ = ["generator", "list_comp"]
 

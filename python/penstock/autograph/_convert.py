@@ -191,7 +191,7 @@ def _told(function: FunctionType) -> Any:
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     """A function that runs `code` with the globals, defaults and cells of another."""
     from penstock.autograph import _operators  # start-up does without it
-    from penstock.autograph._state import tracing  # start-up does without it
+    from penstock.autograph._slots import tracing  # start-up does without it
 
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if tracing.converting:
@@ -401,7 +401,7 @@ def source_of(function: FunctionType) -> str:
 def convert_function(function: Callable[..., Any], stepped: bool = False) -> Callable[..., Any]:
     """The function to trace in place of a Python callable, which a debugger may be told of."""
     from penstock.autograph._lists import outermost  # start-up does without it
-    from penstock.autograph._state import fresh, put_back, tracing  # start-up does without it
+    from penstock.autograph._slots import fresh, put_back, tracing  # start-up does without it
     from penstock.autograph._traceback import explained, filtered  # start-up does without it
 
     target = function

@@ -22,7 +22,8 @@ from penstock.autograph._branch import (
     truth,
 )
 from penstock.autograph._jumps import RESULT
-from penstock.autograph._state import Entry, Held, Note, State, tracing, unset_name
+from penstock.autograph._slots import Entry, Held, Note, tracing, unset_name
+from penstock.autograph._state import State
 from penstock.autograph._values import (
     UNDEFINED,
     check_alike,

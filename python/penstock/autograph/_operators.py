@@ -18,15 +18,15 @@ from penstock.autograph._comprehension import generator, list_comp
 from penstock.autograph._items import is_array, item, put
 from penstock.autograph._lists import TensorList
 from penstock.autograph._loop import Options, graph_loop
-from penstock.autograph._state import (
+from penstock.autograph._slots import (
     Attributes,
     Entries,
-    State,
     slots_of,
     touch as touched,
     touch_container,
     tracing,
 )
+from penstock.autograph._state import State
 from penstock.autograph._values import tensor_like
 from penstock.errors import OperatorNotAllowedInGraphError
 

@@ -1,27 +1,34 @@
-"""The variables of a statement: read, written and compared while its bodies are traced."""
+"""The state of a statement: its variables, read, written and compared while its bodies are traced."""
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import re
 import sys
-import threading
-import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from typing import Any
 
-from penstock import _core, nest
+from penstock import _core
 from penstock._runtime.identity import Identities
-from penstock._types import composite
 from penstock._values.variable import created
+from penstock.autograph._containers import CONTAINERS, collect, holds, holds_alike, occurrences, snapshots
 from penstock.autograph._lists import TensorList
+from penstock.autograph._slots import (
+    Attribute,
+    Attributes,
+    Cell,
+    Contents,
+    Entries,
+    Entry,
+    Slot,
+    slots_of,
+    touch,
+    tracing,
+)
 from penstock.autograph._values import (
     UNDEFINED,
     flatten,
     freeze,
-    freeze_one,
     holds_variables,
     is_made_here,
     is_stale,
@@ -32,376 +39,11 @@ from penstock.autograph._values import (
     with_identity,
 )
 
-__all__ = [
-    "Attributes",
-    "Contents",
-    "Entries",
-    "Entry",
-    "Held",
-    "Note",
-    "Slot",
-    "State",
-    "attribute_of",
-    "fresh",
-    "put_back",
-    "touch",
-    "touch_container",
-    "tracing",
-    "unset_name",
-]
-
-
-class Entry(NamedTuple):
-    """A variable that a statement assigns.
-
-    Attributes:
-        name: the name, or `base.attribute`.
-        first: the line that assigns it in the body, 0 if none does.
-        second: the line that assigns it in the `else` part, 0 if none does.
-        live: whether it may be read after the statement, or in a later iteration; None if that is so of a
-            container that it holds before.
-        after: whether it may be read after the statement.
-        held: whether only functions that the statement makes may read it then.
-        renewed: whether a function computes it from what it was, rather than set it once.
-        bound: whether a loop's body binds the name, so that the variable may come to hold another container.
-    """
-
-    name: str
-    first: int
-    second: int
-    live: bool | None = True
-    after: bool = True
-    held: bool = False
-    renewed: bool = False
-    bound: bool = False
-
-
-# How converted code describes the variables of a statement: the fields of their entries; of an attribute,
-# what computes the object, and the name, as well.
-Entries = Sequence[tuple[Any, ...]]
-Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
-
-
-class Slot:
-    """Where a variable lives."""
-
-    def __init__(self, entry: Entry) -> None:
-        self.entry = entry
-
-    def get(self) -> Any:
-        raise NotImplementedError
-
-    @property
-    def key(self) -> Any:
-        """What tells it from other variables."""
-        return id(self)
-
-    @property
-    def place(self) -> Place | None:
-        """The object that it belongs to; None for a variable of a function."""
-        return None
-
-    def set(self, value: Any) -> None:
-        raise NotImplementedError
-
-    def clear(self) -> None:
-        raise NotImplementedError
-
-    def put(self, value: Any) -> None:
-        """Sets the variable, or leaves it without a value."""
-        if value is UNDEFINED:
-            self.clear()
-        else:
-            self.set(value)
-
-
-_UNSET = re.compile(r"variable '(\w+)'")
-
-
-def unset_name(error: NameError) -> str | None:
-    """The variable that an error says has no value."""
-    found = _UNSET.search(str(error))
-    return found.group(1) if found else getattr(error, "name", None)
-
-
-class Place:
-    """An object whose attributes or items are variables: all of its variables share one reference to it."""
-
-    __slots__ = ("__weakref__", "object")
-
-    def __init__(self, target: Any) -> None:
-        self.object = target
-
-    def references(self) -> int:
-        """How many references to the object there are, this one left out."""
-        return sys.getrefcount(self.object) - _ALONE
-
+__all__ = ["State"]
 
 # After so many attempts to trace a statement, garbage is collected first; after so many, nothing is added.
+# After so many attempts to trace a statement, garbage is collected first; after so many, nothing is added.
 _FEW, _MANY = 3, 30
-
-_ALONE = 0
-_ALONE = Place([]).references()
-
-
-class Note(NamedTuple):
-    """Why a variable has no value."""
-
-    slot: Slot
-    message: str
-
-
-class _Tracing(threading.local):
-    """What the innermost trace of the thread knows."""
-
-    def __init__(self) -> None:
-        # Variables that a traced statement left without a value, newest last.
-        self.notes: list[Note] = []
-        # How many regions of control flow are open.
-        self.depth = 0
-        # The states of the statements that are traced, outermost first.
-        self.states: list[State] = []
-        # How many `raise` statements have become part of a graph.
-        self.raises = 0
-        # For each `try` whose body runs, outermost first: what gives its handlers.
-        self.attempts: list[Any] = []
-        # Whether what is traced is thrown away, for the types of its variables alone.
-        self.looking = False
-        # Whether the function that is traced was converted.
-        self.converting = False
-        # The objects that the traced function has made.
-        self.made = Identities[Any]()
-        # Variables that hold a list of the graph in place of Python's, and that one.
-        self.replaced: list[tuple[Slot, Any]] = []
-        # What loops made of variables that are None before them, by place: a guess for the next time.
-        self.guesses: dict[str, dict[int, Any]] = {}
-        # The code that it has called.
-        self.called = Identities[CodeType]()
-        # The cells of functions from outside that it has called.
-        self.outside = Identities[CellType]()
-        # The objects whose attributes or items the open statements change, by identity.
-        self.places: weakref.WeakValueDictionary[int, Place] = weakref.WeakValueDictionary()
-
-    def place_of(self, target: Any) -> Place:
-        """The one place of an object."""
-        found = self.places.get(id(target))
-        if found is None:
-            found = self.places[id(target)] = Place(target)
-        return found
-
-
-def put_back(arguments: Sequence[Any]) -> None:
-    """Has variables that outlive the trace hold Python's lists again in place of the graph's.
-
-    A list among the arguments of the trace has been changed then, as the function that checks them shall see.
-    """
-    given: list[tuple[Any, Any]] = []
-    for value in arguments:
-        _collect(value, given, set())
-    for slot, value in reversed(tracing.replaced):
-        grown = slot.get()
-        if type(grown) is TensorList:
-            slot.put(value)
-            if any(value is container for container, _ in given):
-                value.append(grown)
-
-
-def fresh() -> dict[str, Any]:
-    """What a trace begins with; exceptions that it raises are those of the trace around it, too."""
-    return {**vars(_Tracing()), "raises": tracing.raises}
-
-
-tracing = _Tracing()
-
-
-class _Cell(Slot):
-    def __init__(self, entry: Entry, cell: CellType) -> None:
-        super().__init__(entry)
-        self.cell = cell
-
-    @property
-    def key(self) -> Any:
-        return id(self.cell)
-
-    def get(self) -> Any:
-        try:
-            return self.cell.cell_contents
-        except ValueError:
-            return UNDEFINED
-
-    def set(self, value: Any) -> None:
-        self.cell.cell_contents = value
-
-    def clear(self) -> None:
-        with contextlib.suppress(ValueError):
-            del self.cell.cell_contents
-
-
-class Held(Slot):
-    """A value that is in no variable of the user's.
-
-    Attributes:
-        value: what it is.
-    """
-
-    def __init__(self, entry: Entry, value: Any = UNDEFINED) -> None:
-        super().__init__(entry)
-        self.value = value
-
-    def get(self) -> Any:
-        return self.value
-
-    def set(self, value: Any) -> None:
-        self.value = value
-
-    def clear(self) -> None:
-        self.value = UNDEFINED
-
-
-class _Global(Slot):
-    def __init__(self, entry: Entry, namespace: dict[str, Any]) -> None:
-        super().__init__(entry)
-        self.namespace = namespace
-
-    @property
-    def key(self) -> Any:
-        return id(self.namespace), self.entry.name
-
-    def get(self) -> Any:
-        return self.namespace.get(self.entry.name, UNDEFINED)
-
-    def set(self, value: Any) -> None:
-        self.namespace[self.entry.name] = value
-
-    def clear(self) -> None:
-        self.namespace.pop(self.entry.name, None)
-
-
-class _Attribute(Slot):
-    def __init__(self, entry: Entry, base: Any, name: str) -> None:
-        super().__init__(entry)
-        self._place, self.name = tracing.place_of(base), name
-
-    @property
-    def key(self) -> Any:
-        return id(self._place.object), self.name
-
-    @property
-    def place(self) -> Place:
-        return self._place
-
-    def get(self) -> Any:
-        return getattr(self._place.object, self.name, UNDEFINED)
-
-    def set(self, value: Any) -> None:
-        if self.get() is not value:
-            setattr(self._place.object, self.name, value)
-
-    def clear(self) -> None:
-        if hasattr(self._place.object, self.name):
-            delattr(self._place.object, self.name)
-
-
-def attribute_of(base: Any, name: str) -> Slot:
-    """An attribute of an object."""
-    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), base, name)
-
-
-class Contents(Slot):
-    """What a container holds that no variable of the statement is known to hold.
-
-    Attributes:
-        first: a copy of it when the statement began, with the same containers in it.
-    """
-
-    def __init__(self, container: Any, entry: Entry | None = None) -> None:
-        super().__init__(entry or Entry(f"the contents of a {type(container).__name__}", 0, 0))
-        self._place = tracing.place_of(container)
-        self.first = freeze_one(container)
-
-    @property
-    def key(self) -> Any:
-        return id(self._place.object), None
-
-    @property
-    def place(self) -> Place:
-        return self._place
-
-    def get(self) -> Any:
-        return freeze(self._place.object)
-
-    def set(self, value: Any) -> None:
-        with_identity(self._place.object, value)
-
-    def clear(self) -> None:
-        """A container is never without contents."""
-
-
-def slots_of(
-    functions: Sequence[Any],
-    entries: Entries,
-    attributes: Attributes = (),
-) -> list[Slot]:
-    """The variables of a statement: cells that `functions` close over, globals, and attributes.
-
-    The first of the functions says which globals; those that are None count for nothing.
-    """
-    namespace = functions[0].__globals__
-    cells: dict[str, CellType] = {}
-    for function in functions:
-        if function is not None:
-            cells.update(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    slots: list[Slot] = []
-    for raw in entries:
-        entry = Entry(*raw)
-        cell = cells.get(entry.name)
-        slot: Slot
-        if cell is not None:
-            slot = _Cell(entry, cell)
-        else:
-            slot = _Global(entry, namespace)
-        if entry.live is None:
-            slot.entry = entry._replace(live=type(slot.get()) in (list, dict, TensorList))
-        slots.append(slot)
-    for base, attribute, raw in attributes:
-        try:
-            found = base()
-        except (NameError, AttributeError):
-            continue
-        if isinstance(found, tuple):
-            # A named tuple does not change, but containers in it do.
-            held = getattr(found, attribute, None)
-            if type(held) in (list, dict, TensorList):
-                slots.append(Contents(held, Entry(*raw)))
-        else:
-            slots.extend(_Attribute(Entry(*raw), found, name) for name in _stored_by(found, attribute))
-    return slots
-
-
-def _stored_by(target: Any, attribute: str) -> Sequence[str]:
-    """The attributes that an assignment to one changes: of a property, those that its setter assigns."""
-    member = getattr(type(target), attribute, None)
-    if not isinstance(member, property):
-        return (attribute,)
-    code = getattr(member.fset, "__code__", None)
-    if not isinstance(code, CodeType) or not code.co_argcount:
-        return ()
-    import dis  # for properties alone: start-up does without it
-
-    stored = {at.argval for at in dis.get_instructions(code) if at.opname == "STORE_ATTR"}
-    return sorted(name for name in stored if not isinstance(getattr(type(target), name, None), property))
-
-
-def touch(slots: Sequence[Slot]) -> None:
-    """Says which variables a function is about to change, to the statements that are traced."""
-    for state in tracing.states:
-        state.extend(slots)
-
-
-def touch_container(container: Any) -> None:
-    """Says that the contents of a container are about to change, to the statements that are traced."""
-    if tracing.states and type(container) in (list, dict, TensorList):
-        touch([Contents(container)])
 
 
 class State:
@@ -465,7 +107,7 @@ class State:
             self._collect(i)
         self._entered: dict[int, Any] = {}
         # What containers hold when the statement begins, and when a body of it does.
-        self._originals = dict(_snapshots(self._contents))
+        self._originals = dict(snapshots(self._contents))
         self._began = self._originals.copy()
         self._created = created.count
 
@@ -479,7 +121,7 @@ class State:
 
     def _collect(self, index: int) -> None:
         if not isinstance(self.slots[index], Contents):
-            _collect(self.before[index], self._contents, set())
+            collect(self.before[index], self._contents, set())
 
     def extend(self, slots: Sequence[Slot]) -> None:
         """Adds variables that a function called from the statement is about to change."""
@@ -511,7 +153,7 @@ class State:
         if isinstance(slot, Contents) or not any(isinstance(s, Contents) for s in self.slots[self.own :]):
             return []
         found: list[tuple[Any, Any]] = []
-        _collect(slot.get(), found, set())
+        collect(slot.get(), found, set())
         held = {id(container) for container, _ in found}
         return [
             i
@@ -576,8 +218,8 @@ class State:
         copies = [
             s.first for state in {self, *tracing.states} for s in state.slots if isinstance(s, Contents)
         ]
-        known = _occurrences(place.object, [*values, *within])
-        known += sum(_holds(copy, place.object) for copy in copies if type(copy) is not TensorList)
+        known = occurrences(place.object, [*values, *within])
+        known += sum(holds(copy, place.object) for copy in copies if type(copy) is not TensorList)
         return place.references() <= known
 
     def is_python(self, index: int, value: Any, levels: int = 0) -> bool:
@@ -628,7 +270,7 @@ class State:
         slot = self.slots[index]
         place = slot.place
         if place is None:
-            return isinstance(slot, _Cell) and slot.cell not in tracing.outside
+            return isinstance(slot, Cell) and slot.cell not in tracing.outside
         if place.object in tracing.made:
             return True
         return isinstance(slot, Contents) and self._is_held_locally(place.object)
@@ -636,7 +278,7 @@ class State:
     def is_read(self, index: int) -> bool:
         """Whether an attribute is read, as far as the code of its class and what was called tell."""
         slot = self.slots[index]
-        if not isinstance(slot, _Attribute) or self.is_local(index):
+        if not isinstance(slot, Attribute) or self.is_local(index):
             return True
         members = [vars(cls).values() for cls in type(slot.place.object).__mro__]
         codes = [code for found in members for member in found for code in _codes_of(member)]
@@ -648,12 +290,12 @@ class State:
         for name, cell in _cells_of(self.functions):
             held = _contents_of(cell)
             if held is container:
-                return _Cell(Entry(name, 0, 0), cell)
+                return Cell(Entry(name, 0, 0), cell)
             owners.append(held)
         for owner in owners:
             for name, held in [*getattr(owner, "__dict__", {}).items()]:
                 if held is container and not isinstance(owner, type | FunctionType | ModuleType):
-                    return _Attribute(Entry(f"the attribute '{name}'", 0, 0), owner, name)
+                    return Attribute(Entry(f"the attribute '{name}'", 0, 0), owner, name)
         return None
 
     def _is_held_locally(self, container: Any) -> bool:
@@ -661,7 +303,7 @@ class State:
         names = _local_names()
         held = [_contents_of(cell) for name, cell in _cells_of(self.functions) if name in names]
         made = [value for owner in tracing.made for value in [*getattr(owner, "__dict__", {}).values()]]
-        return _occurrences(container, [*held, *made]) > 0
+        return occurrences(container, [*held, *made]) > 0
 
     def has_created(self) -> bool:
         """Whether variables of the engine were created since the statement began."""
@@ -684,7 +326,7 @@ class State:
             return value
         found = slot.get()
         self._contents = [pair for pair in self._contents if pair[0] is not found]
-        _collect(found, self._contents, set())
+        collect(found, self._contents, set())
         return found
 
     def replace(self, index: int, value: Any) -> None:
@@ -721,7 +363,7 @@ class State:
     def guess_replaced(self) -> None:
         """Takes containers of variables that the body of a loop binds for replaced, unless that was wrong."""
         for slot, value in zip(self.slots, self.before, strict=True):
-            if slot.entry.bound and type(value) in _CONTAINERS and slot.key not in self._in_place:
+            if slot.entry.bound and type(value) in CONTAINERS and slot.key not in self._in_place:
                 self.replaced[slot.key] = value
 
     def enter(self, index: int, value: Any) -> None:
@@ -731,8 +373,8 @@ class State:
             return
         self._entered[index] = now = self.slots[index].get()
         contents: list[tuple[Any, Any]] = []
-        _collect(now, contents, set())
-        self._began.update(_snapshots(contents))
+        collect(now, contents, set())
+        self._began.update(snapshots(contents))
 
     def read(self) -> list[Any]:
         """What the variables hold at the end of a body, containers copied."""
@@ -742,7 +384,7 @@ class State:
             if isinstance(slot, Contents):
                 container = slot.place.object
                 self._follow_items(container, slot.first, slot.first, container, False, seen)
-            elif type(before) in _CONTAINERS:
+            elif type(before) in CONTAINERS:
                 entered = self._entered.get(i, before)
                 self._follow(slot.key, before, entered, slot.get(), i in self._entered, seen)
         return [freeze(self._now(slot)) for slot in self.slots]
@@ -758,18 +400,18 @@ class State:
             carried: whether the body is that of a loop which carries it.
             seen: the places that have been looked at.
         """
-        if type(before) not in _CONTAINERS or place in seen:
+        if type(before) not in CONTAINERS or place in seen:
             return
         seen.add(place)
         _, began = self._began.get(id(entered), (entered, entered))
         _, first = self._originals.get(id(before), (before, before))
         grows = type(before) is TensorList or len(before) != len(first)
-        if not (carried or grows or _holds_alike(before, first)):
+        if not (carried or grows or holds_alike(before, first)):
             self._changed.add(before)
         if now is entered:
             if carried and self.replaced.pop(place, None) is not None:
                 self._in_place.add(place)
-                self.misled = self.misled or not _holds_alike(now, began)
+                self.misled = self.misled or not holds_alike(now, began)
         elif place not in self.replaced:
             self.replaced[place] = before
             self.misled = self.misled or carried
@@ -801,48 +443,9 @@ class State:
             slot.put(with_identity(self.before[index], value, slot.key, self.replaced))
 
 
-_CONTAINERS = (list, dict, TensorList)
-
-
-def _snapshots(contents: list[tuple[Any, Any]]) -> Iterator[tuple[int, tuple[Any, Any]]]:
-    """What containers hold, by identity."""
-    return ((id(container), (container, held)) for container, held in contents)
-
-
-def _holds(container: Any, item: Any) -> bool:
-    """Whether a container holds an object."""
-    return any(held is item for held in (container.values() if type(container) is dict else container))
-
-
-def _holds_alike(container: Any, contents: Any) -> bool:
-    """Whether a container holds what it held."""
-    if type(container) is TensorList:
-        return bool(container.flow is contents.flow)
-    if len(container) != len(contents):
-        return False
-    if type(container) is dict:
-        return all(key in contents and value is contents[key] for key, value in container.items())
-    return all(a is b for a, b in zip(container, contents, strict=True))
-
-
 def _is_empty(value: Any) -> bool:
     """Whether a variable has no value, or None."""
     return value is None or value is UNDEFINED
-
-
-def _occurrences(target: Any, values: Sequence[Any]) -> int:
-    """How often an object is among values, or in nests of them, each of which counts once."""
-    count, seen = 0, set[int]()
-    waiting: list[Any] = [values]
-    while waiting:
-        inner = waiting.pop()
-        for value in inner.values() if isinstance(inner, dict) else inner:
-            if value is target:
-                count += 1
-            elif isinstance(value, list | tuple | dict) and id(value) not in seen:
-                seen.add(id(value))
-                waiting.append(value)
-    return count
 
 
 def _codes_of(member: Any) -> Iterator[CodeType]:
@@ -897,29 +500,3 @@ def _local_names() -> tuple[str, ...]:
     while frame is not None and (is_own(frame.f_code) or is_part(frame.f_code)):
         frame = frame.f_back
     return () if frame is None else frame.f_code.co_cellvars
-
-
-def _collect(
-    value: Any, out: list[tuple[Any, Any]], seen: set[int], records: composite.Records | None = None
-) -> None:
-    kind = type(value)
-    if kind in nest.LEAVES:
-        return
-    records = composite.Records() if records is None else records
-    if kind in (list, dict, TensorList):
-        if id(value) in seen:
-            return
-        seen.add(id(value))
-        out.append((value, freeze_one(value)))
-        if kind is TensorList:
-            return
-        for item in value.values() if kind is dict else value:
-            _collect(item, out, seen, records)
-    elif isinstance(value, tuple):
-        for item in value:
-            _collect(item, out, seen, records)
-    elif id(value) not in seen and records.has(value):
-        seen.add(id(value))
-        out.append((value, composite.fields(value)))
-        for item in composite.fields(value).values():
-            _collect(item, out, seen, records)

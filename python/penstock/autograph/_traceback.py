@@ -9,7 +9,7 @@ from typing import Any
 
 from penstock import debugging
 from penstock.autograph import _convert
-from penstock.autograph._state import Note, unset_name
+from penstock.autograph._slots import Note, unset_name
 from penstock.errors import OperatorNotAllowedInGraphError, UnsetError
 
 __all__ = ["USER_LINES", "explained", "filtered", "hide_library"]

@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._values.variable import created
-from penstock.autograph._state import tracing
+from penstock.autograph._slots import tracing
 from penstock.distribute._values import of_replica, regrouped
 
 __all__ = ["Replica", "here", "run_all"]

@@ -123,6 +123,20 @@ def test_a_program_of_a_model_is_saved(tmp_path):
     np.testing.assert_allclose(outputs["out:0"], dense(x), rtol=1e-6)
 
 
+def test_slices_take_only_axes_that_their_masks_tell():
+    def last(rank):
+        names = ["begin", "end", "axes"]
+        values = [value_info(name, 7, [1]) for name in names]
+        shape = [1] * (rank - 1) + [4]
+        slices = model([node("Slice", ["x", *names], ["y"])], [value_info("x", 1, shape), *values], ["y"])
+        bounds = {"begin": [1], "end": [3], "axes": [rank - 1]}
+        return tf.onnx.load(slices)(tf.reshape(tf.range(4.0), shape), **bounds)["y"]
+
+    np.testing.assert_array_equal(tf.reshape(last(62), [-1]), [1, 2])
+    with pytest.raises(tf.errors.UnimplementedError, match="behind the first 62"):
+        last(63)
+
+
 def test_errors_name_what_is_wrong():
     with pytest.raises(ValueError, match="the ONNX model is damaged"):
         tf.onnx.load(b"no model")

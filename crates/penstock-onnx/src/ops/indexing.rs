@@ -49,7 +49,7 @@ fn slice(cx: &mut Cx<'_, '_>) -> Outputs {
     let width = axes.iter().max().map_or(0, |&a| a + 1);
     let (mut begin, mut end, mut strides) =
         (vec![Size::Known(0); width], vec![Size::Known(0); width], vec![Size::Known(1); width]);
-    let mut open = (1i64 << width) - 1;
+    let mut open = Cx::open_entries(width)?;
     for (i, &axis) in axes.iter().enumerate() {
         let pick = |cx: &mut Cx<'_, '_>, list: Value| -> Result<Size> {
             let value = cx.pick(list, i as i64)?;
