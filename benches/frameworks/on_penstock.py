@@ -7,7 +7,7 @@ from frameworks.tf_style import to_numpy
 
 __all__ = ["DISTRIBUTION", "IMPORT", "to_numpy", "works"]
 
-DISTRIBUTION = "penstock"
+DISTRIBUTION = "penstock-engine"
 IMPORT = "penstock"
 
 

@@ -1215,7 +1215,8 @@ def argmax(x: _TensorLike, *, axis: int = 0, dtype: _DTypeLike = "int64", name: 
     The result, of dtype `dtype` (`int32` or `int64`), has the shape of `x` without `axis`; a negative axis
     counts from the end. The first of equal elements counts, and NaN as the most extreme.
 
-    Errors: `InvalidArgument` for an axis that is out of range or empty.
+    Errors: `InvalidArgument` for an axis that is out of range or empty, or has more elements than `dtype`
+    counts.
 
     Dtypes:
         x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.
@@ -1227,7 +1228,8 @@ def argmin(x: _TensorLike, *, axis: int = 0, dtype: _DTypeLike = "int64", name: 
     The result, of dtype `dtype` (`int32` or `int64`), has the shape of `x` without `axis`; a negative axis
     counts from the end. The first of equal elements counts, and NaN as the most extreme.
 
-    Errors: `InvalidArgument` for an axis that is out of range or empty.
+    Errors: `InvalidArgument` for an axis that is out of range or empty, or has more elements than `dtype`
+    counts.
 
     Dtypes:
         x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64.

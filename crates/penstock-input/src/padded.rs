@@ -102,7 +102,7 @@ impl Padding {
             return Err(Error::invalid(format!("padded_batch: tensors of {dtype} cannot be padded")));
         }
         let mut out = Tensor::empty(dtype, &dims)?;
-        let each = out.num_elements() / tensors.len();
+        let each = out.len() / tensors.len();
         fill(out.bytes_mut(), value.bytes());
         for (out, tensor) in out.bytes_mut().chunks_exact_mut((each * unit).max(1)).zip(tensors) {
             place(out, &in_units(&wanted, unit), tensor.bytes(), &in_units(tensor.dims(), unit));

@@ -493,7 +493,7 @@ fn run_unique(call: &mut Call<'_>) -> Result<()> {
     if x.rank() != 1 {
         return Err(Error::invalid(format!("expected a vector, got rank {}", x.rank())).argument("x"));
     }
-    fits(x.len(), dtype)?;
+    positions_fit(x.len(), dtype)?;
     if let Some(device) = call.env.kernels() {
         // SAFETY: `x` is a vector.
         if let Some(made) = unsafe { device.unique(x, dtype) }? {

@@ -121,15 +121,17 @@ fn shortened<'py>(
     if keys.len() <= MASK_BITS {
         return Ok(keys);
     }
-    let has_ellipsis = keys.iter().any(|key| key.is_instance_of::<PyEllipsis>());
-    if let (Some(rank), false) = (rank, has_ellipsis) {
-        // Behind an ellipsis every dimension has its item.
-        let used = keys.iter().filter(|key| !key.is_none()).count();
-        keys.extend((used..rank).map(|_| PySlice::full(py).into_any()));
+    if let Some(rank) = rank {
+        // Every dimension gets its item, behind an ellipsis or in its place.
+        let ellipsis = keys.iter().position(|key| key.is_instance_of::<PyEllipsis>());
+        let at = ellipsis.unwrap_or(keys.len());
+        keys.splice(at..at + usize::from(ellipsis.is_some()), []);
+        let used = keys.iter().filter(|key| !key.is_none() && !key.is_instance_of::<PyEllipsis>()).count();
+        keys.splice(at..at, (used..rank).map(|_| PySlice::full(py).into_any()));
         let mut longest = 0..0;
         let mut start = 0;
         for (i, key) in keys.iter().enumerate() {
-            if !(key.is_instance_of::<PySlice>() && key.eq(PySlice::full(py))?) {
+            if !is_whole(key)? {
                 start = i + 1;
             } else if i + 1 - start > longest.len() {
                 longest = start..i + 1;
@@ -146,6 +148,19 @@ fn shortened<'py>(
         )));
     }
     Ok(keys)
+}
+
+/// Whether an item is `:`.
+fn is_whole(key: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = key.py();
+    let parts = [intern!(py, "start"), intern!(py, "stop"), intern!(py, "step")];
+    Ok(key.is_instance_of::<PySlice>()
+        && parts
+            .into_iter()
+            .map(|part| Ok(key.getattr(part)?.is_none()))
+            .collect::<PyResult<Vec<_>>>()?
+            .iter()
+            .all(|&none| none))
 }
 
 /// The specification of a slice by the items of a subscript.

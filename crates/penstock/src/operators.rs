@@ -1431,7 +1431,7 @@ pub trait Operators {
     /// The result, of dtype `dtype` (`int32` or `int64`), has the shape of `x` without `axis`; a negative axis counts
     /// from the end. The first of equal elements counts, and NaN as the most extreme.
     ///
-    /// Errors: `InvalidArgument` for an axis that is out of range or empty.
+    /// Errors: `InvalidArgument` for an axis that is out of range or empty, or has more elements than `dtype` counts.
     ///
     /// # Errors
     /// What the operator's declaration and inference report.
@@ -1453,7 +1453,7 @@ pub trait Operators {
     /// The result, of dtype `dtype` (`int32` or `int64`), has the shape of `x` without `axis`; a negative axis counts
     /// from the end. The first of equal elements counts, and NaN as the most extreme.
     ///
-    /// Errors: `InvalidArgument` for an axis that is out of range or empty.
+    /// Errors: `InvalidArgument` for an axis that is out of range or empty, or has more elements than `dtype` counts.
     ///
     /// # Errors
     /// What the operator's declaration and inference report.

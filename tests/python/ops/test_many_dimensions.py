@@ -1,4 +1,4 @@
-"""Arrays of more dimensions than NumPy and the masks of slices have: the results are those of few dimensions."""
+"""Arrays of more dimensions than masks of slices and NumPy have give the results of few dimensions."""
 
 import pickle
 import re

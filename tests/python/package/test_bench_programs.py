@@ -1,6 +1,8 @@
 """The programs of benches/families give the right results, and what sums their measurements up is right."""
 
 import importlib
+import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -119,3 +121,29 @@ def test_charts_leave_out_what_has_no_logarithm():
     line = next(part for part in drawn.splitlines() if "polyline" in part)
     assert line.split('"')[1].count(",") == 2
     assert "a &lt; b" in drawn
+
+
+def test_a_case_is_measured_and_written_down(tmp_path):
+    output = tmp_path / "results.json"
+    pythons = [f"--python={key}={sys.executable}" for key in ("penstock", "numpy")]
+    short = ["--rounds=1", "--repeats=1", "--seconds=0.001", f"--output={output}"]
+    command = [sys.executable, run.__file__, *pythons, "--cases=eager_add,import,size", *short]
+    subprocess.run(command, check=True, capture_output=True, timeout=100)
+    results = json.loads(output.read_text())
+    versions = {key: framework["version"] for key, framework in results["frameworks"].items()}
+    assert versions == {"penstock": tf.__version__, "numpy": np.__version__}
+    assert results["cases"]["eager_add"]["penstock"]["value"] > 0
+    assert results["cases"]["eager_add"]["numpy"]["value"] > 0
+    assert results["cases"]["import"]["penstock"]["value"] > 0
+
+
+def test_a_framework_that_is_named_and_cannot_be_measured_ends_the_run(tmp_path):
+    broken = tmp_path / "python"
+    broken.write_text(f'#!{sys.executable}\nprint(\'{{"error": "no package"}}\', flush=True)\ninput()\n')
+    broken.chmod(0o755)
+    output = tmp_path / "results.json"
+    command = [sys.executable, run.__file__, f"--python=penstock={broken}", f"--output={output}"]
+    ended = subprocess.run(command, check=False, capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 1
+    assert "penstock cannot be measured: no package" in ended.stderr
+    assert not output.exists()
