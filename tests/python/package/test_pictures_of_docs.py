@@ -80,5 +80,7 @@ def test_the_figures_of_the_readme_are_a_picture_of_fifteen_rows():
     assert "|---" not in readme
     root = ET.fromstring(table.PICTURE.read_text(encoding="utf-8"))
     bars = [r for r in root.iter("{http://www.w3.org/2000/svg}rect") if r.get("class") in ("ahead", "behind")]
-    assert len(bars) == len(table.README_CASES) == 15
+    levels = [level for level in table.LEVELS.values() if level.results.exists()]
+    assert len(bars) == len(levels) * len(table.README_CASES)
+    assert len(table.README_CASES) == 15
     assert len(readme.splitlines()) <= 80
