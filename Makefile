@@ -233,7 +233,7 @@ STD_thread := -Zbuild-std
 SANITIZER_PROGRAMS ?= --lib --tests
 # Arguments of the tests: NAME, or --skip NAME.
 SANITIZER_TESTS ?=
-# Kernels and dependencies are optimised less than in other tests, so that they are built sooner.
+# Kernels and dependencies are optimised less than in other tests, so that they are built sooner. Frames of the stack are larger here.
 SANITIZER_PROFILE := --config 'profile.dev.package."*".opt-level=1' --config profile.dev.package.penstock-kernels.opt-level=1
 test-sanitizers: ## tests under AddressSanitizer (SANITIZER=thread CRATES="kernels exec" SANITIZER_TESTS="--skip NAME")
 	@case "$(SANITIZER)" in address) ;; \
@@ -244,6 +244,7 @@ test-sanitizers: ## tests under AddressSanitizer (SANITIZER=thread CRATES="kerne
 		RUSTFLAGS="-Zsanitizer=$(SANITIZER) --cfg penstock_sanitizers" \
 		ASAN_OPTIONS="allocator_may_return_null=1:$$ASAN_OPTIONS" TSAN_OPTIONS="allocator_may_return_null=1:$$TSAN_OPTIONS" \
 		LSAN_OPTIONS="suppressions=$(CURDIR)/tests/sanitizers/leaks.txt:$$LSAN_OPTIONS" PENSTOCK_THREADS=4 \
+		RUST_MIN_STACK=33554432 \
 		$(CARGO) test --no-fail-fast $(CARGO_FLAGS) $(STD_$(SANITIZER)) $(SANITIZER_PROFILE) $(SANITIZER_PROGRAMS) \
 		$(CRATES:%=-p penstock-%) \
 		--target "$$($${RUSTC:-rustc} -vV | sed -n 's/^host: //p')" -- $(SANITIZER_TESTS)

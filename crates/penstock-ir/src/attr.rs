@@ -290,7 +290,7 @@ enum Target {
 }
 
 impl FuncRef {
-    /// A reference that keeps the function.
+    /// A reference that keeps the function. Inside of the function itself it would keep it for ever: see [`FuncRef::called`].
     pub fn new(function: Arc<Function>) -> FuncRef {
         FuncRef(Target::Kept(function))
     }

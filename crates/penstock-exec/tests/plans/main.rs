@@ -16,7 +16,7 @@ mod small;
 mod stencils;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use penstock_data::{Class, DType, Error, Loc, Result, Shape, Tensor};
 use penstock_exec::{Arg, Executable, StdEnv, Variable, eager, eager_args, reference};
@@ -272,7 +272,7 @@ fn one_executable_runs_on_several_threads() {
 }
 
 struct Again {
-    target: Mutex<Option<Arc<Executable>>>,
+    target: Mutex<Weak<Executable>>,
 }
 
 impl HostFn for Again {
@@ -285,7 +285,7 @@ impl HostFn for Again {
         if x.as_slice::<f32>()[0] > 3.0 {
             return Ok(vec![x]);
         }
-        let target = self.target.lock().unwrap().clone().unwrap();
+        let target = self.target.lock().unwrap().upgrade().unwrap();
         Ok(target.run(&[x.into()], &env())?.into_vec())
     }
 
@@ -296,7 +296,7 @@ impl HostFn for Again {
 
 #[test]
 fn host_code_may_run_the_executable_that_calls_it() {
-    let again = Arc::new(Again { target: Mutex::new(None) });
+    let again = Arc::new(Again { target: Mutex::default() });
     let graph = build(|b| {
         let x = b.input(f32s(&[20]), None);
         let one = b.constant(Tensor::from(1.0f32));
@@ -308,7 +308,7 @@ fn host_code_may_run_the_executable_that_calls_it() {
     });
     let executable = Arc::new(executable(&graph));
     assert!(executable.calls_host());
-    *again.target.lock().unwrap() = Some(executable.clone());
+    *again.target.lock().unwrap() = Arc::downgrade(&executable);
     let out = executable.run(&[Tensor::vector(&[0.0f32; 20]).into()], &env()).unwrap();
     // 1 + (2 + (3 + (4 + 4)))
     assert_eq!(out[0].as_slice::<f32>(), [14.0; 20]);
@@ -327,7 +327,7 @@ fn a_function_may_call_itself() {
         b.begin_region([]);
         let minus = b.constant(Tensor::from(-1i32));
         let less = emit(b, &ADD, &[n, minus]);
-        let rest = b.emit(&CALL, &[less], &[("func", Attr::Func(FuncRef::new(sum.clone())))]).unwrap()[0];
+        let rest = b.emit(&CALL, &[less], &[("func", Attr::Func(FuncRef::called(&sum)))]).unwrap()[0];
         let all = emit(b, &ADD, &[rest, n]);
         let yes = b.end_region(&[all]).unwrap();
         b.begin_region([]);
