@@ -89,7 +89,7 @@ def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") 
 def unstack(
     value: TensorLike, num: int | None = None, axis: IntLike = 0, name: str = "unstack"
 ) -> list[_core.Tensor]:
-    """Take the slices along a dimension, which they lack.
+    """Take the slices of a tensor along a dimension. The slices do not have that dimension.
 
     Args:
         value: a tensor.

@@ -209,7 +209,7 @@ def get_logger() -> logging.Logger:
 
 
 def array_of(value: Any) -> Any:
-    """The array of a tensor or variable, as a row where NumPy refuses so many dimensions."""
+    """The array of a tensor or variable. It has one dimension where the tensor has more than NumPy allows."""
     try:
         return value.numpy()
     except ValueError:

@@ -72,13 +72,21 @@ Attributes = Sequence[tuple[Callable[[], Any], str, tuple[Any, ...]]]
 
 
 class Slot:
-    """Where a variable lives."""
+    """The place of a variable. Each subclass says how it is read and written.
+
+    Attributes:
+        entry: what is known of the variable.
+        get: gives its value, `UNDEFINED` where it has none.
+        set: gives it a value.
+        clear: leaves it without a value.
+    """
+
+    get: Callable[[], Any]
+    set: Callable[[Any], None]
+    clear: Callable[[], None]
 
     def __init__(self, entry: Entry) -> None:
         self.entry = entry
-
-    def get(self) -> Any:
-        raise NotImplementedError
 
     @property
     def key(self) -> Any:
@@ -89,12 +97,6 @@ class Slot:
     def place(self) -> Place | None:
         """The object that it belongs to; None for a variable of a function."""
         return None
-
-    def set(self, value: Any) -> None:
-        raise NotImplementedError
-
-    def clear(self) -> None:
-        raise NotImplementedError
 
     def put(self, value: Any) -> None:
         """Sets the variable, or leaves it without a value."""

@@ -42,8 +42,10 @@ from penstock.autograph._values import (
 __all__ = ["State"]
 
 # After so many attempts to trace a statement, garbage is collected first; after so many, nothing is added.
-# After so many attempts to trace a statement, garbage is collected first; after so many, nothing is added.
-_FEW, _MANY = 3, 30
+# The number of attempts to trace a statement after which garbage is collected before each further one.
+_COLLECTS_AFTER = 3
+# The number of attempts after which the statement gets no more variables.
+_CLOSES_AFTER = 30
 
 
 class State:
@@ -188,10 +190,10 @@ class State:
     def again(self, attempts: int) -> None:
         """The statement is traced once more, after so many attempts, with what is known now."""
         self.restore()
-        if attempts > _FEW:
+        if attempts > _COLLECTS_AFTER:
             # Objects that refer to each other may be left of the last attempt.
             gc.collect()
-        self.closed = attempts > _MANY
+        self.closed = attempts > _CLOSES_AFTER
         self.keep([i for i in range(len(self.slots)) if not self.is_gone(i)])
         tracing.made.difference_update(self.made)
         self.made.clear()
