@@ -174,7 +174,7 @@ def measure(chosen: str) -> dict[str, dict[str, float]]:
 
 def table(results: dict[str, dict[str, dict[str, float]]], figure: str, title: str) -> list[str]:
     """One figure of each backend, with the ratio of the best other one to the first."""
-    ours, *others = results
+    ours = next(iter(results))
     lines = [f"| {title} | {' | '.join(results)} | ratio |", "|---|" + "---:|" * (len(results) + 1)]
     ratios = []
     for name in results[ours]:
@@ -182,8 +182,9 @@ def table(results: dict[str, dict[str, dict[str, float]]], figure: str, title: s
         ratios.append(min((v for v in values[1:] if not math.isnan(v)), default=math.nan) / values[0])
         shown = " | ".join("" if math.isnan(v) else f"{v:.0f}" if v >= 100 else f"{v:.3g}" for v in values)
         lines.append(f"| {name} | {shown} | {ratios[-1]:.1f} |")
-    if others:
-        mean = statistics.geometric_mean(ratio for ratio in ratios if not math.isnan(ratio))
+    known = [ratio for ratio in ratios if not math.isnan(ratio)]
+    if known:
+        mean = statistics.geometric_mean(known)
         lines.append(f"| geometric mean |{' |' * len(results)} {mean:.1f} |")
     return [*lines, ""]
 
