@@ -76,12 +76,22 @@ UNAUTHENTICATED = 16
 class OpError(Exception):
     """A failed operation.
 
-    It is made of a message and the name of an operator or, as in TensorFlow, of `(node_def, op, message)`,
-    where `node_def` is ignored.
+    It is made as in TensorFlow, of `(node_def, op, message, error_code)`, its subclasses of `(node_def, op,
+    message)`; or of a message alone, with the name of an operator behind it where that is known.
+
+    Args:
+        node_def: the node of the graph that failed, or None.
+        op: the operation that failed, its name, or None.
+        message: what went wrong.
+        error_code: the number of the fault.
+        *args: a dictionary of details, where there are any.
 
     Attributes:
         message: what went wrong.
-        op: the name of the operator at fault, or None.
+        op: the operation that failed as it was given; of errors of the engine its name, or None.
+        node_def: the node as it was given, or None.
+        error_code: the number of the fault, such as `tf.errors.NOT_FOUND`.
+        experimental_payloads: the details, an empty dictionary where there are none.
 
     >>> import penstock as tf
     >>> try:
@@ -89,28 +99,40 @@ class OpError(Exception):
     ... except tf.errors.OpError as error:
     ...     error.error_code == tf.errors.INVALID_ARGUMENT
     True
+    >>> tf.errors.OpError(None, None, "no such user", tf.errors.NOT_FOUND).error_code
+    5
     """
 
-    error_code = UNKNOWN
+    error_code: int = UNKNOWN
 
-    def __init__(self, *args: Any, message: str = "", op: Any = None, node_def: Any = None) -> None:
-        match args:
-            case (_, op, message, *_):
-                pass
-            case (_, op) if message:
-                pass
-            case (message, op):
-                pass
-            case (_,) if message:
-                pass
-            case (message,):
-                pass
+    def __init__(
+        self,
+        node_def: Any = None,
+        op: Any = None,
+        message: Any = None,
+        error_code: int | None = None,
+        *args: Any,
+    ) -> None:
+        if message is None:
+            # A message alone, or before the name of an operator.
+            message, node_def = "" if node_def is None else node_def, None
         super().__init__(message)
         self.message = message
-        self.op: str | None = getattr(op, "name", op)
+        self.op = op
+        self.node_def = node_def
+        self.experimental_payloads: dict[Any, Any] = args[0] if args else {}
+        if error_code is not None:
+            self.error_code = error_code
 
 
-class CancelledError(OpError):
+class _Fault(OpError):
+    """An error of a class that has a number."""
+
+    def __init__(self, node_def: Any = None, op: Any = None, message: Any = None, *args: Any) -> None:
+        super().__init__(node_def, op, message, None, *args)
+
+
+class CancelledError(_Fault):
     """The operation was cancelled.
 
     The package raises none; a callback may, and a program in Rust that stops a run does.
@@ -119,7 +141,7 @@ class CancelledError(OpError):
     error_code = CANCELLED
 
 
-class UnknownError(OpError):
+class UnknownError(_Fault):
     """A fault that no other class describes, such as a query that a database refuses.
 
     Read the message, which has the words of who refused.
@@ -128,7 +150,7 @@ class UnknownError(OpError):
     error_code = UNKNOWN
 
 
-class InvalidArgumentError(OpError, ValueError):
+class InvalidArgumentError(_Fault, ValueError):
     """An argument has a value, shape or rank that the operation does not take.
 
     Read which argument, and print its shape: `print(x.shape)`, in a traced function too.
@@ -158,7 +180,7 @@ class IndexOutOfBoundsError(InvalidArgumentError, IndexError):
     """
 
 
-class DeadlineExceededError(OpError, TimeoutError):
+class DeadlineExceededError(_Fault, TimeoutError):
     """A deadline passed.
 
     The package raises none; it is there for programs.
@@ -167,7 +189,7 @@ class DeadlineExceededError(OpError, TimeoutError):
     error_code = DEADLINE_EXCEEDED
 
 
-class NotFoundError(OpError, LookupError):
+class NotFoundError(_Fault, LookupError):
     """Something named does not exist: a file, a signature, a gradient of an operator.
 
     Check the name in the message. For a gradient, `tf.custom_gradient` gives one.
@@ -176,7 +198,7 @@ class NotFoundError(OpError, LookupError):
     error_code = NOT_FOUND
 
 
-class AlreadyExistsError(OpError):
+class AlreadyExistsError(_Fault):
     """Something exists that was to be created: a file, or a recording of a profile.
 
     Choose another name, say `overwrite=True`, or end the first one.
@@ -185,7 +207,7 @@ class AlreadyExistsError(OpError):
     error_code = ALREADY_EXISTS
 
 
-class PermissionDeniedError(OpError, PermissionError):
+class PermissionDeniedError(_Fault, PermissionError):
     """The system does not let the process read or write a file.
 
     Check who owns the file, and its mode.
@@ -194,7 +216,7 @@ class PermissionDeniedError(OpError, PermissionError):
     error_code = PERMISSION_DENIED
 
 
-class ResourceExhaustedError(OpError, MemoryError):
+class ResourceExhaustedError(_Fault, MemoryError):
     """Memory or another resource is used up.
 
     Look for a size that was meant for another dimension, then take smaller batches, or `tf.recompute_grad`.
@@ -204,7 +226,7 @@ class ResourceExhaustedError(OpError, MemoryError):
     error_code = RESOURCE_EXHAUSTED
 
 
-class FailedPreconditionError(OpError, RuntimeError):
+class FailedPreconditionError(_Fault, RuntimeError):
     """Something is not ready for the operation: a variable has no value, or a directory is a file.
 
     Do first what the message says is missing; give a variable its value.
@@ -213,7 +235,7 @@ class FailedPreconditionError(OpError, RuntimeError):
     error_code = FAILED_PRECONDITION
 
 
-class AbortedError(OpError):
+class AbortedError(_Fault):
     """The operation was given up, typically after a conflict.
 
     The package raises none; it is there for programs.
@@ -222,7 +244,7 @@ class AbortedError(OpError):
     error_code = ABORTED
 
 
-class OutOfRangeError(OpError, IndexError):
+class OutOfRangeError(_Fault, IndexError):
     """A position is beyond the end: an iterator has no more elements, a `TensorArray` none of that index.
 
     Use `for` rather than `get_next`, or `next(iterator, None)`; `repeat` makes a data set start again.
@@ -231,7 +253,7 @@ class OutOfRangeError(OpError, IndexError):
     error_code = OUT_OF_RANGE
 
 
-class UnimplementedError(OpError, NotImplementedError):
+class UnimplementedError(_Fault, NotImplementedError):
     """The combination of arguments is not supported.
 
     Do what the message names instead.
@@ -240,7 +262,7 @@ class UnimplementedError(OpError, NotImplementedError):
     error_code = UNIMPLEMENTED
 
 
-class InaccessibleTensorError(OpError, TypeError, ValueError):
+class InaccessibleTensorError(_Fault, TypeError, ValueError):
     """A symbolic tensor is used outside of the function, or the branch or loop, in which it was made.
 
     Return it from the function, or assign it to a `tf.Variable`.
@@ -249,7 +271,7 @@ class InaccessibleTensorError(OpError, TypeError, ValueError):
     error_code = INVALID_ARGUMENT
 
 
-class InternalError(OpError, RuntimeError):
+class InternalError(_Fault, RuntimeError):
     """A defect of the engine: something happened that its authors thought could not.
 
     Please report it, with the message and the output of `python -m penstock info`.
@@ -258,7 +280,7 @@ class InternalError(OpError, RuntimeError):
     error_code = INTERNAL
 
 
-class UnavailableError(OpError):
+class UnavailableError(_Fault):
     """Another process cannot be reached, or has ended.
 
     Start it again; `tf.distribute.run_steps` goes on by itself from what was saved.
@@ -267,7 +289,7 @@ class UnavailableError(OpError):
     error_code = UNAVAILABLE
 
 
-class DataLossError(OpError):
+class DataLossError(_Fault):
     """A file of records, of a saved data set or of a checkpoint, or a message, is damaged or of another kind.
 
     Write or copy it anew.
@@ -276,7 +298,7 @@ class DataLossError(OpError):
     error_code = DATA_LOSS
 
 
-class UnauthenticatedError(OpError):
+class UnauthenticatedError(_Fault):
     """The caller is not authenticated.
 
     The package raises none; it is there for programs.

@@ -1,5 +1,7 @@
 """Bad input of every kind: an exception of the right class that names what is at fault; never a crash."""
 
+import copy
+import pickle
 import re
 
 import numpy as np
@@ -257,6 +259,14 @@ def test_an_uncaught_error_ends_the_program_with_a_traceback_and_no_abort():
     assert "panicked" not in done.stderr
 
 
+CODED = sorted(
+    name
+    for name, value in vars(tf.errors).items()
+    if isinstance(value, type) and "error_code" in vars(value) and not name.startswith("_")
+)
+WITH_NUMBERS = [name for name in CODED if name not in ("OpError", "InaccessibleTensorError")]
+
+
 def test_errors_are_made_as_in_tensorflow_too():
     error = tf.errors.InvalidArgumentError(None, None, "bad")
     assert (str(error), error.message, error.op) == ("bad", "bad", None)
@@ -265,7 +275,44 @@ def test_errors_are_made_as_in_tensorflow_too():
     error = tf.errors.OutOfRangeError(None, None, message="end")
     assert (str(error), error.message, error.op) == ("end", "end", None)
     error = tf.errors.InternalError("short", "add")
-    assert (error.message, error.op) == ("short", "add")
+    assert (error.message, error.op, error.node_def) == ("short", "add", None)
+    error = tf.errors.OpError(None, None, "no such user", tf.errors.NOT_FOUND)
+    assert (str(error), error.error_code, error.experimental_payloads) == ("no such user", 5, {})
+    assert tf.errors.OpError("short").error_code == tf.errors.UNKNOWN
+
+
+@pytest.mark.parametrize("name", WITH_NUMBERS)
+def test_each_class_takes_a_node_an_operation_a_message_and_details(name):
+    cls = getattr(tf.errors, name)
+    number = getattr(tf.errors, re.sub(r"(?<!^)(?=[A-Z])", "_", name.removesuffix("Error")).upper())
+    node, operation, details = object(), object(), {"url": b"content"}
+    for error in (
+        cls(node, operation, "said", details),
+        cls(node, operation, "said"),
+        cls(node_def=node, op=operation, message="said"),
+    ):
+        assert (error.node_def, error.op, error.message, str(error)) == (node, operation, "said", "said")
+        assert error.error_code == number == cls.error_code
+    assert cls(node, operation, "said", details).experimental_payloads == details
+    assert cls(node, operation, "said").experimental_payloads == {}
+
+
+@pytest.mark.parametrize("name", CODED)
+def test_copies_and_pickles_of_errors_have_all_their_parts(name):
+    cls = getattr(tf.errors, name)
+    made = [cls("short"), cls("short", "add"), cls(None, "add", "said"), cls(["node"], "add", "said")]
+    if name == "OpError":
+        made.append(cls(None, None, "said", tf.errors.ABORTED, {"url": b"content"}))
+    else:
+        made.append(cls(None, None, "said", {"url": b"content"}))
+    for error in made:
+        error.add_note("seen")
+        for back in (pickle.loads(pickle.dumps(error)), copy.copy(error), copy.deepcopy(error)):
+            assert type(back) is cls
+            assert str(back) == str(error)
+            assert vars(back) == vars(error)
+            assert back.args == error.args
+            assert back.error_code == error.error_code
 
 
 def test_error_codes_are_numbered_as_in_grpc():
