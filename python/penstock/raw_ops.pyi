@@ -4920,6 +4920,17 @@ def DecodePaddedRaw(
 def DecodePng(
     *, contents: _TensorLike, channels: int = 0, dtype: _DTypeLike = "uint8", name: str | None = None
 ) -> Tensor: ...
+def DecodeProtoV2(
+    *,
+    bytes: _TensorLike,
+    message_type: str | bytes,
+    field_names: Sequence[str | bytes],
+    output_types: Sequence[_DTypeLike],
+    descriptor_source: str | bytes = "local://",
+    message_format: str | bytes = "binary",
+    sanitize: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def DecodeRaw(
     *, bytes: _TensorLike, out_type: _DTypeLike, little_endian: bool = True, name: str | None = None
 ) -> Tensor: ...
@@ -5112,6 +5123,15 @@ def EncodeJpegVariableQuality(
     *, images: _TensorLike, quality: _TensorLike, name: str | None = None
 ) -> Tensor: ...
 def EncodePng(*, image: _TensorLike, compression: int = -1, name: str | None = None) -> Tensor: ...
+def EncodeProto(
+    *,
+    sizes: _TensorLike,
+    values: Sequence[_TensorLike],
+    field_names: Sequence[str | bytes],
+    message_type: str | bytes,
+    descriptor_source: str | bytes = "local://",
+    name: str | None = None,
+) -> Tensor: ...
 def EncodeWav(*, audio: _TensorLike, sample_rate: _TensorLike, name: str | None = None) -> Tensor: ...
 def EnsureShape(*, input: _TensorLike, shape: _ShapeLike, name: str | None = None) -> Tensor: ...
 def Equal(

@@ -42,6 +42,7 @@ from penstock.io._files import (
     read_file as read_file,
     write_file as write_file,
 )
+from penstock.io._protos import decode_proto as decode_proto, encode_proto as encode_proto
 from penstock.io._serialized import (
     decode_compressed as decode_compressed,
     decode_json_example as decode_json_example,
@@ -69,12 +70,14 @@ __all__ = [
     "decode_jpeg",
     "decode_json_example",
     "decode_png",
+    "decode_proto",
     "decode_raw",
     "decode_webp",
     "deserialize_many_sparse",
     "encode_base64",
     "encode_jpeg",
     "encode_png",
+    "encode_proto",
     "extract_jpeg_shape",
     "gfile",
     "is_jpeg",
