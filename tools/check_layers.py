@@ -61,7 +61,7 @@ ROOMS: Final = (
     ("compat",),
     ("_saving",),
     ("distribute",),
-    ("saved_model", "train", "convert", "onnx"),
+    ("saved_model", "train", "convert", "graph_util", "onnx"),
     ("feature_column",),
     ("_keras_hook", "_keras_import"),
     ("keras",),

@@ -44,6 +44,8 @@ class GraphParts:
         self._collections: dict[str, list[Any]] = {}
         self._seed: int | None = None
         self._finalized = False
+        # What was imported, by the names that it had.
+        self.imported: dict[str, Operation] = {}
         self._not_fed: set[int] = set()
         self._not_fetched: set[Any] = set()
 
@@ -122,6 +124,8 @@ class GraphParts:
         >>> graph.get_operation_by_name("x")
         <tf.Operation 'x' type=Placeholder>
         """
+        if name in self.imported:
+            return self.imported[name]
         for operation in self.get_operations():
             if operation.name == name:
                 return operation
@@ -130,7 +134,7 @@ class GraphParts:
     def _tensor_named(self, name: str) -> Any:
         node, _, number = name.rpartition(":")
         place = int(number) if number.isdecimal() else -1
-        for operation in self.get_operations():
+        for operation in [*filter(None, [self.imported.get(node)]), *self.get_operations()]:
             if operation.name == node and 0 <= place < len(operation.outputs):
                 return operation.outputs[place]
         raise KeyError(f"the name {name!r} refers to a tensor which does not exist")
