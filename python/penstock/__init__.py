@@ -149,6 +149,7 @@ from penstock._runtime.scope import (
     no_op as no_op,
     timestamp as timestamp,
 )
+from penstock._types.dtype_names import as_dtype as as_dtype
 from penstock._types.shape import TensorShape as TensorShape
 from penstock._types.specs import (
     TensorSpec as TensorSpec,
@@ -244,7 +245,6 @@ _hooks.install()
 _einops_backend.install()
 _publish(__name__)
 
-as_dtype = DType
 bool: _core.DType = _core.bool
 int8: _core.DType = _core.int8
 int16: _core.DType = _core.int16
@@ -322,6 +322,7 @@ _ELSEWHERE = {
     "CriticalSection": "_values.critical_section",
     "DeviceSpec": "_runtime.device_spec",
     "Graph": "compat.v1",
+    "NoneTensorSpec": "_types.none_spec",
     "Operation": "compat.v1",
     "OptionalSpec": "_values.optional",
     "RaggedTensor": "_values.ragged",
@@ -334,18 +335,27 @@ _ELSEWHERE = {
     "assert_less": "debugging",
     "assert_rank": "debugging",
     "batch_to_space": "_ops.space_batch",
+    "check_pinned": "_nodes.public",
     "constant_initializer": "initializers",
+    "conv": "_nodes.public",
+    "conv2d_backprop_filter_v2": "_nodes.public",
+    "conv2d_backprop_input_v2": "_nodes.public",
     "edit_distance": "_ops.sparse_distance",
     "eig": "linalg",
     "eigvals": "linalg",
     "extract_volume_patches": "_ops.layouts",
+    "fftnd": "_nodes.public",
+    "fingerprint": "_ops.fingerprints",
     "guarantee_const": "_ops.layouts",
     "histogram_fixed_width": "_ops.layouts",
     "histogram_fixed_width_bins": "_ops.layouts",
+    "ifftnd": "_nodes.public",
     "import_graph_def": "graph_util",
+    "irfftnd": "_nodes.public",
     "make_ndarray": "_ops.tensor_protos",
     "make_tensor_proto": "_ops.tensor_protos",
     "matrix_square_root": "_ops.matrix_functions",
+    "nondifferentiable_batch_function": "_function.batching",
     "ones_initializer": "initializers",
     "parallel_stack": "_ops.layouts",
     "ragged_fill_empty_rows": "_ops.ragged_fill",
@@ -354,6 +364,7 @@ _ELSEWHERE = {
     "random_normal_initializer": "initializers",
     "random_uniform_initializer": "initializers",
     "reverse_sequence": "_ops.layouts",
+    "rfftnd": "_nodes.public",
     "space_to_batch": "_ops.space_batch",
     "space_to_batch_nd": "_ops.space_batch",
     "unravel_index": "_ops.layouts",
@@ -399,6 +410,20 @@ if _typing.TYPE_CHECKING:
         train as train,
         types as types,
     )
+    from penstock._function.batching import (
+        nondifferentiable_batch_function as nondifferentiable_batch_function,
+    )
+    from penstock._nodes.public import (
+        check_pinned as check_pinned,
+        conv as conv,
+        conv2d_backprop_filter_v2 as conv2d_backprop_filter_v2,
+        conv2d_backprop_input_v2 as conv2d_backprop_input_v2,
+        fftnd as fftnd,
+        ifftnd as ifftnd,
+        irfftnd as irfftnd,
+        rfftnd as rfftnd,
+    )
+    from penstock._ops.fingerprints import fingerprint as fingerprint
     from penstock._ops.layouts import (
         approx_top_k as approx_top_k,
         extract_volume_patches as extract_volume_patches,
@@ -428,6 +453,7 @@ if _typing.TYPE_CHECKING:
     from penstock._runtime.device_spec import (
         DeviceSpec as DeviceSpec,
     )
+    from penstock._types.none_spec import NoneTensorSpec as NoneTensorSpec
     from penstock._types.ragged_spec import RaggedTensorSpec as RaggedTensorSpec
     from penstock._types.sparse_spec import SparseTensorSpec as SparseTensorSpec
     from penstock._values.critical_section import (

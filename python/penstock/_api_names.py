@@ -13,19 +13,37 @@ from typing import Final
 __all__ = ["NOT_APPLICABLE", "Symbol", "reason", "symbols"]
 
 _CLUSTER: Final = "TensorFlow's own cluster runtime, which gRPC servers and their protos make up"
+_COLLECTIONS: Final = "messages of TensorFlow 1's collections of variables"
 _LITE: Final = "TensorFlow Lite, a package of its own (LiteRT)"
 _MLIR: Final = "internals of TensorFlow's compiler"
 _QUANTIZER: Final = "the quantizer of SavedModels that TensorFlow's compiler is, and its protos"
+_SERIALIZED: Final = "messages of TensorFlow's own form of types, which nothing else reads"
+_SERVICE: Final = "servers of tf.data, which are part of TensorFlow's cluster runtime"
 _TPU: Final = "for TPUs, which the engine does not run on"
 
 # Symbols, or namespaces with all that they hold, that have no place here, and why.
 NOT_APPLICABLE: Final[dict[str, str]] = {
+    "DType.experimental_as_proto": _SERIALIZED,
+    "DType.experimental_from_proto": _SERIALIZED,
+    "DType.experimental_type_proto": _SERIALIZED,
+    "TensorShape.experimental_as_proto": _SERIALIZED,
+    "TensorShape.experimental_from_proto": _SERIALIZED,
+    "TensorShape.experimental_type_proto": _SERIALIZED,
+    "TensorSpec.experimental_as_proto": _SERIALIZED,
+    "TensorSpec.experimental_from_proto": _SERIALIZED,
+    "TensorSpec.experimental_type_proto": _SERIALIZED,
+    "Variable.from_proto": _COLLECTIONS,
+    "Variable.to_proto": _COLLECTIONS,
     "config.experimental.ClusterDeviceFilters": _CLUSTER,
     "config.experimental.disable_mlir_bridge": _MLIR,
     "config.experimental.enable_mlir_bridge": _MLIR,
     "config.experimental_connect_to_cluster": _CLUSTER,
     "config.experimental_connect_to_host": _CLUSTER,
-    "data.experimental.service": "servers of tf.data, which are part of TensorFlow's cluster runtime",
+    "data.experimental.ServiceOptions": _SERVICE,
+    "data.experimental.distributed_save": _SERVICE,
+    "data.experimental.get_model_proto": "a message of the tuner of TensorFlow's data sets",
+    "data.experimental.make_saveable_from_iterator": "for TensorFlow 1's Saver: a Checkpoint has iterators",
+    "data.experimental.service": _SERVICE,
     "distribute.Server": _CLUSTER,
     "distribute.TPUStrategy": _TPU,
     "distribute.cluster_resolver.TPUClusterResolver": _TPU,

@@ -27,6 +27,7 @@ from penstock._core import (
 )
 from penstock._ops.casts import cast as cast, saturate_cast as saturate_cast
 from penstock._ops.complex_numbers import complex as complex
+from penstock._types.dtype_names import as_dtype as as_dtype
 
 __all__ = [
     "QUANTIZED_DTYPES",
@@ -62,7 +63,6 @@ __all__ = [
     "variant",
 ]
 
-as_dtype = DType
 double: Final = float64
 half: Final = float16
 # Quantized types are the integers that they are made of; none is one that only quantized tensors have.

@@ -121,19 +121,35 @@ class Ones(Initializer):
 class Constant(Initializer):
     """A value: a scalar, or one that has as many elements as the tensor.
 
+    Args:
+        value: the value.
+        support_partition: whether parts of the tensor can be made, by `partition_shape` and
+            `partition_offset` in a call, of a value of the shape of the whole.
+
     >>> import penstock as tf
     >>> tf.initializers.Constant(2.0)([2]).numpy().tolist()
     [2.0, 2.0]
     """
 
-    def __init__(self, value: TensorLike = 0) -> None:
+    def __init__(self, value: TensorLike = 0, support_partition: bool = False) -> None:
         self.value = value
+        self.support_partition = support_partition
 
     def __call__(self, shape: ShapeLike, dtype: DTypeLike | None = None, **kwargs: Any) -> _core.Tensor:
         """Make the tensor."""
         from penstock._runtime.conversion import constant  # no name of this module
 
-        return constant(self.value, dtype, shape)
+        part, offset = kwargs.get("partition_shape"), kwargs.get("partition_offset")
+        if part is None:
+            return constant(self.value, dtype, shape)
+        whole = constant(self.value)
+        if whole.shape.rank == 0:
+            return constant(self.value, dtype, part)
+        if not self.support_partition:
+            raise ValueError("argument 'partition_shape' needs a Constant with support_partition=True")
+        start = [0] * len(part) if offset is None else list(offset)
+        slices = tuple(slice(a, a + n) for a, n in zip(start, part, strict=True))
+        return constant(constant(self.value, dtype, shape)[slices].numpy(), dtype, part)
 
 
 class _Random(Initializer):

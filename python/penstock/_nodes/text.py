@@ -109,6 +109,7 @@ def _digits(number: Any) -> Any:
 
 NODES: Final[dict[str, Callable[..., Any]]] = {
     "AsString": tf.strings.as_string,
+    "Fingerprint": tf.fingerprint,
     "ReduceJoin": _reduce_join,
     "RegexFullMatch": tf.strings.regex_full_match,
     "RegexReplace": _replaced,

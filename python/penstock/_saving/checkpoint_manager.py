@@ -28,6 +28,7 @@ class CheckpointManager:
         step_counter: a variable with the number of steps, for `checkpoint_interval`.
         checkpoint_interval: the least number of steps between two checkpoints.
         init_fn: what `restore_or_initialize` calls where there is no checkpoint.
+        last_checkpoint_step: the step of the last checkpoint, from which the first interval counts.
 
     Raises:
         ValueError: for a `max_to_keep` below 1, or an interval without a counter.
@@ -52,6 +53,7 @@ class CheckpointManager:
         step_counter: Any = None,
         checkpoint_interval: int | None = None,
         init_fn: Callable[[], object] | None = None,
+        last_checkpoint_step: int | None = None,
     ) -> None:
         self._checkpoint: Checkpoint = expect(checkpoint, Checkpoint, "checkpoint", "a tf.train.Checkpoint")
         if max_to_keep is not None and max_to_keep < 1:
@@ -61,7 +63,7 @@ class CheckpointManager:
         self._directory, self._name = Path(path_of(directory, "directory")), checkpoint_name
         self._limit, self._hours = max_to_keep, keep_checkpoint_every_n_hours
         self._steps, self._interval, self._init = step_counter, checkpoint_interval, init_fn
-        self._last_step: int | None = None
+        self._last_step: int | None = last_checkpoint_step
         self._directory.mkdir(parents=True, exist_ok=True)
         # The time of writing of each path that counts towards `max_to_keep`.
         self._kept: dict[str, float] = {}

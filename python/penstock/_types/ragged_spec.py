@@ -16,6 +16,25 @@ if TYPE_CHECKING:
 __all__ = ["RaggedTensorSpec"]
 
 
+def _with_inner(shape: Any, values: TensorShape, ragged_rank: int | None) -> TensorShape:
+    """A shape of which the values' is known."""
+    whole = TensorShape(shape)
+    if values.rank is None:
+        return whole
+    rank = (
+        ragged_rank if ragged_rank is not None else None if whole.rank is None else whole.rank - values.rank
+    )
+    if rank is None:
+        return whole
+    outer = whole[: rank + 1] if whole.rank is not None else TensorShape([None] * (rank + 1))
+    implied = outer.concatenate(values[1:])
+    if not whole.is_compatible_with(implied):
+        raise ValueError(
+            f"argument 'flat_values_spec' must have the inner extents of 'shape', {whole}, got {values}"
+        )
+    return whole.merge_with(implied)
+
+
 class RaggedTensorSpec(TypeSpec):
     """The shape, dtype and ragged dimensions of a ragged tensor.
 
@@ -25,6 +44,8 @@ class RaggedTensorSpec(TypeSpec):
         ragged_rank: the number of ragged dimensions, by default all but the first; 0 for tensors that are
             rows of a ragged one, so that stacking them makes a ragged tensor again.
         row_splits_dtype: `int32` or `int64`.
+        flat_values_spec: what is known of the values, a `tf.TensorSpec`: `dtype` is its dtype or None, and
+            its inner extents are those of `shape`.
 
     Raises:
         ValueError: where `ragged_rank` does not fit the rank, or is missing for an unknown one.
@@ -45,7 +66,17 @@ class RaggedTensorSpec(TypeSpec):
         dtype: Any = _core.float32,
         ragged_rank: int | None = None,
         row_splits_dtype: Any = _core.int64,
+        flat_values_spec: Any = None,
     ) -> None:
+        if flat_values_spec is not None:
+            expect(flat_values_spec, TensorSpec, "flat_values_spec", "a tf.TensorSpec")
+            if dtype is not None and _core.DType(dtype) != flat_values_spec.dtype:
+                raise ValueError(
+                    f"argument 'dtype' must be that of 'flat_values_spec', {flat_values_spec.dtype.name}, "
+                    f"or None, got {_core.DType(dtype).name}"
+                )
+            dtype = flat_values_spec.dtype
+            shape = _with_inner(shape, flat_values_spec.shape, ragged_rank)
         self._shape = TensorShape(shape)
         self._dtype = _core.DType(dtype)
         self._row_splits_dtype = _core.DType(row_splits_dtype)

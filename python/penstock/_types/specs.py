@@ -524,7 +524,7 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     """Make the specification of a tensor, of something that can be one, or of a composite value.
 
     Args:
-        value: a tensor, something that can be one, or a composite value.
+        value: a tensor, something that can be one, a composite value, or None.
 
     Returns:
         The specification.
@@ -539,6 +539,10 @@ def type_spec_from_value(value: Any) -> TypeSpec:
     spec = own_spec(value)
     if spec is not None:
         return spec
+    if value is None:
+        from penstock._types.none_spec import NoneTensorSpec  # it is one of these
+
+        return NoneTensorSpec()
     if not isinstance(value, _core.Tensor | _core._Variable):
         value = _core._to_tensor(value)
     return TensorSpec(value.shape, value.dtype)

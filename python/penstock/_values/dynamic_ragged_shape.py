@@ -362,7 +362,7 @@ class DynamicRaggedShape(Composite):
             partitions: list[RowPartition] = []
             level: Any = t
             while isinstance(level, RaggedTensor):
-                partitions.append(RowPartition(level.row_splits, level._uniform))
+                partitions.append(RowPartition(level.row_splits, uniform_row_length=level._uniform))
                 level = level.values
             own = t.row_splits.dtype if kind is None else kind
             inner = raw_ops.shape(level, dtype=own)

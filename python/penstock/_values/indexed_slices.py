@@ -82,6 +82,11 @@ class IndexedSlices(Composite):
         return self._values.device  # type: ignore[no-any-return]
 
     @property
+    def op(self) -> Any:
+        """The operation that makes the slices, in a graph."""
+        return self._values.op
+
+    @property
     def graph(self) -> Any:
         """The graph of the slices."""
         return self._values.graph

@@ -24,7 +24,12 @@ class RowPartition(Composite):
 
     Args:
         row_splits: where each row begins, and the number of values.
+        row_lengths: accepted and ignored, as it follows from `row_splits`.
+        value_rowids: accepted and ignored, for the same reason.
+        nrows: accepted and ignored, for the same reason.
         uniform_row_length: the length of all rows, where it is known to be one.
+        nvals: accepted and ignored, as it follows from `row_splits`.
+        internal: accepted and ignored.
 
     >>> import penstock as tf
     >>> partition = tf.experimental.RowPartition.from_row_lengths([2, 0, 3])
@@ -34,7 +39,16 @@ class RowPartition(Composite):
 
     __slots__ = ("__weakref__", "_splits", "_uniform")
 
-    def __init__(self, row_splits: TensorLike, uniform_row_length: int | None = None) -> None:
+    def __init__(
+        self,
+        row_splits: TensorLike,
+        row_lengths: object = None,
+        value_rowids: object = None,
+        nrows: object = None,
+        uniform_row_length: int | None = None,
+        nvals: object = None,
+        internal: object = None,
+    ) -> None:
         splits: Any = expect(row_splits, _core.Tensor, "row_splits", "a tensor")
         if splits.dtype not in (_core.int32, _core.int64) or splits.shape.rank not in (None, 1):
             raise DTypeError(
@@ -45,7 +59,7 @@ class RowPartition(Composite):
 
     @classmethod
     def _of(cls, rows: RaggedTensor) -> RowPartition:
-        return cls(rows.row_splits, rows._uniform)
+        return cls(rows.row_splits, uniform_row_length=rows._uniform)
 
     @classmethod
     def from_row_splits(
@@ -403,7 +417,9 @@ class RowPartition(Composite):
         >>> tf.experimental.RowPartition.from_row_lengths([2, 1]).with_dtype(tf.int32).dtype
         tf.int32
         """
-        return RowPartition(raw_ops.cast(self._splits, dtype=_core.DType(dtype)), self._uniform)
+        return RowPartition(
+            raw_ops.cast(self._splits, dtype=_core.DType(dtype)), uniform_row_length=self._uniform
+        )
 
     @property
     def _type_spec(self) -> RowPartitionSpec:

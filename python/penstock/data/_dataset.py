@@ -878,8 +878,9 @@ class Dataset(Node, Generic[_T]):
         """Keep every `num_shards`th element, from number `index` on.
 
         Args:
-            num_shards: how many parts there are.
-            index: which of them it is.
+            num_shards: how many parts there are; `tf.data.experimental.SHARD_HINT` where a strategy is to say
+                so, by the policy `HINT`.
+            index: which of them it is; then `SHARD_HINT` too.
             name: a name for the data set.
 
         Returns:
@@ -893,6 +894,28 @@ class Dataset(Node, Generic[_T]):
         [1, 4]
         """
         return Dataset(*_elementwise.shard(self, num_shards, index), name=name)
+
+    def fingerprint(self) -> _core.Tensor:
+        """Compute a number that stands for what the data set is made of.
+
+        Data sets of the same kinds, arguments, tensors and graphs of functions have the same, in each run of
+        a program. Those that differ may give the same elements. Of what Python functions and variables do
+        nothing is known: data sets that use them differ.
+
+        Returns:
+            The fingerprint, a `uint64` scalar.
+
+        Raises:
+            InvalidArgumentError: for a data set that is made while a function is traced.
+
+        >>> import penstock as tf
+        >>> ds = tf.data.Dataset.range(3)
+        >>> bool(ds.batch(2).fingerprint() == tf.data.Dataset.range(3).batch(2).fingerprint())
+        True
+        """
+        from penstock.data._fingerprints import fingerprint_of  # most programs ask for none
+
+        return fingerprint_of(self)
 
     def unique(self, name: str | None = None) -> Dataset[_T]:
         """Leave out elements that came before.

@@ -236,8 +236,25 @@ def enumerate(source: Node, start: Any) -> Stage:
     return Stage(ENUMERATE, [source], [integer(start, "start")], spec)
 
 
+# What stands for the number of parts, and for one of them, where a strategy is to say both.
+SHARD_HINT = -1
+
+
+def _hinted(source: Node) -> Any:
+    raise FailedPreconditionError(
+        "argument 'num_shards' is SHARD_HINT: a strategy is to say how many parts there are, to which the "
+        "data set is given with the policy HINT"
+    )
+
+
+# A data set of which each process is to take its part.
+HINTED = Kind("ShardHint", _hinted)
+
+
 def shard(source: Node, num_shards: Any, index: Any) -> Stage:
     """Every so manieth element."""
+    if isinstance(num_shards, int) and num_shards == SHARD_HINT and index == SHARD_HINT:
+        return source._stage(HINTED)
     shards, at = integer(num_shards, "num_shards", 1), integer(index, "index", 0)
     if isinstance(at, int) and isinstance(shards, int) and at >= shards:
         raise InvalidArgumentError(f"argument 'index' must be below num_shards, {shards}, got {at}")

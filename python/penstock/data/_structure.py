@@ -7,43 +7,19 @@ None, composite values and data sets.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from penstock import _core, nest
 from penstock._types.argument_names import expect
 from penstock._types.composite import is_composite, is_record
+from penstock._types.none_spec import NoneTensorSpec
 from penstock._types.rows import Stackable
 from penstock._types.specs import TensorSpec, TypeSpec
 from penstock.data._handles import ByHandle
 from penstock.errors import InvalidArgumentError
 
 __all__ = ["NoneTensorSpec", "Structure", "converted", "spec_of"]
-
-
-class NoneTensorSpec(TypeSpec):
-    """The specification of None, which has no tensors.
-
-    >>> NoneTensorSpec().is_compatible_with(None)
-    True
-    """
-
-    __slots__ = ()
-
-    @property
-    def value_type(self) -> type:
-        """The class of None."""
-        return type(None)
-
-    def is_compatible_with(self, spec_or_value: Any) -> bool:
-        """Whether it is None, or its specification."""
-        return spec_or_value is None or isinstance(spec_or_value, NoneTensorSpec)
-
-    def from_tensors(self, tensors: Iterator[Any]) -> None:
-        """None; takes no tensors."""
-
-    def __repr__(self) -> str:
-        return "NoneTensorSpec()"
 
 
 def converted(value: Any, what: str) -> Any:

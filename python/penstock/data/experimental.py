@@ -15,7 +15,7 @@ from penstock._values.optional import Optional as Optional
 from penstock.data import Dataset
 from penstock.data._arguments import integer
 from penstock.data._csv import CsvDataset as CsvDataset, make_csv_dataset as make_csv_dataset
-from penstock.data._elementwise import AT, COUNTED
+from penstock.data._elementwise import AT, COUNTED, SHARD_HINT as SHARD_HINT
 from penstock.data._examples import (
     make_batched_features_dataset as make_batched_features_dataset,
     parse_example_dataset as parse_example_dataset,
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
 __all__ = [
     "AUTOTUNE",
     "INFINITE_CARDINALITY",
+    "SHARD_HINT",
     "UNKNOWN_CARDINALITY",
     "AutoShardPolicy",
     "AutotuneAlgorithm",

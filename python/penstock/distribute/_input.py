@@ -32,21 +32,25 @@ def share(dataset: Dataset[Any], group: ProcessGroup) -> Dataset[Any]:
     """A data set of the rows that this process takes of each batch.
 
     As in TensorFlow, the first processes get more rows of a batch that cannot be divided; the last may get
-    none. By the policy FILE a process reads some of the files alone, in batches that are as much smaller.
+    none. By the policy FILE a process reads some of the files alone, in batches that are as much smaller; by
+    the policy HINT it takes its part where `shard(SHARD_HINT, SHARD_HINT)` stands.
 
     Raises:
-        ValueError: for the policy HINT, for FILE where files are not seen or fewer than processes, and for
-            elements that are no batches.
+        ValueError: for the policy HINT where there is no hint, for FILE where files are not seen or fewer
+            than processes, and for elements that are no batches.
     """
     options: Any = dataset.options()
     policy = options.experimental_distribute.auto_shard_policy
     if policy == AutoShardPolicy.OFF:
         return dataset
     if policy == AutoShardPolicy.HINT:
-        raise ValueError(
-            "argument 'dataset': its policy is HINT, and there are no hints; use "
-            "distribute_datasets_from_function, whose function chooses the part of a worker"
-        )
+        found = _with_hints(dataset, group.rank, group.size)
+        if found is dataset:
+            raise ValueError(
+                "argument 'dataset': its policy is HINT, and there is no shard(SHARD_HINT, SHARD_HINT) in "
+                "it; use distribute_datasets_from_function, whose function chooses the part of a worker"
+            )
+        return _of_parts(found, dataset.element_spec, group.size)
     if policy == AutoShardPolicy.FILE:
         return _of_files(dataset, group.rank, group.size)
 
@@ -84,8 +88,14 @@ def _of_files(dataset: Dataset[Any], rank: int, size: int) -> Dataset[Any]:
             "distribute_datasets_from_function, whose function chooses the files of a worker"
         )
 
+    return _of_parts(found, dataset.element_spec, size)
+
+
+def _of_parts(found: Dataset[Any], element_spec: Any, size: int) -> Dataset[Any]:
+    """Batches that are divided as a batch of all processes is."""
+
     def divided(*element: Any) -> Dataset[Any]:
-        whole = element if isinstance(dataset.element_spec, tuple) else element[0]
+        whole = element if isinstance(element_spec, tuple) else element[0]
 
         def part(number: Any) -> Any:
             return nest.map_structure(lambda x: rows_of(x, cast(number, _core.int32), size), whole)
@@ -119,6 +129,16 @@ def _with_files(node: Any, rank: int, size: int) -> Dataset[Any] | None:
             return None
         inputs = changed
     return Dataset(kind, inputs, args, node._structure)
+
+
+def _with_hints(node: Any, rank: int, size: int) -> Any:
+    """A data set that takes the part of a process where a hint stands; the same where there is none."""
+    inputs = [_with_hints(source, rank, size) for source in node._inputs]
+    if node._kind.name == "ShardHint":
+        return inputs[0].shard(size, rank)
+    if all(a is b for a, b in zip(inputs, node._inputs, strict=True)):
+        return node
+    return Dataset(node._kind, inputs, node._args, node._structure)
 
 
 def _is_text(dataset: Any) -> bool:

@@ -102,12 +102,20 @@ from penstock.math import (
     zero_fraction as zero_fraction,
 )
 from penstock.nn import experimental as experimental
+from penstock.nn._cell_wrappers import (
+    RNNCellDeviceWrapper as RNNCellDeviceWrapper,
+    RNNCellDropoutWrapper as RNNCellDropoutWrapper,
+    RNNCellResidualWrapper as RNNCellResidualWrapper,
+)
 from penstock.nn._sampled import nce_loss as nce_loss, sampled_softmax_loss as sampled_softmax_loss
 
 if TYPE_CHECKING:
     from penstock._types.aliases import AxisLike, IntLike, SizesLike, TensorLike
 
 __all__ = [
+    "RNNCellDeviceWrapper",
+    "RNNCellDropoutWrapper",
+    "RNNCellResidualWrapper",
     "all_candidate_sampler",
     "approx_max_k",
     "approx_min_k",

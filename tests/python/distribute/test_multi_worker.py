@@ -268,6 +268,41 @@ def test_data_sets_that_cannot_be_divided_are_errors() -> None:
         assert whole == [[0, 1, 2]]
 
 
+def by_hints() -> Any:
+    strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    hint = tf.data.experimental.SHARD_HINT
+    options = tf.data.Options()
+    options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.HINT
+    hinted = tf.data.Dataset.range(8).shard(hint, hint).map(lambda x: 10 * x).batch(4).with_options(options)
+    rows = [x.numpy().tolist() for x in strategy.experimental_distribute_dataset(hinted)]
+    try:
+        strategy.experimental_distribute_dataset(tf.data.Dataset.range(8).batch(4).with_options(options))
+    except ValueError as error:
+        return rows, str(error)
+
+
+def test_each_process_takes_its_part_where_a_hint_stands() -> None:
+    for rank, (rows, message) in enumerate(together(by_hints, 2)):
+        assert rows == [[10 * rank, 10 * (rank + 2)], [10 * (rank + 4), 10 * (rank + 6)]]
+        assert "there is no shard(SHARD_HINT, SHARD_HINT)" in message
+
+
+def test_a_hint_without_a_strategy_is_an_error() -> None:
+    hint = tf.data.experimental.SHARD_HINT
+    hinted = tf.data.Dataset.range(8).shard(hint, hint)
+    with pytest.raises(tf.errors.FailedPreconditionError, match="'num_shards' is SHARD_HINT"):
+        list(hinted)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'index'"):
+        tf.data.Dataset.range(8).shard(2, hint)
+
+
+def test_the_older_name_takes_a_way_of_communication() -> None:
+    experimental = tf.distribute.experimental
+    strategy = experimental.MultiWorkerMirroredStrategy(experimental.CollectiveCommunication.RING)
+    assert isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    assert strategy.num_replicas_in_sync == 1
+
+
 def by_files(folder: str) -> Any:
     strategy = tf.distribute.MultiWorkerMirroredStrategy()
     options = tf.data.Options()

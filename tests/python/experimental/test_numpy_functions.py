@@ -468,3 +468,9 @@ def test_every_function_is_compared():
     }
     compared = {case.name for case in [*ONE, *TWO]} | {name for name, _, _ in [*CALLS, *MADE]}
     assert names - compared == TESTED_ELSEWHERE - {"iinfo", "random"}
+
+
+def test_no_arrays_are_not_joined():
+    for join in (tnp.hstack, tnp.vstack, tnp.dstack, tnp.concatenate, tnp.stack):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="at least one"):
+            join([])

@@ -158,3 +158,16 @@ def test_slices_are_clipped_as_slices():
         clipped = clip(rows, -1.0, 3.5)
         assert isinstance(clipped, tf.IndexedSlices)
         assert clipped.values.numpy().tolist() == [[3], [3.5]]
+
+
+def test_slices_of_a_graph_have_the_operation_that_made_them():
+    found = []
+
+    @tf.function
+    def f(x):
+        slices = tf.IndexedSlices(tf.nn.relu(x), tf.constant([0, 1]))
+        found.append((slices.op.type, slices.op.outputs[0].name == slices.values.name))
+        return slices.values
+
+    f(tf.constant([1.0, 2.0]))
+    assert found == [("Relu", True)]

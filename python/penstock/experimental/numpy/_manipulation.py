@@ -538,7 +538,7 @@ def hstack(tup: Sequence[ArrayLike]) -> Tensor:
     [1, 2, 3, 4]
     """
     parts = [atleast_1d(x) for x in promoted(*tup)]
-    return _joined(parts, 0 if len(known_rank(parts[0])) == 1 else 1)
+    return _joined(parts, 0 if not parts or len(known_rank(parts[0])) == 1 else 1)
 
 
 @public
