@@ -512,7 +512,31 @@ def pinv(
     >>> tf.linalg.pinv([[2.0, 0.0], [0.0, 0.0]]).numpy().tolist()
     [[0.5, 0.0], [0.0, 0.0]]
     """
-    x = _core._to_tensor(a)
+    from penstock._autodiff.custom_gradient import custom_gradient  # it builds on operators
+
+    def inverse(x: _core.Tensor) -> Any:
+        def gradient(g: _core.Tensor) -> _core.Tensor:
+            # Of the singular vectors there is none where two values are the same, such as two zeros.
+            p, y = computed(x), _adjoint(g)
+            h = _adjoint(p)
+            left = raw_ops.matmul(raw_ops.matmul(y, p), h)
+            right = raw_ops.matmul(raw_ops.matmul(h, p), y)
+            both = raw_ops.matmul(raw_ops.matmul(h, g), h)
+            return (
+                left
+                - raw_ops.matmul(x, raw_ops.matmul(p, left))
+                + right
+                - raw_ops.matmul(raw_ops.matmul(right, p), x)
+                - both
+            )
+
+        return _pseudo_inverse(x, rcond, None), gradient
+
+    computed: Any = custom_gradient(inverse)
+    return named(computed(_core._to_tensor(a)), name)
+
+
+def _pseudo_inverse(x: _core.Tensor, rcond: TensorLike | None, name: str | None) -> _core.Tensor:
     s, u, v = raw_ops.svd(x)
     if rcond is None:
         limit = raw_ops.cast(_core._to_tensor(_longer(x)), dtype=s.dtype) * (10.0 * _epsilon(x.dtype))

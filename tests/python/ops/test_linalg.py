@@ -451,3 +451,43 @@ def test_triangles_agree_with_scipy():
     a, b = regular("float64", 6, 6), draw("float64", 6, 2)
     expected = scipy.linalg.solve_triangular(a, b, trans="T", lower=True)
     assert_same(tf.linalg.triangular_solve(a, b, adjoint=True).numpy(), expected, 1e-12)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_the_pseudoinverse_has_a_gradient_where_singular_values_are_the_same(dtype):
+    def gradient(x):
+        x = tf.constant(x, dtype)
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = tf.reduce_sum(tf.math.real(tf.linalg.pinv(x) * WEIGHTS))
+        return tape.gradient(y, x)
+
+    WEIGHTS = tf.constant([[1.0, 2.0], [3.0, 4.0]], dtype)
+    # That of the inverse, and of a matrix of rank 1, whose rank stays, as TensorFlow has it.
+    np.testing.assert_allclose(gradient(np.eye(2)), [[-1.0, -2.0], [-3.0, -4.0]], atol=1e-12)
+    found = gradient([[2.0, 0.0], [0.0, 0.0]])
+    np.testing.assert_allclose(found, [[-0.25, 0.75], [0.5, 0.0]], atol=1e-12)
+    assert np.isfinite(gradient(np.zeros([2, 2])).numpy()).all()
+
+
+def test_gradients_of_pseudoinverses_of_unknown_sizes_and_batches():
+    x = np.random.default_rng(1).normal(size=(2, 3, 2))
+
+    def gradients(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = tf.reduce_sum(tf.linalg.pinv(x) ** 2)
+            g = inner.gradient(y, x)
+            z = tf.reduce_sum(g**2)
+        return g, tape.gradient(z, x)
+
+    first, second = gradients(tf.constant(x))
+    traced = tf.function(gradients, input_signature=[tf.TensorSpec([None, None, None], tf.float64)])
+    for ours, theirs in zip(traced(x), (first, second), strict=True):
+        np.testing.assert_allclose(ours, theirs, rtol=1e-9)
+    step = 1e-6 * np.eye(6).reshape(6, 3, 2)
+    for k, moved in enumerate(step):
+        up, down = (np.sum(np.linalg.pinv(x[0] + sign * moved) ** 2) for sign in (1, -1))
+        np.testing.assert_allclose(first[0].numpy().ravel()[k], (up - down) / 2e-6, rtol=1e-6)
