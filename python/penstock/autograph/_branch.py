@@ -11,6 +11,7 @@ from penstock._types import composite
 from penstock._types.specs import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList, grown
+from penstock.autograph._reach import Reach
 from penstock.autograph._slots import Contents, Entry, Held, Note, Slot, tracing
 from penstock.autograph._state import State
 from penstock.autograph._values import (
@@ -21,6 +22,7 @@ from penstock.autograph._values import (
     is_stale,
     label,
     leaves_of,
+    list_label,
     pack,
     same,
     spec_of,
@@ -229,16 +231,15 @@ def check_lists(state: State, values: list[Any]) -> tuple[Growth | None, list[Gr
         if i < state.own:
             return Growth(i, *found), []
         # A list that no variable holds is Python's: there is no place for another one.
-        known = slot.place is None or not isinstance(slot, Contents) or state.holder_of(slot.place.object)
+        known = not isinstance(slot, Contents) or state.holder_of(slot.owner)
         if known and not state.is_python(i, value, 1):
             others.append(Growth(i, *found))
     return None, others
 
 
-def kept_growth(state: State, grows: list[Growth], *values: list[Any] | None) -> Growth | None:
-    """The first of the lists that grow which is not only `values`' own."""
-    held = [value for some in values for value in some or ()]
-    return next((found for found in grows if not state.is_gone(found.slot, held)), None)
+def kept_growth(state: State, grows: list[Growth], reach: Reach) -> Growth | None:
+    """The first of the lists that grow which is still there when the bodies of the statement are undone."""
+    return next((found for found in grows if not state.is_gone(found.slot, reach)), None)
 
 
 def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]] | None:
@@ -266,7 +267,7 @@ def _growth(before: Any, value: Any) -> tuple[tuple[Any, ...], list[TensorSpec]]
 
 def make_list(state: State, grows: Growth, where: str) -> None:
     """Has a variable begin with a list of the graph, or hold one."""
-    name = label(state.slots[grows.slot].entry.name)
+    name = list_label(state.slots[grows.slot].entry.name)
     value = state.before[grows.slot]
     if not grows.path:
         state.replace(grows.slot, grown(value, grows.items, name, where))
@@ -393,10 +394,12 @@ def branch(
         needed: dict[tuple[int, int], TensorSpec] = {}
         # For each variable: its value, or the structure to put results in.
         outcome: list[Any] = []
-        values = [*(first.values or ()), *(second.values or ())]
+        reach = Reach()
         for i, slot in enumerate(state.slots):
-            gone = state.is_gone(i, values)
-            outcome.append(_UNCHANGED if gone else _outcome(i, slot, state, first, second, needed, where))
+            made = state.is_made(i)
+            outcome.append(
+                _UNCHANGED if made else _outcome(i, slot, state, first, second, needed, where, reach)
+            )
         outs = _emit(state, condition, "cond", [first, second], needed)
     except BaseException:
         state.restore()
@@ -443,7 +446,7 @@ def _trace_both(
         if state.joined():
             continue
         state.restore()
-        grows = kept_growth(state, [*first.grows, *second.grows], first.values, second.values)
+        grows = kept_growth(state, [*first.grows, *second.grows], Reach())
         if grows is None:
             return first, second
         make_list(state, grows, where)
@@ -468,6 +471,7 @@ def _outcome(
     second: _Branch,
     needed: dict[tuple[int, int], TensorSpec],
     where: str,
+    reach: Reach,
 ) -> Any:
     """What becomes of a variable: results in a structure, a known value, or a message why it has none."""
     entry = slot.entry
@@ -484,7 +488,7 @@ def _outcome(
             return _known(a, i, state)
     else:
         a, b = first.values[i], second.values[i]
-        if a is b or (same(a, b) and not _has_symbolic(a)):
+        if a is b or (same(a, b) and not is_stale(a)):
             return _known(a, i, state)
         if i >= state.own or state.has_created():
             before = state.frozen[i]
@@ -498,6 +502,8 @@ def _outcome(
             if left or all(state.is_python(i, v) for v in changed):
                 # An effect on Python's objects, or a tensor of a branch that is left behind in one.
                 return _known(changed[0], i, state)
+    if state.is_gone(i, reach):
+        return _UNCHANGED
     la, lb = leaves_of(a), leaves_of(b)
     if a is UNDEFINED or b is UNDEFINED:
         found, present = (b, second) if a is UNDEFINED else (a, first)

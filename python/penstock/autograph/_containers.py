@@ -10,7 +10,7 @@ from penstock._types import composite
 from penstock.autograph._lists import TensorList
 from penstock.autograph._values import freeze_one
 
-__all__ = ["CONTAINERS", "collect", "holds", "holds_alike", "occurrences", "snapshots"]
+__all__ = ["CONTAINERS", "collect", "holds_alike", "occurrences", "snapshots"]
 
 # The types whose contents are part of the state of a statement.
 CONTAINERS = (list, dict, TensorList)
@@ -19,11 +19,6 @@ CONTAINERS = (list, dict, TensorList)
 def snapshots(contents: list[tuple[Any, Any]]) -> Iterator[tuple[int, tuple[Any, Any]]]:
     """What containers hold, by identity."""
     return ((id(container), (container, held)) for container, held in contents)
-
-
-def holds(container: Any, item: Any) -> bool:
-    """Whether a container holds an object."""
-    return any(held is item for held in (container.values() if type(container) is dict else container))
 
 
 def holds_alike(container: Any, contents: Any) -> bool:

@@ -190,8 +190,8 @@ def grown(values: list[Any], items: Sequence[Any], name: str, where: str) -> Ten
     if not same_type:
         got = ", ".join(sorted({f"{i.dtype.name} of shape {i.shape}" for i in items}))
         raise ValueError(
-            f"the list {name} changes its length in the statement at {where}, which depends on a tensor: its "
-            f"elements must then be tensors of one dtype and one rank, got {got}"
+            f"{name} changes its length in the statement at {where}, which depends on a tensor: its elements "
+            f"must then be tensors of one dtype and one rank, got {got}"
         )
     made = TensorList(raw_ops.list_new(0, dtype=first.dtype), first.dtype, shape)
     made.extend(values)

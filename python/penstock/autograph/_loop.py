@@ -22,6 +22,7 @@ from penstock.autograph._branch import (
     truth,
 )
 from penstock.autograph._jumps import RESULT
+from penstock.autograph._reach import Reach
 from penstock.autograph._slots import Entry, Held, Note, tracing, unset_name
 from penstock.autograph._state import State
 from penstock.autograph._values import (
@@ -371,6 +372,7 @@ class _Loop:
             if c.new and self.state.slots[c.slot].entry.name != RESULT:
                 continue
             self.state.enter(c.slot, pack(c.structure, leaves))
+        self.state.entered()
 
     def _discover(self, new: list[int]) -> dict[int, Any] | _Restart:
         """The types of the variables that the body sets first, from a trace of it that is thrown away."""
@@ -434,11 +436,12 @@ class _Loop:
     def _see(self, others: _Others, values: list[Any]) -> _Restart | None:
         """Has the loop carry what called functions change of the graph's, but for objects that it makes."""
         state = self.state
-        grows = kept_growth(state, others.grows, values)
+        reach = Reach()
+        grows = kept_growth(state, others.grows, reach)
         if grows is not None:
             return grows
         for i in others.lost:
-            if not state.is_gone(i, values):
+            if not state.is_gone(i, reach):
                 name, before = label(state.slots[i].entry.name), state.frozen[i]
                 was = "has no value" if before is UNDEFINED else f"is {describe(before)}"
                 raise TypeError(
@@ -449,11 +452,9 @@ class _Loop:
         found: dict[int, Any] = {}
         wider = False
         for i in others.changed:
-            if state.is_gone(i, values):
-                continue
             before, value = state.frozen[i], values[i]
             structure = _types_of(value)
-            if structure is None:
+            if structure is None or state.is_gone(i, reach):
                 continue
             if before is UNDEFINED or _has_none(before):
                 alike = before is UNDEFINED or before is None or _is_like(before, value)
@@ -647,6 +648,7 @@ class _Loop:
 
     def finish(self, outs: list[Any], runs: Any) -> None:
         """Gives the variables the values that they have after the loop."""
+        self.state.end_loop()
         results = iter(outs)
         done = set()
         for c in self.carried:
@@ -671,7 +673,7 @@ class _Loop:
                 continue
             if i >= self.state.own:
                 # What called functions do to Python's objects, they have done.
-                if not same(value, self.state.frozen[i]) and not self.state.is_gone(i, self.last):
+                if not same(value, self.state.frozen[i]) and not self.state.is_made(i):
                     self.state.write(i, value)
             elif self.state.before[i] is not UNDEFINED:
                 continue

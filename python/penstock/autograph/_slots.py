@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import threading
-import weakref
 from collections.abc import Callable, Sequence
 from types import CellType, CodeType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -94,7 +92,7 @@ class Slot:
         return id(self)
 
     @property
-    def place(self) -> Place | None:
+    def owner(self) -> Any:
         """The object that it belongs to; None for a variable of a function."""
         return None
 
@@ -113,24 +111,6 @@ def unset_name(error: NameError) -> str | None:
     """The variable that an error says has no value."""
     found = _UNSET.search(str(error))
     return found.group(1) if found else getattr(error, "name", None)
-
-
-class Place:
-    """An object whose attributes or items are variables: all of its variables share one reference to it."""
-
-    __slots__ = ("__weakref__", "object")
-
-    def __init__(self, target: Any) -> None:
-        self.object = target
-
-    def references(self) -> int:
-        """How many references to the object there are, this one left out."""
-        return sys.getrefcount(self.object) - _ALONE
-
-
-# How many references `sys.getrefcount` finds to an object that only a place has.
-_ALONE = 0
-_ALONE = Place([]).references()
 
 
 class Note(NamedTuple):
@@ -168,15 +148,6 @@ class _Tracing(threading.local):
         self.called = Identities[CodeType]()
         # The cells of functions from outside that it has called.
         self.outside = Identities[CellType]()
-        # The objects whose attributes or items the open statements change, by identity.
-        self.places: weakref.WeakValueDictionary[int, Place] = weakref.WeakValueDictionary()
-
-    def place_of(self, target: Any) -> Place:
-        """The one place of an object."""
-        found = self.places.get(id(target))
-        if found is None:
-            found = self.places[id(target)] = Place(target)
-        return found
 
 
 tracing = _Tracing()
@@ -269,26 +240,26 @@ class _Global(Slot):
 class Attribute(Slot):
     def __init__(self, entry: Entry, base: Any, name: str) -> None:
         super().__init__(entry)
-        self._place, self.name = tracing.place_of(base), name
+        self._owner, self.name = base, name
 
     @property
     def key(self) -> Any:
-        return id(self._place.object), self.name
+        return id(self._owner), self.name
 
     @property
-    def place(self) -> Place:
-        return self._place
+    def owner(self) -> Any:
+        return self._owner
 
     def get(self) -> Any:
-        return getattr(self._place.object, self.name, UNDEFINED)
+        return getattr(self._owner, self.name, UNDEFINED)
 
     def set(self, value: Any) -> None:
         if self.get() is not value:
-            setattr(self._place.object, self.name, value)
+            setattr(self._owner, self.name, value)
 
     def clear(self) -> None:
-        if hasattr(self._place.object, self.name):
-            delattr(self._place.object, self.name)
+        if hasattr(self._owner, self.name):
+            delattr(self._owner, self.name)
 
 
 def attribute_of(base: Any, name: str) -> Slot:
@@ -305,22 +276,22 @@ class Contents(Slot):
 
     def __init__(self, container: Any, entry: Entry | None = None) -> None:
         super().__init__(entry or Entry(f"the contents of a {type(container).__name__}", 0, 0))
-        self._place = tracing.place_of(container)
+        self._owner = container
         self.first = freeze_one(container)
 
     @property
     def key(self) -> Any:
-        return id(self._place.object), None
+        return id(self._owner), None
 
     @property
-    def place(self) -> Place:
-        return self._place
+    def owner(self) -> Any:
+        return self._owner
 
     def get(self) -> Any:
-        return freeze(self._place.object)
+        return freeze(self._owner)
 
     def set(self, value: Any) -> None:
-        with_identity(self._place.object, value)
+        with_identity(self._owner, value)
 
     def clear(self) -> None:
         """A container is never without contents."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from types import CellType, CodeType, FrameType, FunctionType, ModuleType
@@ -11,8 +10,9 @@ from typing import Any
 from penstock import _core
 from penstock._runtime.identity import Identities
 from penstock._values.variable import created
-from penstock.autograph._containers import CONTAINERS, collect, holds, holds_alike, occurrences, snapshots
+from penstock.autograph._containers import CONTAINERS, collect, holds_alike, occurrences, snapshots
 from penstock.autograph._lists import TensorList
+from penstock.autograph._reach import Reach
 from penstock.autograph._slots import (
     Attribute,
     Attributes,
@@ -29,11 +29,13 @@ from penstock.autograph._values import (
     UNDEFINED,
     flatten,
     freeze,
+    freeze_one,
     holds_variables,
     is_made_here,
     is_stale,
     label,
     leaves_of,
+    list_label,
     refill,
     same,
     with_identity,
@@ -41,10 +43,7 @@ from penstock.autograph._values import (
 
 __all__ = ["State"]
 
-# After so many attempts to trace a statement, garbage is collected first; after so many, nothing is added.
-# The number of attempts to trace a statement after which garbage is collected before each further one.
-_COLLECTS_AFTER = 3
-# The number of attempts after which the statement gets no more variables.
+# The number of attempts to trace a statement after which it gets no more variables.
 _CLOSES_AFTER = 30
 
 
@@ -85,8 +84,11 @@ class State:
         # Containers that a body, or the guess of one, replaces by others, and does not only change, by the
         # places that hold them. Who else holds them sees nothing of that.
         self.replaced: dict[Any, Any] = {}
-        # Places for which that guess was wrong.
+        # Places for which that guess was wrong, and those for which that made no difference.
         self._in_place: set[Any] = set()
+        self._untouched: set[Any] = set()
+        # What such containers hold when a body begins, by place.
+        self._guessed: dict[Any, Any] = {}
         # Containers that a branch has changed.
         self._changed = Identities[Any]()
         # Whether the last body showed that one was entered with the wrong containers.
@@ -116,7 +118,7 @@ class State:
     def _first(self, slot: Slot) -> Any:
         """What a variable holds when the statement begins."""
         value = slot.get()
-        if slot.place is None or not is_stale(value):
+        if slot.owner is None or not is_stale(value):
             return value
         self._stale[slot.key] = value
         return UNDEFINED
@@ -132,14 +134,12 @@ class State:
                 self.renewed.add(slot.key)
             if slot.key in self._keys or self.closed:
                 continue
-            place = slot.place
-            if place is not None and place.object in self.made:
-                continue
-            if place is not None and id(place.object) in self._began:
+            owner = slot.owner
+            if owner is not None and (owner in self.made or id(owner) in self._began):
                 continue
             self._keys.add(slot.key)
             # What these held when the statement began is known.
-            known = {id(self.slots[i].place.object) for i in self._within(slot)}  # type: ignore[union-attr]
+            known = {id(self.slots[i].owner) for i in self._within(slot)}
             self.overlaps = self.overlaps or bool(known)
             self.slots.append(slot)
             self.before.append(self._first(slot))
@@ -162,8 +162,8 @@ class State:
             for i, s in enumerate(self.slots)
             if i >= self.own
             and isinstance(s, Contents)
-            and id(s.place.object) in held
-            and not any(container is s.place.object for container in self.replaced.values())
+            and id(s.owner) in held
+            and not any(container is s.owner for container in self._replaced())
         ]
 
     def joined(self) -> bool:
@@ -173,7 +173,7 @@ class State:
         which holds it, change one variable. A container that one branch changes and another replaces by a
         new one is a variable beside that which holds it.
         """
-        torn = [c for c in self.replaced.values() if c in self._changed and (id(c), None) not in self._keys]
+        torn = [c for c in self._replaced() if c in self._changed and (id(c), None) not in self._keys]
         if not (self.overlaps or torn) or self.has_created():
             return False
         self.restore()
@@ -190,11 +190,8 @@ class State:
     def again(self, attempts: int) -> None:
         """The statement is traced once more, after so many attempts, with what is known now."""
         self.restore()
-        if attempts > _COLLECTS_AFTER:
-            # Objects that refer to each other may be left of the last attempt.
-            gc.collect()
         self.closed = attempts > _CLOSES_AFTER
-        self.keep([i for i in range(len(self.slots)) if not self.is_gone(i)])
+        self.keep([i for i in range(len(self.slots)) if not self.is_made(i)])
         tracing.made.difference_update(self.made)
         self.made.clear()
 
@@ -204,25 +201,32 @@ class State:
             values[:] = [values[i] for i in indices]
         self._keys = {slot.key for slot in self.slots}
 
-    def is_gone(self, index: int, values: Sequence[Any] = ()) -> bool:
-        """Whether a variable belongs to an object that the statement made: only `values` still hold it.
+    def is_made(self, index: int) -> bool:
+        """Whether a variable is known to belong to an object that the statement made.
 
-        Instances of converted classes say so (`made`), and tensors of a region that has ended. What code
-        makes that is not converted, such as a list that `str.split` or an extension gives, says nothing.
-        An object that was there before the statement has another holder, which its count of references tells.
+        Instances of converted classes are recorded (`made`), and tensors of a region that has ended tell.
         """
-        place = self.slots[index].place
-        if index < self.own or place is None:
+        owner = self.slots[index].owner
+        return (
+            owner is not None and index >= self.own and (owner in self.made or is_stale(self.frozen[index]))
+        )
+
+    def is_gone(self, index: int, reach: Reach) -> bool:
+        """Whether a variable belongs to an object that nothing leads to once the bodies are undone.
+
+        It is the body's that made it then, whichever code did: nobody sees what becomes of it.
+        """
+        owner = self.slots[index].owner
+        if owner is None or index < self.own:
             return False
-        if place.object in self.made or is_stale(self.frozen[index]):
+        if self.is_made(index):
             return True
-        within = (getattr(owner, "__dict__", {}) for owner in self.made)
-        copies = [
-            s.first for state in {self, *tracing.states} for s in state.slots if isinstance(s, Contents)
-        ]
-        known = occurrences(place.object, [*values, *within])
-        known += sum(holds(copy, place.object) for copy in copies if type(copy) is not TensorList)
-        return place.references() <= known
+        # What the traced function itself made is its own, and need not be looked for.
+        if owner in tracing.made or owner in reach:
+            return False
+        for state in {self, *tracing.states}:
+            state.made.add(owner)
+        return True
 
     def is_python(self, index: int, value: Any, levels: int = 0) -> bool:
         """Whether a variable that came to hold another value remains Python's.
@@ -270,19 +274,18 @@ class State:
     def is_local(self, index: int) -> bool:
         """Whether it is a variable of the traced function, or of an object or container that this made."""
         slot = self.slots[index]
-        place = slot.place
-        if place is None:
+        if slot.owner is None:
             return isinstance(slot, Cell) and slot.cell not in tracing.outside
-        if place.object in tracing.made:
+        if slot.owner in tracing.made:
             return True
-        return isinstance(slot, Contents) and self._is_held_locally(place.object)
+        return isinstance(slot, Contents) and self._is_held_locally(slot.owner)
 
     def is_read(self, index: int) -> bool:
         """Whether an attribute is read, as far as the code of its class and what was called tell."""
         slot = self.slots[index]
         if not isinstance(slot, Attribute) or self.is_local(index):
             return True
-        members = [vars(cls).values() for cls in type(slot.place.object).__mro__]
+        members = [vars(cls).values() for cls in type(slot.owner).__mro__]
         codes = [code for found in members for member in found for code in _codes_of(member)]
         return any(_reads_attribute(code, slot.name) for code in (*codes, *tracing.called))
 
@@ -335,11 +338,11 @@ class State:
         """Has a variable begin with another value."""
         slot = self.slots[index]
         if isinstance(slot, Contents):
-            found = self.holder_of(slot.place.object)
+            found = self.holder_of(slot.owner)
             if found is None:
                 raise TypeError(
-                    f"the list {label(slot.entry.name)} cannot change its length under a condition on "
-                    "tensors, or in a loop on them: make it a variable, or an attribute that can be set"
+                    f"{list_label(slot.entry.name)} cannot change its length under a condition on tensors, "
+                    "or in a loop on them: make it a variable, or an attribute that can be set"
                 )
             slot = self.slots[index] = found
             touch([slot])
@@ -354,7 +357,7 @@ class State:
         for slot, value in pairs:
             # They may hold containers of other variables, which come after them.
             if isinstance(slot, Contents):
-                refill(slot.place.object, slot.first)
+                refill(slot.owner, slot.first)
                 slot.put(value)
         for container, contents in self._contents:
             refill(container, contents)
@@ -362,8 +365,13 @@ class State:
             if not isinstance(slot, Contents):
                 slot.put(self._stale.get(slot.key, UNDEFINED) if value is UNDEFINED else value)
 
+    def _replaced(self) -> list[Any]:
+        """The containers that a body replaces by others."""
+        return [c for place, c in self.replaced.items() if place not in self._untouched]
+
     def guess_replaced(self) -> None:
         """Takes containers of variables that the body of a loop binds for replaced, unless that was wrong."""
+        self._untouched.clear()
         for slot, value in zip(self.slots, self.before, strict=True):
             if slot.entry.bound and type(value) in CONTAINERS and slot.key not in self._in_place:
                 self.replaced[slot.key] = value
@@ -378,13 +386,26 @@ class State:
         collect(now, contents, set())
         self._began.update(snapshots(contents))
 
+    def entered(self) -> None:
+        """Notes what a body begins with, once all of its variables have been entered."""
+        self._guessed = {
+            slot.key: freeze_one(value)
+            for slot, value in zip(self.slots, self.before, strict=True)
+            if slot.key in self.replaced and type(value) in CONTAINERS
+        }
+
+    def end_loop(self) -> None:
+        """Has containers keep their identity that no iteration replaces."""
+        for place in self._untouched:
+            self.replaced.pop(place, None)
+
     def read(self) -> list[Any]:
         """What the variables hold at the end of a body, containers copied."""
         seen = set[Any]()
         for i, slot in enumerate(self.slots):
             before = self.before[i]
             if isinstance(slot, Contents):
-                container = slot.place.object
+                container = slot.owner
                 self._follow_items(container, slot.first, slot.first, container, False, seen)
             elif type(before) in CONTAINERS:
                 entered = self._entered.get(i, before)
@@ -410,14 +431,31 @@ class State:
         grows = type(before) is TensorList or len(before) != len(first)
         if not (carried or grows or holds_alike(before, first)):
             self._changed.add(before)
-        if now is entered:
-            if carried and self.replaced.pop(place, None) is not None:
-                self._in_place.add(place)
-                self.misled = self.misled or not holds_alike(now, began)
-        elif place not in self.replaced:
-            self.replaced[place] = before
-            self.misled = self.misled or carried
+        if now is not entered:
+            self._untouched.discard(place)
+            if place not in self.replaced:
+                self.replaced[place] = before
+                self.misled = self.misled or carried
+        elif carried and place in self.replaced:
+            # Another name of the container may have changed it meanwhile, too.
+            if holds_alike(now, began) and holds_alike(before, self._guessed.get(place, before)):
+                self._untouched.add(place)
+            else:
+                self._keep_in_place(place)
         self._follow_items(before, first, began, now, carried, seen)
+
+    def _keep_in_place(self, place: Any) -> None:
+        """Has a body begin with the container itself that it was taken to replace by another one."""
+        if place in self._in_place:
+            names = [label(slot.entry.name) for slot in self.slots if slot.key == place]
+            raise TypeError(
+                f"{names[0] if names else 'a variable'} may become another list or dict in an iteration of "
+                "a loop on tensors, and the one that it holds before is changed by another name: give it a "
+                "copy of that before the loop"
+            )
+        del self.replaced[place]
+        self._in_place.add(place)
+        self.misled = True
 
     def _follow_items(
         self, before: Any, first: Any, began: Any, now: Any, carried: bool, seen: set[Any]
@@ -440,7 +478,7 @@ class State:
         """Sets a variable: a container that it held all along keeps its identity."""
         slot = self.slots[index]
         if isinstance(slot, Contents):
-            with_identity(slot.place.object, value, slot.key, self.replaced)
+            with_identity(slot.owner, value, slot.key, self.replaced)
         else:
             slot.put(with_identity(self.before[index], value, slot.key, self.replaced))
 

@@ -25,6 +25,7 @@ __all__ = [
     "is_stale",
     "label",
     "leaves_of",
+    "list_label",
     "pack",
     "refill",
     "same",
@@ -196,6 +197,11 @@ def label(name: str) -> str:
     if name == RESULT:
         return "the return value"
     return name if " " in name else f"'{name}'"
+
+
+def list_label(name: str) -> str:
+    """How messages call the list that a variable holds."""
+    return name if name.startswith("the contents of ") else f"the list {label(name)}"
 
 
 def describe(value: Any) -> str:

@@ -271,7 +271,73 @@ def changed_and_replaced_until_a_break(c: Any, k: Any) -> Any:
     return side, deep["items"]
 
 
+def changed_by_another_name_in_a_loop(c: Any, b: Any) -> Any:
+    here, total, never = [b * 0], b * 0, False
+    there = here
+    for _ in tf.range(4):
+        if never:
+            here = [b]
+        there[0] += 1
+        total += here[0]
+    return total, here, there
+
+
+def changed_by_another_name_in_a_loop_within(c: Any, b: Any) -> Any:
+    here, total, never = [b * 0], b * 0, False
+    there = here
+    for _ in tf.range(2):
+        if never:
+            here = [b]
+        for k in tf.range(2):
+            there[0] += 1
+            total += here[0]
+            last = k
+    return total, here, there, last
+
+
+def changed_by_a_function_and_another_name_in_a_loop(c: Any, b: Any) -> Any:
+    here, total, never = [b * 0], b * 0, False
+    there = here
+    for i in tf.range(4):
+        if never:
+            here = [b]
+        bump(there, 0, i + 5)
+        total += here[0]
+    return total, here, there
+
+
+def never_replaced_in_a_loop_that_sets_a_variable_first(c: Any, b: Any) -> Any:
+    here, i = [b, -3], b + 3
+    there = here
+    while i > 0:
+        i //= 2
+        if there[1] == 2 and b > 4:
+            here = [here[1], 5]
+        last = i
+    here[0] += 1
+    return here, there, last
+
+
+def kept_by_both_branches_in_a_loop(c: Any, b: Any) -> Any:
+    here, total, never = [b, b + 1], b * 0, False
+    there = here
+    for i in tf.range(3):
+        if c:
+            if never:
+                here = [b]
+            total += i
+        else:
+            total += here[1]
+    there[0] += 5
+    return here, there, total
+
+
 PROGRAMS = [
+    changed_by_another_name_in_a_loop,
+    changed_by_another_name_in_a_loop_within,
+    changed_by_a_function_and_another_name_in_a_loop,
+    never_replaced_in_a_loop_that_sets_a_variable_first,
+    kept_by_both_branches_in_a_loop,
     item_replaced_by_a_function,
     item_replaced_by_a_function_in_a_loop,
     item_changed_by_a_function_in_a_loop,
@@ -305,6 +371,25 @@ PROGRAMS = [
 def test_names_of_a_container_see_what_python_shows(program: Callable[..., Any], c: bool) -> None:
     due = tf.nest.map_structure(int, program(c, 2))
     assert tf.nest.map_structure(int, tf.function(program)(tf.constant(c), tf.constant(2))) == due
+
+
+def test_a_container_that_is_another_one_where_it_is_not_is_refused() -> None:
+    def put(items: Any, x: Any) -> None:
+        items[0] = x
+
+    @tf.function
+    def f(n: Any) -> Any:
+        here = [n, -3]
+        there = here
+        for i in tf.range(n):
+            put(there, i)
+            # A number of Python, unless the loop carries what `here` holds.
+            if there[1] == 2:
+                here = [i, 2]
+        return here, there
+
+    with pytest.raises(TypeError, match=r"'here' may become another list or dict .*: give it a copy"):
+        f(tf.constant(3))
 
 
 def test_a_container_that_one_branch_replaces_is_another_one_after_it() -> None:
