@@ -12,13 +12,18 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
+from penstock.autograph._jumps import DO_RETURN, RESULT
 from penstock.autograph._nodes import ITEM, LOAD, OPERATORS, STORE
 from penstock.autograph._transform import AUGMENTED, ELSE, FOR, IF, TEST, WHILE
 
 __all__ = ["readable"]
 
 _PARTS = frozenset({IF, ELSE, WHILE, FOR, TEST})
-_COMMENT = re.compile(r"^( *)comment__(\d+)$", re.MULTILINE)
+# The name that stands for a comment, with its number behind it.
+_COMMENTED = "comment__"
+_COMMENT = re.compile(rf"^( *){_COMMENTED}(\d+)$", re.MULTILINE)
+# Flags that end a loop.
+_ENDING = re.compile(rf"break_\d+__|{DO_RETURN}")
 # The names that the conversion gives, and what is shown for each kind of them.
 _SHOWN = {
     r"break_\d+": "broken",
@@ -106,13 +111,19 @@ class _Reader(ast.NodeTransformer):
 
     def _if(self, call: ast.Call, bodies: dict[str, ast.FunctionDef]) -> list[ast.stmt]:
         test, entries, _, *rest = call.args
-        body = self._body(bodies[IF])
+        test, body = self.visit(test), self._body(bodies[IF])
         orelse = self._body(bodies[ELSE]) if rest else []
-        return [*self._about("sets", entries, call), ast.If(self.visit(test), body, orelse)]
+        if len(orelse) == 2 and _is_comment(orelse[0]) and isinstance(orelse[1], ast.If):
+            # An `elif`, which sets nothing that the whole does not.
+            del orelse[0]
+        if orelse and isinstance(body[0], ast.Pass):
+            test, body, orelse = _negated(test), orelse, []
+        return [*self._about("sets", entries, call), ast.If(test, body, orelse)]
 
     def _while(self, call: ast.Call, bodies: dict[str, ast.FunctionDef]) -> list[ast.stmt]:
         test, _, entries = call.args
-        body = self._options(call) + self._body(bodies[WHILE])
+        flags = _flags_in(test if isinstance(test, ast.Lambda) else bodies[TEST])
+        body = self._options(call) + _without_resets(self._body(bodies[WHILE]), flags)
         about = self._about("carries", entries, call)
         if isinstance(test, ast.Lambda):
             return [*about, ast.While(self.visit(test.body), body, [])]
@@ -129,6 +140,7 @@ class _Reader(ast.NodeTransformer):
         ends: list[ast.stmt] = []
         for keyword in call.keywords:
             if keyword.arg == "go_on":
+                body = _without_resets(body, _flags_in(keyword.value))
                 ends = [ast.If(_negated(self.visit(_body_of(keyword.value))), [ast.Break()], [])]
         body = [*self._options(call), *body, *ends] or [ast.Pass()]
         loop = ast.For(first.targets[0], self.visit(iterable), body, [])
@@ -151,7 +163,7 @@ class _Reader(ast.NodeTransformer):
         if not names:
             return []
         self.comments.append(f"{what}: {', '.join(names)}")
-        return [ast.Expr(ast.Name(f"comment__{len(self.comments) - 1}", LOAD))]
+        return [ast.Expr(ast.Name(f"{_COMMENTED}{len(self.comments) - 1}", LOAD))]
 
     def _options(self, call: ast.Call) -> list[ast.stmt]:
         """The options of a loop, where the user gave them."""
@@ -183,16 +195,65 @@ class _Reader(ast.NodeTransformer):
             return ast.AugAssign(_item(target, indices, STORE), kind(), _body_of(value))
         return node
 
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        self.generic_visit(node)
+        if isinstance(node.body[-1], ast.Return) and _is_name(node.body[-1].value, RESULT):
+            # Nothing asks after the last statement whether the function has returned.
+            node.body[:-1] = _without_last_return(node.body[:-1])
+        return node
+
     # --- expressions ---
 
     def visit_Call(self, node: ast.Call) -> ast.AST:
         self.generic_visit(node)
+        if _is_name(node.func, "super") and node.args and _is_name(node.args[0], "__class__"):
+            node.args = []
         call = _operation(node)
         if call is None:
             return node
         name = call.func.attr  # type: ignore[attr-defined]
         make = _nested_comp if name == "list_comp" and node.keywords else _EXPRESSIONS.get(name)
         return node if make is None else make(*node.args)
+
+
+def _is_name(node: ast.AST | None, name: str) -> bool:
+    return isinstance(node, ast.Name) and node.id == name
+
+
+def _is_comment(s: ast.stmt) -> bool:
+    return isinstance(s, ast.Expr) and isinstance(s.value, ast.Name) and s.value.id.startswith(_COMMENTED)
+
+
+def _flags_in(test: ast.AST) -> set[str]:
+    """The flags that the test of a loop looks at: they are false where an iteration begins."""
+    return {n.id for n in ast.walk(test) if isinstance(n, ast.Name) and _ENDING.fullmatch(n.id)}
+
+
+def _assigned(s: ast.stmt, value: bool) -> str | None:
+    """The name that a statement sets to a truth value; None for another statement."""
+    if not isinstance(s, ast.Assign) or not isinstance(s.value, ast.Constant) or s.value.value is not value:
+        return None
+    return s.targets[0].id if isinstance(s.targets[0], ast.Name) else None
+
+
+def _without_resets(body: list[ast.stmt], flags: set[str]) -> list[ast.stmt]:
+    """The body of a loop without the statements at its head that set flags to false which are so."""
+    while body and _assigned(body[0], False) in flags:
+        body = body[1:]
+    return body or [ast.Pass()]
+
+
+def _without_last_return(block: list[ast.stmt]) -> list[ast.stmt]:
+    """A block after which a function ends, without saying there that it has returned."""
+    if not block:
+        return block
+    *before, last = block
+    if _assigned(last, True) == DO_RETURN:
+        return before
+    if isinstance(last, ast.If):
+        last.body = _without_last_return(last.body) or [ast.Pass()]
+        last.orelse = _without_last_return(last.orelse)
+    return block
 
 
 def _operation(node: ast.AST | None, name: str | None = None) -> ast.Call | None:
@@ -236,9 +297,10 @@ def _not(value: ast.expr) -> ast.expr:
 
 def _logic(kind: type[ast.boolop]) -> Callable[[ast.expr, ast.expr], ast.expr]:
     def make(first: ast.expr, second: ast.expr) -> ast.expr:
-        rest = _body_of(second)
-        same = isinstance(rest, ast.BoolOp) and isinstance(rest.op, kind)
-        return ast.BoolOp(kind(), [first, *(rest.values if same else [rest])])  # type: ignore[attr-defined]
+        return ast.BoolOp(kind(), [*operands(first), *operands(_body_of(second))])
+
+    def operands(node: ast.expr) -> list[ast.expr]:
+        return node.values if isinstance(node, ast.BoolOp) and isinstance(node.op, kind) else [node]
 
     return make
 

@@ -248,11 +248,8 @@ def test_jumps_are_flags_and_comments_say_what_a_graph_carries() -> None:
             broken = False
             # carries: broken, total
             for i in range(n):
-                broken = False
                 # sets: broken, total
-                if i % 2 == 0:
-                    pass
-                else:
+                if not i % 2 == 0:
                     total += i
                     # sets: broken
                     if total > most:
@@ -261,6 +258,48 @@ def test_jumps_are_flags_and_comments_say_what_a_graph_carries() -> None:
                     break
             return total
         '''
+    )
+
+
+def collatz(x, n):
+    while x != 1:
+        if x % 2 == 0:
+            x //= 2
+        elif x < 0:
+            return None
+        else:
+            x = 3 * x + 1
+        if x > n:
+            break
+    return x
+
+
+def test_flags_that_are_false_and_branches_that_do_nothing_are_not_shown() -> None:
+    assert tf.autograph.to_code(collatz) == plain(
+        """
+        def collatz(x, n):
+            returned = False
+            broken = False
+            # carries: broken, returned, result, x
+            while not broken and (not returned) and (x != 1):
+                # sets: returned, result, x
+                if x % 2 == 0:
+                    x //= 2
+                elif x < 0:
+                    result = None
+                    returned = True
+                else:
+                    x = 3 * x + 1
+                # sets: broken
+                if not returned:
+                    # sets: broken
+                    if x > n:
+                        broken = True
+            # sets: result
+            if not returned:
+                result = x
+            return result
+        """
     )
 
 
