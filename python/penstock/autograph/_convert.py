@@ -20,7 +20,7 @@ from penstock.autograph._nodes import LATER, OPERATORS, define
 from penstock.autograph._tree import made, placed, places
 from penstock.errors import ConversionError
 
-__all__ = ["DO_NOT_CONVERT", "convert_function", "converted", "source_of", "tree_of"]
+__all__ = ["DO_NOT_CONVERT", "LIBRARIES", "convert_function", "converted", "source_of", "tree_of"]
 
 DO_NOT_CONVERT = "_penstock_do_not_convert"
 
@@ -46,7 +46,7 @@ _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120
 # The modules, and packages of them, that need no conversion: they decide nothing by tensors, or convert by
 # themselves what they are given.
 # fmt: off
-unconverted: set[str] = {
+LIBRARIES = frozenset({
     "IPython", "PIL", "_pytest", "absl", "attr", "attrs", "cloudpickle", "coverage", "cv2", "dask", "debugpy",
     "dill", "einops", "google", "grpc", "h5py", "hypothesis", "imageio", "ipdb", "ipykernel", "jax", "jaxlib",
     "matplotlib", "ml_dtypes", "mock", "mpl_toolkits", "networkx", "numba", "numpy", "opt_einsum",
@@ -54,8 +54,10 @@ unconverted: set[str] = {
     "pydantic", "pytest", "requests", "rich", "scipy", "seaborn", "setuptools", "six", "skimage", "sklearn",
     "statsmodels", "sympy", "tensorflow", "torch", "tqdm", "traitlets", "typing_extensions", "urllib3",
     "wrapt", "xarray", "yaml", "zmq",
-}
+})
 # fmt: on
+# The same, and those that the user has named.
+unconverted: set[str] = {*LIBRARIES}
 
 _COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class

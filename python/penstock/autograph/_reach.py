@@ -42,12 +42,14 @@ _ENDS = frozenset(
     }
 )
 # Modules that are not followed: a traced function changes nothing that they hold themselves.
-_LIBRARIES = frozenset({*sys.stdlib_module_names, *_convert.unconverted}) - {"__main__"}
+_LIBRARIES = (_convert.LIBRARIES | sys.stdlib_module_names) - {"__main__"}
 # Code that names one of these may read any global of its module, or any attribute.
 _READ_ANY_GLOBAL = frozenset({"globals", "eval", "exec", "vars"})
 _READ_ANY_ATTRIBUTE = frozenset({"getattr", "vars", "__dict__", "attrgetter", "eval", "exec"})
 _BUILTINS = frozenset(vars(builtins))
+# Code that imports modules, by an instruction or by name.
 _IMPORT = dis.opmap["IMPORT_NAME"]
+_IMPORTERS = frozenset({"__import__", "import_module", "modules"})
 
 
 class Reach:
@@ -182,12 +184,13 @@ def _names_of(code: CodeType) -> _Names:
     found = _known_names.get(code)
     if found is not None:
         return found
-    texts = {c for c in code.co_consts if type(c) is str and c.isidentifier()}
+    texts = {c for c in code.co_consts if type(c) is str and all(map(str.isidentifier, c.split(".")))}
     inner = [_names_of(c) for c in code.co_consts if isinstance(c, CodeType)]
     names = frozenset(texts).union(code.co_names, *(part.names for part in inner))
     # Libraries look up attributes of what they are given, not of modules of the user's.
     reads_any = not (names.isdisjoint(_READ_ANY_ATTRIBUTE) or _convert.is_library(code.co_filename))
-    imports = _IMPORT in code.co_code[::2] or any(part.imports for part in inner)
+    imports = _IMPORT in code.co_code[::2] or not names.isdisjoint(_IMPORTERS)
+    imports = imports or any(part.imports for part in inner)
     found = _Names(names, not names.isdisjoint(_READ_ANY_GLOBAL), reads_any, imports)
     _known_names[code] = found
     return found

@@ -6,17 +6,24 @@ An object is the program's where something that the traced function names leads 
 from __future__ import annotations
 
 import collections
+import contextlib
 import contextvars
 import copy
+import dataclasses
 import functools
 import gc
+import importlib
+import itertools
 import json
 import operator
+import queue
+import subprocess
 import sys
 import threading
 import types
 import weakref
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -229,17 +236,76 @@ def of_generator(items: Any) -> Iterator[Any]:
         yield items
 
 
+class WithProperty:
+    @property
+    def items(self) -> Any:
+        return in_a_module
+
+    def __getattr__(self, name: str) -> Any:
+        return vars(sys.modules[__name__])["in_a_module"]
+
+
+class Meta(type):
+    @property
+    def found(cls) -> Any:
+        return Registry.items
+
+
+class WithMetaclass(metaclass=Meta):
+    pass
+
+
+class WithSlots:
+    __slots__ = ("items",)
+
+    def __init__(self, items: Any) -> None:
+        self.items = items
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen:
+    items: Any
+
+
+def decorated(function: Any) -> Any:
+    @functools.wraps(function)
+    def call(*args: Any) -> Any:
+        return function(*args)
+
+    return plain(call)
+
+
+def queued(items: Any) -> Any:
+    made = queue.Queue[Any]()
+    made.put(items)
+    return made
+
+
+@plain
+def peeked(made: Any) -> Any:
+    return made.queue[0]
+
+
+@contextlib.contextmanager
+def held(items: Any) -> Iterator[Any]:
+    yield lambda: items
+
+
+def suspended(items: Any) -> Any:
+    manager = held(items)
+    manager.__enter__()
+    return plain(lambda: manager.gen.gi_frame.f_locals["items"])
+
+
 def holders(items: list[Any]) -> dict[str, Callable[[], Any]]:
-    """Functions that give a list; nothing else leads to it."""
-    box = boxed(items)
-    local.items, Registry.items = items, items
-    variable.set(items)
+    """Functions that give this list or another one, to which nothing else leads."""
+    local.items, Registry.items = [0], [0]
+    variable.set([0])
     sys.modules["_penstock_test_module"] = types.ModuleType("_penstock_test_module")
-    sys.modules["_penstock_test_module"].items = items  # type: ignore[attr-defined]
-    globals()["in_a_module"] = items
-    array = np.empty([1], object)
+    sys.modules["_penstock_test_module"].items = [0]  # type: ignore[attr-defined]
+    globals()["in_a_module"] = [0]
+    box, array, generator, error = boxed(items), np.empty([1], object), of_generator(items), ValueError(items)
     array[0] = items
-    generator = of_generator(items)
     return {
         "closure": lambda: items,
         "default": lambda found=items: found,
@@ -260,6 +326,21 @@ def holders(items: list[Any]) -> dict[str, Callable[[], Any]]:
         "unconverted global": by_unconverted_global,
         "import": by_import,
         "computed name": functools.partial(by_computed_name, "a_module"),
+        "import by name": plain(lambda: importlib.import_module("_penstock_test_module").items),
+        "module by name": plain(lambda: sys.modules["_penstock_test_module"].items),
+        "property": functools.partial(getattr, WithProperty(), "items"),
+        "computed attribute": plain(lambda: WithProperty().anything),
+        "metaclass": plain(lambda: WithMetaclass.found),
+        "slots": functools.partial(operator.attrgetter("items"), WithSlots(items)),
+        "decorated": decorated(lambda: items),
+        "cycle": functools.partial(next, itertools.cycle([items])),
+        "iterator": functools.partial(next, iter(itertools.repeat(items))),
+        "mapping": functools.partial(types.MappingProxyType({"a": items}).__getitem__, "a"),
+        "chain of mappings": functools.partial(collections.ChainMap({}, {"a": items}).__getitem__, "a"),
+        "queue": functools.partial(peeked, queued(items)),
+        "frozen dataclass": functools.partial(operator.attrgetter("items"), Frozen(items)),
+        "exception": plain(lambda: error.args[0]),
+        "context manager": suspended(items),
         "generator": plain(lambda: next(generator)),
         "array of objects": plain(lambda: array[0]),
         "traced function": plain(tf.function(lambda: items).python_function),
@@ -286,6 +367,33 @@ def test_a_list_that_was_there_before_is_a_variable_of_loops_and_branches(kind: 
 
     traced = tf.function(changed)
     assert [int(traced(tf.constant(n))) for n in (0, 1, 4)] == [0, 0, 206]
+
+
+UNCONVERTED = """
+import penstock as tf
+import unconverted
+tf.autograph.experimental.unconverted_modules("unconverted")
+
+def add(items, x):
+    items[0] = items[0] + x
+
+@tf.function
+def f(n):
+    add(unconverted.get(), n * 0)
+    for i in tf.range(n):
+        add(unconverted.get(), i)
+    return unconverted.get()[0]
+
+print(int(f(tf.constant(4))))
+"""
+
+
+def test_a_list_of_a_module_that_the_user_takes_out_of_conversion_is_a_variable(tmp_path: Path) -> None:
+    (tmp_path / "unconverted.py").write_text("items = [0]\ndef get():\n    return items\n")
+    (tmp_path / "program.py").write_text(UNCONVERTED)
+    command = [sys.executable, str(tmp_path / "program.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("6\n", "")
 
 
 def test_a_list_that_only_a_weak_reference_names_is_its_holders() -> None:
