@@ -12,7 +12,7 @@ from penstock._types.specs import TensorSpec
 from penstock.autograph._jumps import RESULT
 from penstock.autograph._lists import TensorList, grown
 from penstock.autograph._reach import Reach
-from penstock.autograph._slots import Contents, Entry, Held, Note, Slot, tracing
+from penstock.autograph._slots import Contents, Entry, Held, Note, tracing
 from penstock.autograph._state import State
 from penstock.autograph._values import (
     UNDEFINED,
@@ -361,7 +361,7 @@ def _merged_dtype(a: Any, b: Any, first: TensorSpec, second: TensorSpec) -> Any:
 def branch(
     condition: Any,
     body: Callable[[], Any],
-    orelse: Callable[[], Any],
+    orelse: Callable[[], Any] | None,
     state: State,
     where: str,
     fits: Callable[[], bool] | None = None,
@@ -371,7 +371,7 @@ def branch(
     Args:
         condition: a symbolic value.
         body: runs the first part.
-        orelse: runs the second part.
+        orelse: runs the second part; None where there is none.
         state: the variables.
         where: the place of the statement, for messages.
         fits: whether the first part, which has just run, does what was hoped for.
@@ -381,7 +381,7 @@ def branch(
     """
     condition = truth(condition)
     try:
-        both = _trace_both(state, body, orelse, where, fits)
+        both = _trace_both(state, body, orelse or _nothing, where, fits)
         if both is None:
             return False
         first, second = both
@@ -391,16 +391,10 @@ def branch(
         if first.values is not None:
             # The second branch may have changed more variables.
             first.values.extend(state.frozen[len(first.values) :])
-        needed: dict[tuple[int, int], TensorSpec] = {}
+        join = _Join(state, first, second, where)
         # For each variable: its value, or the structure to put results in.
-        outcome: list[Any] = []
-        reach = Reach()
-        for i, slot in enumerate(state.slots):
-            made = state.is_made(i)
-            outcome.append(
-                _UNCHANGED if made else _outcome(i, slot, state, first, second, needed, where, reach)
-            )
-        outs = _emit(state, condition, "cond", [first, second], needed)
+        outcome = [join.outcome(i) for i in range(len(state.slots))]
+        outs = _emit(state, condition, "cond", [first, second], join.needed)
     except BaseException:
         state.restore()
         raise
@@ -416,6 +410,10 @@ def branch(
         elif found is not _UNCHANGED:
             state.write(i, found.value)
     return True
+
+
+def _nothing() -> None:
+    pass
 
 
 def _trace_both(
@@ -463,91 +461,98 @@ class _Known(NamedTuple):
 _UNCHANGED = object()
 
 
-def _outcome(
-    i: int,
-    slot: Slot,
-    state: State,
-    first: _Branch,
-    second: _Branch,
-    needed: dict[tuple[int, int], TensorSpec],
-    where: str,
-    reach: Reach,
-) -> Any:
-    """What becomes of a variable: results in a structure, a known value, or a message why it has none."""
-    entry = slot.entry
-    if not entry.live:
-        return _UNCHANGED
-    name = label(entry.name)
-    if first.values is None or second.values is None:
-        # A branch that always raises says nothing about what follows it.
-        running = second if first.values is None else first
-        if running.values is None:
-            return f"{name} has no value: both branches of the 'if' at {where} raise"
-        a = b = running.values[i]
-        if leaves_of(a) is None or not _has_symbolic(a):
-            return _known(a, i, state)
-    else:
-        a, b = first.values[i], second.values[i]
-        if a is b or (same(a, b) and not is_stale(a)):
-            return _known(a, i, state)
-        if i >= state.own or state.has_created():
-            before = state.frozen[i]
-            changed = [v for v in (b, a) if not same(v, before)]
-            if not changed:
-                return _UNCHANGED
-            left = i in first.left or i in second.left
-            if i >= state.own and not left and not _can_merge(a, b):
-                # A number that the branch alone is to change is no effect on Python's objects.
-                left = any(map(is_stale, changed)) or not state.is_renewed(i)
-            if left or all(state.is_python(i, v) for v in changed):
-                # An effect on Python's objects, or a tensor of a branch that is left behind in one.
-                return _known(changed[0], i, state)
-    if state.is_gone(i, reach):
-        return _UNCHANGED
-    la, lb = leaves_of(a), leaves_of(b)
-    if a is UNDEFINED or b is UNDEFINED:
-        found, present = (b, second) if a is UNDEFINED else (a, first)
-        leaves = leaves_of(found)
+class _Join:
+    """What becomes of the variables of two branches, one of which runs."""
+
+    def __init__(self, state: State, first: _Branch, second: _Branch, where: str) -> None:
+        self.state, self.first, self.second, self.where = state, first, second, where
+        # For each leaf that the branches return, `(slot, leaf)`: its type.
+        self.needed: dict[tuple[int, int], TensorSpec] = {}
+        self._reach = Reach()
+
+    def outcome(self, i: int) -> Any:
+        """A structure for results, a known value, or a message why a variable has none."""
+        state, first, second = self.state, self.first, self.second
+        entry = state.slots[i].entry
+        if not entry.live or state.is_made(i):
+            return _UNCHANGED
+        if first.values is None or second.values is None:
+            # A branch that always raises says nothing about what follows it.
+            running = second if first.values is None else first
+            if running.values is None:
+                return f"{label(entry.name)} has no value: both branches of the 'if' at {self.where} raise"
+            a = b = running.values[i]
+            if leaves_of(a) is None or not _has_symbolic(a):
+                return _known(a, i, state)
+        else:
+            a, b = first.values[i], second.values[i]
+            if a is b or (same(a, b) and not is_stale(a)):
+                return _known(a, i, state)
+            if i >= state.own or state.has_created():
+                changed = [v for v in (b, a) if not same(v, state.frozen[i])]
+                if not changed:
+                    return _UNCHANGED
+                if self._is_pythons(i, a, b, changed):
+                    return _known(changed[0], i, state)
+        if state.is_gone(i, self._reach):
+            return _UNCHANGED
+        if a is UNDEFINED or b is UNDEFINED:
+            return self._set_in_one(i, a, b)
+        return self._packed(i, a, b)
+
+    def _is_pythons(self, i: int, a: Any, b: Any, changed: list[Any]) -> bool:
+        """Whether changes are effects on Python's objects, or leave a tensor of a branch behind in one."""
+        state = self.state
+        if i in self.first.left or i in self.second.left:
+            return True
+        mixed = i >= state.own and not _can_merge(a, b)
+        # A number that the branch alone is to change is no effect on Python's objects.
+        if mixed and (any(map(is_stale, changed)) or not state.is_renewed(i)):
+            return True
+        return all(state.is_python(i, v) for v in changed)
+
+    def _set_in_one(self, i: int, a: Any, b: Any) -> Any:
+        """What becomes of a variable that has a value after one of the branches only."""
+        found, present = (b, self.second) if a is UNDEFINED else (a, self.first)
+        entry = self.state.slots[i].entry
         if entry.name == RESULT:
             # Whether it was set is what the flag beside it says.
+            leaves = leaves_of(found)
             if leaves is None:
-                return _known(found, i, state)
+                return _known(found, i, self.state)
             for k in range(len(leaves)):
-                needed[i, k] = present.specs[present.keys[i, k]]
+                self.needed[i, k] = present.specs[present.keys[i, k]]
             return _Packed(found)
+        name = label(entry.name)
         line = entry.first if b is UNDEFINED else entry.second
         missing = "'else' branch does not" if b is UNDEFINED else "'if' branch does not"
         return (
-            f"{name} may have no value: the 'if' at {where} depends on a tensor, and only one of its "
-            "branches sets "
-            f"{name} (line {line}), the {missing}. Give it a value in both branches, or before the 'if'"
+            f"{name} may have no value: the 'if' at {self.where} depends on a tensor, and only one of its "
+            f"branches sets {name} (line {line}), the {missing}. Give it a value in both branches, or before "
+            "the 'if'"
         )
-    try:
-        if callable(a) or callable(b):
-            raise ValueError("a graph holds no functions: call them in the branches instead")
-        if la is None or lb is None:
-            raise ValueError
-        check_alike(a, b)
-    except (TypeError, ValueError) as error:
-        detail = str(error)
-        raise TypeError(_differs(entry, name, where, describe(a), describe(b), detail)) from None
-    for k, (x, y) in enumerate(zip(la, lb, strict=True)):
-        one = _spec(first, i, k, x) if first.values is not None else _spec(second, i, k, y)
-        two = _spec(second, i, k, y) if second.values is not None else one
-        dtype = _merged_dtype(x, y, one, two)
-        if dtype is None:
-            raise TypeError(
-                _differs(
-                    entry,
-                    name,
-                    where,
-                    f"dtype {one.dtype.name}",
-                    f"dtype {two.dtype.name}",
-                    "tf.cast makes them one dtype",
-                )
-            )
-        needed[i, k] = TensorSpec(one.shape, dtype)
-    return _Packed(composite.joined(a, b))
+
+    def _packed(self, i: int, a: Any, b: Any) -> Any:
+        """The structure of a variable whose leaves the branches return."""
+        entry, la, lb = self.state.slots[i].entry, leaves_of(a), leaves_of(b)
+        try:
+            if callable(a) or callable(b):
+                raise ValueError("a graph holds no functions: call them in the branches instead")
+            if la is None or lb is None:
+                raise ValueError
+            check_alike(a, b)
+        except (TypeError, ValueError) as error:
+            raise TypeError(_differs(entry, self.where, describe(a), describe(b), str(error))) from None
+        first, second = self.first, self.second
+        for k, (x, y) in enumerate(zip(la, lb, strict=True)):
+            one = _spec(first, i, k, x) if first.values is not None else _spec(second, i, k, y)
+            two = _spec(second, i, k, y) if second.values is not None else one
+            dtype = _merged_dtype(x, y, one, two)
+            if dtype is None:
+                dtypes = f"dtype {one.dtype.name}", f"dtype {two.dtype.name}"
+                raise TypeError(_differs(entry, self.where, *dtypes, "tf.cast makes them one dtype"))
+            self.needed[i, k] = TensorSpec(one.shape, dtype)
+        return _Packed(composite.joined(a, b))
 
 
 def _can_merge(a: Any, b: Any) -> bool:
@@ -576,13 +581,14 @@ def _known(value: Any, i: int, state: State) -> Any:
     return _UNCHANGED if value is before else _Known(value)
 
 
-def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> str:
+def _differs(entry: Entry, where: str, a: str, b: str, hint: str) -> str:
+    """The message of a variable that is `a` after one branch and `b` after the other."""
+    name = label(entry.name)
     lines = [f"line {n}" if n else "unchanged" for n in (entry.first, entry.second)]
     if entry.name == RESULT and "None" in (a, b):
         return (
             f"the 'if' at {where} depends on a tensor: where the function returns a tensor on one path it "
-            "must on "
-            f"every path, but it returns {a} at line {entry.first} and {b} at line {entry.second}"
+            f"must on every path, but it returns {a} at line {entry.first} and {b} at line {entry.second}"
         )
     if "None" in (a, b):
         hint = (
@@ -590,9 +596,8 @@ def _differs(entry: Entry, name: str, where: str, a: str, b: str, hint: str) -> 
             "counts"
         )
     message = (
-        f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in "
-        "the first "
-        f"branch ({lines[0]}) and {b} in the other ({lines[1]})"
+        f"{name} must have one type after the 'if' at {where}, which depends on a tensor: it is {a} in the "
+        f"first branch ({lines[0]}) and {b} in the other ({lines[1]})"
     )
     return f"{message}; {hint}" if hint else message
 

@@ -20,6 +20,7 @@ from penstock._runtime.identity import WeakIdentityMap
 from penstock._types.annotations import signature_of
 from penstock.autograph import _convert
 from penstock.autograph._branch import is_symbolic
+from penstock.autograph._line_events import STOPS
 from penstock.autograph._values import UNDEFINED
 
 __all__ = [
@@ -214,7 +215,7 @@ def _leads_to_stop(function: Any, seen: set[CodeType]) -> bool:
         return False
     seen.add(code)
     names = set(_names_of(code))
-    if not _convert.STOPS.isdisjoint(names):
+    if not STOPS.isdisjoint(names):
         return True
     named = [function.__globals__.get(name) for name in names]
     named += [vars(base).get(name) for base in getattr(owner, "__mro__", ()) for name in names]

@@ -15,7 +15,7 @@ from penstock._ops.creation import range as tensor_range
 from penstock._runtime.debug_switches import stepping
 from penstock.autograph import _breakpoint, _comprehension, _convert, _iteration, _lists
 from penstock.autograph._branch import is_symbolic, truth
-from penstock.autograph._scopes import MUTATORS
+from penstock.autograph._names import MUTATORS
 from penstock.autograph._slots import attribute_of, touch, touch_container, tracing
 from penstock.errors import OperatorNotAllowedInGraphError
 

@@ -42,7 +42,7 @@ def list_comp(
     def take(item: Any) -> None:
         wanted = True if keep is None else keep(item)
         if is_symbolic(wanted):
-            branch(wanted, lambda: add(item), _nothing, State.of([made]), where)
+            branch(wanted, lambda: add(item), None, State.of([made]), where)
         elif wanted:
             add(item)
 
@@ -68,10 +68,6 @@ def _each(
 
     runs = course.more(course.start)
     graph_loop(State.of([made]), course.start, course.more, step, runs, where, Options())
-
-
-def _nothing() -> None:
-    pass
 
 
 def generator(

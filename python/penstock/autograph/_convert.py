@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from penstock._runtime.debug_switches import stepping
 from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
+from penstock.autograph._line_events import STOPS
 from penstock.autograph._nodes import LATER, OPERATORS, define
 from penstock.autograph._tree import made, placed, places
 from penstock.errors import ConversionError
@@ -167,10 +168,6 @@ def converted(function: FunctionType, strict: bool = False) -> Any:
         return function
     bound = _bound(function, target)
     return _told(bound) if stepped else bound
-
-
-# What stops a debugger.
-STOPS = frozenset({"breakpoint", "set_trace"})
 
 
 def _is_stepped(code: CodeType) -> bool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from typing import Any
 
+from penstock.autograph._names import may_choose
 from penstock.autograph._nodes import ITEM, LOAD, later, load, operation, unpacked
-from penstock.autograph._scopes import may_choose
 from penstock.autograph._tree import Transformer, holds, own_nodes, placed, walk
 
 __all__ = ["Expressions", "binds_outside", "repeatable"]
@@ -101,10 +101,10 @@ class Expressions(Transformer):
         return node
 
     def visit_BoolOp(self, node: ast.BoolOp) -> ast.expr:
-        self_is_plain = binds_outside(*node.values[1:])
+        plain = binds_outside(*node.values[1:])
         harmless = [_harmless(v) for v in node.values]
         self.inside(node)
-        if self_is_plain:
+        if plain:
             return node
         name = "and" if isinstance(node.op, ast.And) else "or"
         values = list(node.values)

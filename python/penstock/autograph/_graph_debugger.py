@@ -23,7 +23,7 @@ from penstock import _core
 from penstock._runtime.debug_switches import session
 from penstock.autograph import _convert
 from penstock.autograph._breakpoint import BREAK, ENTER, EXIT, START, Call
-from penstock.autograph._stepping import END, HEAD
+from penstock.autograph._line_events import END, HEAD
 from penstock.errors import FailedPreconditionError
 
 __all__ = ["GraphDebugger", "debuggers"]

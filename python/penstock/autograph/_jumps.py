@@ -10,8 +10,8 @@ import ast
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.autograph._names import Survey, read_names
 from penstock.autograph._nodes import LOAD, STORE
-from penstock.autograph._scopes import Survey, read_names
 from penstock.autograph._tree import LOOPS, TRIES, made, own_nodes, placed, places, point
 
 __all__ = ["DO_RETURN", "RESULT", "lower_jumps", "lower_jumps_between_yields"]
@@ -27,7 +27,7 @@ _SUSPENDING = frozenset({ast.Return, ast.Yield, ast.YieldFrom, ast.Await})
 
 
 @dataclass
-class _Loop:
+class _LoopFlags:
     """The flags of the loop that encloses a block."""
 
     broken: str
@@ -36,7 +36,9 @@ class _Loop:
 
 
 @dataclass
-class _State:
+class _FlagUse:
+    """How many loops of a function have flags so far, and which flags something tests."""
+
     number: int = 0
     tested: set[str] = field(default_factory=set)
 
@@ -47,21 +49,21 @@ def lower_jumps(node: ast.FunctionDef, survey: Survey) -> None:
     plain = not returns or (len(returns) == 1 and node.body[-1] is returns[0])
     if plain and not survey.jumps:
         return
-    state = _State()
+    use = _FlagUse()
     last = node.body[-1]
     if plain:
         tail: list[ast.stmt] = [node.body.pop()] if returns else []
-        body, _, _ = _block(node.body, None, state)
-        node.body = [*_without_idle_flags(body, state), *tail] or [placed(ast.Pass(), last)]
+        body, _, _ = _block(node.body, None, use)
+        node.body = [*_without_idle_flags(body, use), *tail] or [placed(ast.Pass(), last)]
         return
     end = placed(ast.Return(ast.Constant(None)), point(last.end_lineno or 0, last.end_col_offset or 0))
     if not _always_jumps(node.body):
         node.body.append(end)
-    body, _, _ = _block(node.body, None, state)
-    if DO_RETURN in state.tested:
+    body, _, _ = _block(node.body, None, use)
+    if DO_RETURN in use.tested:
         body.insert(0, _flag(DO_RETURN, False, node.body[0]))
     body.append(placed(ast.Return(ast.Name(RESULT, LOAD)), end))
-    node.body = _without_idle_flags(body, state)
+    node.body = _without_idle_flags(body, use)
 
 
 def lower_jumps_between_yields(node: ast.FunctionDef) -> set[int]:
@@ -69,13 +71,13 @@ def lower_jumps_between_yields(node: ast.FunctionDef) -> set[int]:
 
     What has a `yield` in it stays as it is, and what has a jump to somewhere else.
     """
-    state, left = _State(), set[int]()
-    node.body = _without_idle_flags(_between_yields(node.body, state), state)
+    use, left = _FlagUse(), set[int]()
+    node.body = _without_idle_flags(_between_yields(node.body, use), use)
     _find_left(node.body, left)
     return left
 
 
-def _between_yields(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
+def _between_yields(statements: list[ast.stmt], use: _FlagUse) -> list[ast.stmt]:
     out: list[ast.stmt] = []
     for s in statements:
         blocks = _blocks(s)
@@ -83,10 +85,10 @@ def _between_yields(statements: list[ast.stmt], state: _State) -> list[ast.stmt]
             out.append(s)
         elif _is_left(s):
             for block in blocks:
-                block[:] = _between_yields(block, state)
+                block[:] = _between_yields(block, use)
             out.extend(_with_one_yield(s) if isinstance(s, ast.If) else [s])
         else:
-            out.extend(_block([s], None, state)[0])
+            out.extend(_block([s], None, use)[0])
     return out
 
 
@@ -186,7 +188,7 @@ def _blocks(s: ast.stmt) -> list[list[ast.stmt]]:
 
 
 def _block(
-    statements: list[ast.stmt], loop: _Loop | None, state: _State
+    statements: list[ast.stmt], loop: _LoopFlags | None, use: _FlagUse
 ) -> tuple[list[ast.stmt], set[str], bool]:
     """The statements without jumps, the flags that they may set, and whether they always jump."""
     out: list[ast.stmt] = []
@@ -222,7 +224,7 @@ def _block(
                     rest = []
             elif s.orelse and _always_jumps(s.orelse):
                 s.body, rest = [*s.body, *rest], []
-        mine, jumps = _statement(s, loop, state)
+        mine, jumps = _statement(s, loop, use)
         out.extend(mine[0])
         flags |= mine[1]
         if jumps:
@@ -232,8 +234,8 @@ def _block(
                 return out, flags, False
             continue
         if mine[1]:
-            state.tested |= mine[1]
-            after, more, _ = _block(rest, loop, state)
+            use.tested |= mine[1]
+            after, more, _ = _block(rest, loop, use)
             test = _none_of(sorted(mine[1]), rest[0])
             out.append(placed(ast.If(test, after or [placed(ast.Pass(), s)], []), rest[0]))
             return out, flags | more, False
@@ -246,56 +248,58 @@ def _none_of(flags: list[str], where: ast.AST) -> ast.expr:
 
 
 def _statement(
-    s: ast.stmt, loop: _Loop | None, state: _State
+    s: ast.stmt, loop: _LoopFlags | None, use: _FlagUse
 ) -> tuple[tuple[list[ast.stmt], set[str]], bool]:
+    """What stands for a statement, the flags that this may set, and whether it always jumps."""
     if isinstance(s, ast.If):
-        s.body, a, jumps = _block(s.body, loop, state)
-        s.orelse, b, other = _block(s.orelse, loop, state)
+        s.body, a, jumps = _block(s.body, loop, use)
+        s.orelse, b, other = _block(s.orelse, loop, use)
         return ([s], a | b), jumps and other and bool(s.orelse)
     if isinstance(s, LOOPS):
-        return _loop(s, loop, state), False
+        return _loop(s, loop, use), False
     if isinstance(s, ast.With):
-        s.body, flags, jumps = _block(s.body, loop, state)
+        s.body, flags, jumps = _block(s.body, loop, use)
         return ([s], flags), jumps and DO_RETURN not in flags and not any(
             isinstance(x, ast.Raise) for x in own_nodes(s.body)
         )
     if isinstance(s, TRIES):
         flags = set()
-        s.body, in_body, _ = _block(s.body, loop, state)
+        s.body, in_body, _ = _block(s.body, loop, use)
         flags |= in_body
         for handler in s.handlers:
-            handler.body, more, _ = _block(handler.body, loop, state)
+            handler.body, more, _ = _block(handler.body, loop, use)
             flags |= more
         if s.orelse:
-            orelse, more, _ = _block(s.orelse, loop, state)
+            orelse, more, _ = _block(s.orelse, loop, use)
             if in_body:
-                state.tested |= in_body
+                use.tested |= in_body
                 orelse = [placed(ast.If(_none_of(sorted(in_body), s), orelse, []), s.orelse[0])]
             s.orelse, flags = orelse, flags | more
-        s.finalbody, more, _ = _block(s.finalbody, loop, state)
+        s.finalbody, more, _ = _block(s.finalbody, loop, use)
         return ([s], flags | more), False
     if isinstance(s, ast.Match):
         flags = set()
         for case in s.cases:
-            case.body, more, _ = _block(case.body, loop, state)
+            case.body, more, _ = _block(case.body, loop, use)
             flags |= more
         return ([s], flags), False
     return ([s], set()), False
 
 
-def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[list[ast.stmt], set[str]]:
-    state.number += 1
-    mine = _Loop(f"break_{state.number}__", f"continue_{state.number}__")
+def _loop(s: ast.For | ast.While, outer: _LoopFlags | None, use: _FlagUse) -> tuple[list[ast.stmt], set[str]]:
+    """What stands for a loop and its `else`, and the flags that this may set for what follows."""
+    use.number += 1
+    mine = _LoopFlags(f"break_{use.number}__", f"continue_{use.number}__")
     first = s.body[0]
-    s.body, flags, _ = _block(s.body, mine, state)
+    s.body, flags, _ = _block(s.body, mine, use)
     orelse, s.orelse = s.orelse, []
     out: list[ast.stmt] = []
     ending = sorted(flags & {mine.broken, DO_RETURN})
     leading: list[ast.stmt] = []
-    if mine.skipped in flags and mine.skipped in state.tested:
+    if mine.skipped in flags and mine.skipped in use.tested:
         leading.append(_flag(mine.skipped, False, first))
     if ending:
-        state.tested.update(ending)
+        use.tested.update(ending)
         # The loop's test has found them false; where Python decides, that is known in the body.
         leading.extend(_flag(name, False, first) for name in ending)
         if mine.broken in ending:
@@ -315,7 +319,7 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
         # What an iteration sets, and only what follows the loop reads, is set there.
         s.read_otherwise = read_names(ast.Module(orelse, []))  # type: ignore[union-attr]
     if orelse:
-        after, more, _ = _block(orelse, outer, state)
+        after, more, _ = _block(orelse, outer, use)
         if ending:
             after = [placed(ast.If(_none_of(ending, s), after, []), orelse[0])]
         out.extend(after)
@@ -323,12 +327,12 @@ def _loop(s: ast.For | ast.While, outer: _Loop | None, state: _State) -> tuple[l
     return out, left
 
 
-def _without_idle_flags(statements: list[ast.stmt], state: _State) -> list[ast.stmt]:
+def _without_idle_flags(statements: list[ast.stmt], use: _FlagUse) -> list[ast.stmt]:
     """Drops assignments to flags that nothing tests."""
 
     def idle(s: ast.Assign) -> bool:
         target = s.targets[0]
-        if type(target) is not ast.Name or target.id in state.tested:
+        if type(target) is not ast.Name or target.id in use.tested:
             return False
         name = target.id
         return name == DO_RETURN or (name.startswith(("break_", "continue_")) and name.endswith("__"))

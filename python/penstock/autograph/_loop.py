@@ -714,7 +714,7 @@ def _types_of(value: Any) -> Any:
     if not leaves:
         return None
     tensors = map(_core._to_tensor, leaves)
-    return pack_specs(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
+    return pack(value, [TensorSpec(t.shape, t.dtype) for t in tensors])
 
 
 def _fits(before: Any, structure: Any, enough: bool) -> bool:
@@ -730,11 +730,6 @@ def _fits(before: Any, structure: Any, enough: bool) -> bool:
         if tensor.dtype != spec.dtype or not spec.shape.is_subtype_of(tensor.shape):
             return False
     return True
-
-
-def pack_specs(value: Any, specs: list[TensorSpec]) -> Any:
-    """The types of a value's leaves, in its structure."""
-    return pack(value, specs)
 
 
 def _has_none(value: Any) -> bool:

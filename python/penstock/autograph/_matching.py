@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import ast
 
+from penstock.autograph._nodes import LOAD, OPERATORS, STORE, load
 from penstock.autograph._tree import DEFINITIONS, placed
 
 __all__ = ["lower_matches"]
 
 
-def lower_matches(block: list[ast.stmt], operators: str) -> list[ast.stmt]:
-    """The statements, with each `match` rewritten all of whose patterns are understood.
-
-    Args:
-        block: the statements.
-        operators: the name of what converted code calls.
-    """
+def lower_matches(block: list[ast.stmt]) -> list[ast.stmt]:
+    """The statements, with each `match` rewritten all of whose patterns are understood."""
     out: list[ast.stmt] = []
     for s in block:
         if isinstance(s, DEFINITIONS):
@@ -23,11 +19,11 @@ def lower_matches(block: list[ast.stmt], operators: str) -> list[ast.stmt]:
             continue
         for field in ("body", "orelse", "finalbody"):
             if getattr(s, field, None):
-                setattr(s, field, lower_matches(getattr(s, field), operators))
+                setattr(s, field, lower_matches(getattr(s, field)))
         for part in (*getattr(s, "handlers", ()), *getattr(s, "cases", ())):
-            part.body = lower_matches(part.body, operators)
+            part.body = lower_matches(part.body)
         if isinstance(s, ast.Match) and all(_is_understood(c.pattern) for c in s.cases):
-            out.extend(_as_if(s, operators))
+            out.extend(_as_if(s))
         else:
             out.append(s)
     return out
@@ -64,7 +60,7 @@ def _listed(value: ast.pattern | list[ast.pattern] | None) -> list[ast.pattern]:
     return value if isinstance(value, list) else [] if value is None else [value]
 
 
-def _as_if(s: ast.Match, operators: str) -> list[ast.stmt]:
+def _as_if(s: ast.Match) -> list[ast.stmt]:
     name = f"match_{s.lineno}_{s.col_offset}__"
     rest: list[ast.stmt] = []
     for number, case in reversed(list(enumerate(s.cases))):
@@ -73,18 +69,18 @@ def _as_if(s: ast.Match, operators: str) -> list[ast.stmt]:
         if isinstance(case.pattern, ast.MatchAs) and case.pattern.pattern is None:
             test = None
             if case.pattern.name is not None:
-                values[case.pattern.name] = _load(name)
+                values[case.pattern.name] = load(name)
         elif _is_value(case.pattern):
             test = _test(case.pattern, name)
         else:
             found = f"match_{s.lineno}_{s.col_offset}_{number}__"
-            matched = ast.Attribute(_load(operators), "matched", ast.Load())
-            call = ast.Call(matched, [_load(name), _described(case.pattern)], [])
-            before = [placed(ast.Assign([ast.Name(found, ast.Store())], call), case.pattern)]
-            test = _item(_load(found), 0)
-            values = {n: _item(_item(_load(found), 1), i) for i, n in enumerate(_names(case.pattern))}
+            matched = ast.Attribute(load(OPERATORS), "matched", LOAD)
+            call = ast.Call(matched, [load(name), _described(case.pattern)], [])
+            before = [placed(ast.Assign([ast.Name(found, STORE)], call), case.pattern)]
+            test = _item(load(found), 0)
+            values = {n: _item(_item(load(found), 1), i) for i, n in enumerate(_names(case.pattern))}
         body = case.body
-        targets = [ast.Assign([ast.Name(n, ast.Store())], v) for n, v in values.items()]
+        targets = [ast.Assign([ast.Name(n, STORE)], v) for n, v in values.items()]
         if targets:
             body = [*(placed(t, case.pattern) for t in targets), *body]
         if case.guard is not None:
@@ -96,23 +92,19 @@ def _as_if(s: ast.Match, operators: str) -> list[ast.stmt]:
         else:
             placed(test, case.pattern)
             rest = [*before, placed(ast.If(test, body, rest), case.pattern)]
-    subject = placed(ast.Assign([ast.Name(name, ast.Store())], s.subject), s.subject)
+    subject = placed(ast.Assign([ast.Name(name, STORE)], s.subject), s.subject)
     return [subject, *rest]
 
 
-def _load(name: str) -> ast.Name:
-    return ast.Name(name, ast.Load())
-
-
 def _item(value: ast.expr, index: int) -> ast.expr:
-    return ast.Subscript(value, ast.Constant(index), ast.Load())
+    return ast.Subscript(value, ast.Constant(index), LOAD)
 
 
 def _test(pattern: ast.pattern, name: str) -> ast.expr | None:
     if isinstance(pattern, ast.MatchValue):
-        return placed(ast.Compare(_load(name), [ast.Eq()], [pattern.value]), pattern)
+        return placed(ast.Compare(load(name), [ast.Eq()], [pattern.value]), pattern)
     if isinstance(pattern, ast.MatchSingleton):
-        return placed(ast.Compare(_load(name), [ast.Is()], [ast.Constant(pattern.value)]), pattern)
+        return placed(ast.Compare(load(name), [ast.Is()], [ast.Constant(pattern.value)]), pattern)
     if isinstance(pattern, ast.MatchOr):
         tests = [t for p in pattern.patterns if (t := _test(p, name)) is not None]
         return placed(ast.BoolOp(ast.Or(), tests), pattern)
@@ -123,10 +115,10 @@ def _described(pattern: ast.pattern) -> ast.expr:
     """A pattern as an expression, for `matched`."""
 
     def made(kind: str, *parts: ast.expr) -> ast.expr:
-        return placed(ast.Tuple([ast.Constant(kind), *parts], ast.Load()), pattern)
+        return placed(ast.Tuple([ast.Constant(kind), *parts], LOAD), pattern)
 
     def described(patterns: list[ast.pattern]) -> ast.expr:
-        return ast.Tuple([_described(p) for p in patterns], ast.Load())
+        return ast.Tuple([_described(p) for p in patterns], LOAD)
 
     if isinstance(pattern, ast.MatchValue):
         return made("value", pattern.value)
@@ -135,7 +127,7 @@ def _described(pattern: ast.pattern) -> ast.expr:
     if isinstance(pattern, ast.MatchSequence):
         return made("sequence", described(pattern.patterns))
     if isinstance(pattern, ast.MatchMapping):
-        return made("mapping", ast.Tuple(list(pattern.keys), ast.Load()), described(pattern.patterns))
+        return made("mapping", ast.Tuple(list(pattern.keys), LOAD), described(pattern.patterns))
     if isinstance(pattern, ast.MatchOr):
         return made("or", described(pattern.patterns))
     named = ast.Constant(getattr(pattern, "name", None) is not None)

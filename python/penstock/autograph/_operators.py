@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import FunctionType
 from typing import Any
 
@@ -77,7 +77,7 @@ def if_stmt(
     condition = _tested(condition)
     if is_symbolic(condition):
         state = State((body, orelse, names), entries, attributes)
-        branch(condition, body, orelse or _nothing, state, _place(body))
+        branch(condition, body, orelse, state, _place(body))
     elif condition:
         body()
     elif orelse is not None:
@@ -111,10 +111,6 @@ def changing(target: Any, attribute: str | None = None, entry: tuple[Any, ...] |
         else:
             touched(slots_of((changing,), (), ((lambda: target, attribute, entry or ()),)))
     return target
-
-
-def _nothing() -> None:
-    pass
 
 
 def _place(body: FunctionType) -> str:
@@ -159,8 +155,7 @@ def while_stmt(
 
         def step_and_test(_: list[Any]) -> list[Any]:
             body()
-            again = _tested(test())
-            return [truth(again) if is_symbolic(again) else _core._to_tensor(bool(again))]
+            return [_bool(_tested(test()))]
 
         graph_loop(state, [value], lambda hidden: hidden[0], step_and_test, runs, where, chosen)
         return
@@ -238,7 +233,7 @@ def _python_for(
                 body(item)
 
             state = State((body, names), entries, attributes)
-            branch(wanted, step, _nothing, state, _place(body))
+            branch(wanted, step, None, state, _place(body))
             continue
         body(item)
         wanted = go_on()
@@ -288,7 +283,7 @@ def _either(first: Any, second: Callable[[], Any], ends: bool) -> Any:
         found = _tested(second())
         value = _like(first, found)
         same = value is not None
-        return value if same else _truth_of(found)
+        return value if same else _bool(found)
 
     def this() -> Any:
         # The other comes before it.
@@ -302,7 +297,7 @@ def _both(first: Any, second: Any, ends: bool) -> Any:
     second = _tested(second)
     value = _like(first, second)
     if value is None:
-        return (raw_ops.logical_or if ends else raw_ops.logical_and)(truth(first), _truth_of(second))
+        return (raw_ops.logical_or if ends else raw_ops.logical_and)(truth(first), _bool(second))
     return raw_ops.select(truth(first), *((first, value) if ends else (value, first)))
 
 
@@ -315,10 +310,6 @@ def _like(first: Any, second: Any) -> Any:
         if value.dtype == first.dtype and value.shape.rank in (0, None):
             return value
     return None
-
-
-def _truth_of(value: Any) -> Any:
-    return truth(value) if is_symbolic(value) else _core._to_tensor(bool(value))
 
 
 def not_(value: Any) -> Any:
@@ -496,11 +487,6 @@ def update_item(symbol: str, value: Callable[[], Any], target: Any, *indices: An
     """`target[index] += value()` and the like, for a local `target`, which becomes the result."""
     new = getattr(operator, symbol)(functools.reduce(item, indices, target), value())
     return set_item(new, target, *indices)
-
-
-def iterate(value: Any) -> Iterator[Any]:
-    """`iter(value)`, with a symbolic tensor unrolled."""
-    return iter(elements(value))
 
 
 options = dict

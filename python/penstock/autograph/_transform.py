@@ -9,11 +9,12 @@ from typing import Any
 
 from penstock.autograph._expressions import Expressions, binds_outside, repeatable
 from penstock.autograph._jumps import lower_jumps, lower_jumps_between_yields
+from penstock.autograph._line_events import add_events
 from penstock.autograph._matching import lower_matches
+from penstock.autograph._names import Facts, FactTable, Liveness, Scope, Survey
 from penstock.autograph._nodes import (
     ITEM,
     LOAD,
-    OPERATORS,
     SEQUENCES,
     STORE,
     constant,
@@ -23,8 +24,6 @@ from penstock.autograph._nodes import (
     operation,
     unpacked,
 )
-from penstock.autograph._scopes import Facts, FactTable, Liveness, Scope, Survey
-from penstock.autograph._stepping import add_events
 from penstock.autograph._tree import DEFINITIONS, SCOPES, made, own_nodes, placed, places, point, walk
 
 __all__ = ["AUGMENTED", "ELSE", "FOR", "IF", "TEST", "WHILE", "lower"]
@@ -56,7 +55,7 @@ def lower(
 def _function(node: ast.FunctionDef, instance: str | None = None) -> ast.FunctionDef:
     survey = Survey(node)
     if survey.matches:
-        node.body = lower_matches(node.body, OPERATORS)
+        node.body = lower_matches(node.body)
     left: set[int] = set()
     if survey.yields:
         left = lower_jumps_between_yields(node)
@@ -361,7 +360,6 @@ class _Statements:
         return [s]
 
     def _assert(self, s: ast.Assert) -> list[ast.stmt]:
-
         if binds_outside(s):
             return [self.expressions.visit(s)]
         s.test, s.msg = self.expression(s.test), self.expression(s.msg)
@@ -397,8 +395,6 @@ class _Statements:
 
     def _nested_ifs(self, s: ast.If, test: ast.BoolOp) -> list[ast.stmt]:
         """`if a and b` as `if a: if b`, and `or` likewise: what operands assign has a value where it must."""
-        import copy  # start-up does without it
-
         after = self.liveness.after[id(s)]
         both = isinstance(test.op, ast.And)
         # What each level repeats, and what the next level stands in place of.
@@ -621,8 +617,6 @@ class _Statements:
 
     def _options(self, s: ast.For | ast.While) -> list[ast.keyword]:
         """The arguments of `set_loop_options` at the head of a loop's body, to be evaluated before it."""
-        import copy  # start-up does without it
-
         for node in s.body:
             if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
                 callee = node.value.func
@@ -751,7 +745,7 @@ _STATEMENTS: dict[type, Callable[[_Statements, Any], list[ast.stmt]]] = {
 
 
 def _copied(node: ast.expr) -> ast.expr:
-
+    """An expression once more, to be read."""
     new = copy.deepcopy(node)
     for inner in walk(new):
         if hasattr(inner, "ctx"):

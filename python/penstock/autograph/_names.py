@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable
 from typing import Any
 
-from penstock.autograph._stepping import Event
+from penstock.autograph._line_events import Event
 from penstock.autograph._tree import CHILDREN, DEFINITIONS, SCOPES, TRIES, children, own_nodes, parts, walk
 
 __all__ = ["MUTATORS", "FactTable", "Facts", "Liveness", "Scope", "Survey", "may_choose", "read_names"]

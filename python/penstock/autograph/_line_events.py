@@ -1,4 +1,4 @@
-"""Calls in converted code that tell a debugger of each line that the graph comes to."""
+"""Events of lines: calls in converted code that tell a debugger of each line that the graph comes to."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import Any
 from penstock.autograph._nodes import operation
 from penstock.autograph._tree import DEFINITIONS, LOOPS, TRIES, made, own_nodes, places, point
 
-__all__ = ["END", "HEAD", "LINE", "Event", "add_events"]
+__all__ = ["END", "HEAD", "LINE", "STOPS", "Event", "add_events"]
 
 # What is told: that a statement comes next, that an iteration begins, that a block has ended.
 LINE, HEAD, END = "line", "head", "end"
-_STOPS = frozenset({"breakpoint", "set_trace"})
+# The functions that stop a debugger.
+STOPS = frozenset({"breakpoint", "set_trace"})
 _LEAVING = (ast.Return, ast.Break, ast.Continue, ast.Raise)
 _SUSPENDING = (ast.Yield, ast.YieldFrom, ast.Await)
 
@@ -73,7 +74,7 @@ def _is_silent(s: ast.stmt) -> bool:
         return True
     callee = s.value.func if isinstance(s.value, ast.Call) else None
     name = callee.attr if isinstance(callee, ast.Attribute) else getattr(callee, "id", None)
-    return name in _STOPS
+    return name in STOPS
 
 
 def _event(kind: str, line: int, column: int) -> ast.stmt:
