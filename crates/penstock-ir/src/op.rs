@@ -465,6 +465,8 @@ pub enum Rows {
     Padded,
     /// A box of operand 0, which this tells.
     Box(BoxOf),
+    /// The same images, which are outermost indices, of these operands, and all of the others.
+    Images(&'static [usize]),
     /// All operands, whichever rows are made.
     All,
 }

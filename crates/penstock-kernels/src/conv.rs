@@ -14,7 +14,7 @@
 use std::ops::Range;
 
 use penstock_data::memory::{scratch, scratch_of};
-use penstock_data::{DType, DTypeSet, Element, with_dtype};
+use penstock_data::{Buffer, DType, DTypeSet, Element, Result, with_dtype};
 
 use crate::algebra::Algebra;
 use crate::arch::dispatch;
@@ -26,16 +26,14 @@ pub use crate::geometry::{Axis, Geometry};
 use crate::math::Math;
 use crate::matmul::{Mat, Update};
 use crate::num::Real;
-use crate::pack::is_own;
-use crate::padded_rows::padded_rows;
+use crate::pack::{Packed, is_own};
+use crate::padded_rows::Cut;
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::register_tile::Float;
 
 /// The dtypes that convolutions take.
 pub const CONV_DTYPES: DTypeSet = DTypeSet::FLOAT;
 
-/// Neighbouring pixels from which on they are multiplied where they lie, rather than gathered.
-const LINE: usize = 4;
 /// Elements that a tile has room for, if a row is not longer.
 const TILE: usize = 128 << 10;
 /// Fewest rows of a tile.
@@ -94,12 +92,14 @@ unsafe fn contract<T: Real>(
     if pixels == 0 || n_channels == 0 {
         return;
     }
-    if index.lines[2].count >= LINE {
-        // SAFETY: the caller's contract.
-        let done = unsafe { padded_rows(index, groups, k_channels, n_channels, source, matrix, results) };
-        if done {
-            return;
-        }
+    if let Some(cut) = Cut::of::<T::Wide>(index, groups, k_channels, n_channels) {
+        let mut memory = Packed::<T::Wide, 1024>::new();
+        let packed = memory.room(cut.room());
+        // SAFETY: the caller's contract; the cut is that of the index, and packs into its own room.
+        return unsafe {
+            cut.pack(matrix, packed);
+            cut.run(index, index.batch, source, packed, results);
+        };
     }
     let own = is_own::<T, T::Wide>();
     let dense = own && index.lines.iter().all(Line::is_dense) && !results.first.is_null();
@@ -154,6 +154,33 @@ unsafe fn contract<T: Real>(
     });
 }
 
+/// A filter in the type of computation.
+struct Widened<W> {
+    first: Shared<W>,
+    copy: Vec<W>,
+}
+
+impl<W: Float> Widened<W> {
+    /// # Safety
+    /// `filter` is readable for the elements that the geometry tells, as long as this is used.
+    unsafe fn of<T: Real<Wide = W>>(g: &Geometry, filter: *const T) -> Widened<W> {
+        let len = g.window() * g.in_channels * g.groups * g.out_channels;
+        // SAFETY: the caller's contract.
+        let copy = if is_own::<T, W>() { Vec::new() } else { unsafe { widened(filter, len) } };
+        Widened { first: Shared(filter.cast_mut().cast()), copy }
+    }
+
+    fn first(&self) -> *const W {
+        if self.copy.is_empty() { self.first.get().cast_const() } else { self.copy.as_ptr() }
+    }
+
+    /// The matrix of a group: a row for each tap and channel of `x`, a column for each of `y`.
+    fn matrix(&self, g: &Geometry, group: usize) -> Mat<W> {
+        let first = self.first().wrapping_add(group * g.out_channels);
+        Mat { ptr: first.cast_mut(), row: (g.groups * g.out_channels) as isize, col: 1 }
+    }
+}
+
 /// The filter's elements in the type of computation.
 ///
 /// # Safety
@@ -176,6 +203,90 @@ pub unsafe fn conv(dtype: DType, geometry: &Geometry, x: *const u8, filter: *con
     with_dtype!(float, dtype, T => unsafe {
         forward::<T>(&geometry.lean(), x.cast(), filter.cast(), &Results { first: y.cast(), then: None })
     }, else panic!("conv does not take {dtype}"))
+}
+
+/// A filter that is packed once, and then convolves images as often as these come.
+pub struct Filter {
+    dtype: DType,
+    index: ConvIndex,
+    cut: Cut,
+    panels: Buffer,
+}
+
+impl Filter {
+    /// Packs a filter; threads share that. `None` where convolutions of this geometry do not multiply by packed filters.
+    ///
+    /// # Errors
+    /// `ResourceExhausted` where there is no memory.
+    ///
+    /// # Panics
+    /// If `dtype` is none of [`CONV_DTYPES`].
+    ///
+    /// # Safety
+    /// `filter` is readable for the elements that `geometry` tells.
+    pub unsafe fn pack(dtype: DType, geometry: &Geometry, filter: *const u8) -> Result<Option<Filter>> {
+        let g = geometry.lean();
+        if g.is_depthwise() {
+            return Ok(None);
+        }
+        let index = ConvIndex { batch: 1, lines: g.axes.each_ref().map(Line::forward) };
+        with_dtype!(float, dtype, T => {
+            type W<T> = <T as Real>::Wide;
+            let Some(cut) = Cut::of::<W<T>>(&index, g.groups, g.in_channels, g.out_channels) else { return Ok(None) };
+            let mut panels = Buffer::new(cut.room().saturating_mul(size_of::<W<T>>()))?;
+            let room = panels.as_mut_ptr().expect("a buffer of one owner").cast::<W<T>>();
+            // SAFETY: the caller's contract; the buffer has the room of the cut.
+            unsafe {
+                let copy = Widened::of(&g, filter.cast::<T>());
+                cut.pack(&|group| copy.matrix(&g, group), room);
+            }
+            Ok(Some(Filter { dtype, index, cut, panels }))
+        }, else panic!("conv does not take {dtype}"))
+    }
+
+    /// `y` from `batch` images. An element is that of [`conv`] bit for bit.
+    ///
+    /// # Safety
+    /// As for [`conv`], with the geometry of the filter but for the number of images.
+    pub unsafe fn convolve(&self, batch: usize, x: *const u8, y: *mut u8) {
+        // SAFETY: the caller's contract.
+        with_dtype!(float, self.dtype, T => unsafe {
+            self.run::<T>(batch, x, &Results { first: y.cast(), then: None })
+        }, else panic!("conv does not take {}", self.dtype));
+    }
+
+    /// The pixels from `batch` images, which are handed to `then` as by [`conv_then`], and are nowhere else.
+    ///
+    /// # Panics
+    /// If the dtype is neither `f32` nor `f64`, or there are several groups.
+    ///
+    /// # Safety
+    /// As for [`conv`], with the geometry of the filter but for the number of images.
+    pub unsafe fn convolve_then(&self, batch: usize, x: *const u8, then: &(dyn Fn(Range<usize>, *const u8) + Sync)) {
+        assert!(self.cut.groups() == 1, "pixels of one group are handed on");
+        // SAFETY: the caller's contract.
+        unsafe {
+            match self.dtype {
+                DType::F32 => {
+                    self.run::<f32>(batch, x, &Results::handed_on(&|pixels, at: *const f32| then(pixels, at.cast())))
+                }
+                DType::F64 => {
+                    self.run::<f64>(batch, x, &Results::handed_on(&|pixels, at: *const f64| then(pixels, at.cast())))
+                }
+                dtype => panic!("pixels of {dtype} are not handed on"),
+            }
+        }
+    }
+
+    /// # Safety
+    /// As for [`Cut::run`]; `T` is the dtype.
+    unsafe fn run<T: Real>(&self, batch: usize, x: *const u8, results: &Results<'_, T>)
+    where
+        T::Wide: Float + Update,
+    {
+        // SAFETY: the caller's contract; the panels are those of the cut.
+        unsafe { self.cut.run(&self.index, batch, x.cast(), self.panels.as_ptr().cast(), results) }
+    }
 }
 
 /// [`conv`] of one group of channels, which hands the pixels of `y` to `then` as soon as they are made: ranges of their numbers, which
@@ -226,23 +337,15 @@ where
     T::Wide: Float + Update,
 {
     let index = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
-    let width = g.groups * g.out_channels;
-    let len = g.window() * g.in_channels * width;
     // SAFETY: the caller's contract.
-    let copy = if is_own::<T, T::Wide>() { Vec::new() } else { unsafe { widened(filter, len) } };
-    let first = Shared(if copy.is_empty() { filter.cast_mut().cast::<T::Wide>() } else { copy.as_ptr().cast_mut() });
-    if g.in_channels == 1 && g.groups > 1 {
-        let matrix = first.get().cast_const();
+    let filter = unsafe { Widened::of(g, filter) };
+    if g.is_depthwise() {
         let order = scratch_of(0..g.window());
         // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
-        return unsafe { depthwise(&index, &order, g.groups, g.out_channels, true, x, matrix, y.first) };
+        return unsafe { depthwise(&index, &order, g.groups, g.out_channels, true, x, filter.first(), y.first) };
     }
-    let matrix = |group: usize| {
-        // SAFETY: the columns of the group are inside of each row.
-        Mat { ptr: unsafe { first.get().add(group * g.out_channels) }, row: width as isize, col: 1 }
-    };
     // SAFETY: the caller's contract.
-    unsafe { contract(&index, g.groups, g.in_channels, g.out_channels, x, &matrix, y) }
+    unsafe { contract(&index, g.groups, g.in_channels, g.out_channels, x, &|group| filter.matrix(g, group), y) }
 }
 
 /// The cotangent of `x` from the filter and that of `y`; also what a transposed convolution computes.
@@ -274,7 +377,7 @@ where
             for c in &c {
                 let index = ConvIndex { batch: g.batch, lines: [a.clone(), b.clone(), c.clone()] };
                 let taps = index.window_indices(window);
-                if ins == 1 && g.groups > 1 {
+                if g.is_depthwise() {
                     // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
                     unsafe {
                         let filter = widened(filter, g.window() * width);

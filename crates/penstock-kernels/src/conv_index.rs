@@ -87,6 +87,13 @@ pub(crate) struct Results<'a, T> {
     pub(crate) then: Option<&'a (dyn Fn(Range<usize>, *const T) + Sync)>,
 }
 
+impl<'a, T> Results<'a, T> {
+    /// Those that are only handed on.
+    pub(crate) fn handed_on(then: &'a (dyn Fn(Range<usize>, *const T) + Sync)) -> Results<'a, T> {
+        Results { first: std::ptr::null_mut(), then: Some(then) }
+    }
+}
+
 /// Lines of three dimensions.
 pub(crate) struct ConvIndex {
     pub(crate) batch: usize,

@@ -83,6 +83,12 @@ pub fn rates() -> &'static Rates {
     }
 }
 
+/// The bytes of a core's second-level cache, as far as the machine tells.
+pub fn second_level_cache() -> usize {
+    let known = gemm_common::cache::CACHE_INFO[1].cache_bytes;
+    if known == 0 { 1 << 20 } else { known }
+}
+
 /// Nanoseconds of a product of matrices, by its number of multiplications.
 pub fn product(dtype: DType, multiplications: f64) -> f64 {
     let rates = rates();

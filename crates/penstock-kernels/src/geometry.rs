@@ -60,6 +60,11 @@ impl Geometry {
         self.axes.iter().map(|a| a.window).product()
     }
 
+    /// Whether each of several groups has one channel of `x`.
+    pub(crate) fn is_depthwise(&self) -> bool {
+        self.in_channels == 1 && self.groups > 1
+    }
+
     /// The same where there is something to multiply; else without the window, which may be of any size then.
     pub(crate) fn lean(mut self) -> Geometry {
         if self.in_channels == 0 || self.out_channels == 0 {

@@ -73,7 +73,7 @@ pub static CONV: OpDef = OpDef {
     }),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
-    rows: Rows::All,
+    rows: Rows::Images(&[0]),
     elements: Elements::Unknown,
     cost: Cost::Shared(cost_of),
     resolve: None,

@@ -59,7 +59,7 @@ pub static MAX_POOL: OpDef = OpDef {
     vjp: Vjp::Rule(|cx| rule(cx, |t| smallvec![t.needed[0].then(|| emit(t.x(0), &MAX_POOL_GRAD, &[t.g()], t.attrs))])),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
-    rows: Rows::All,
+    rows: Rows::Images(&[0]),
     elements: Elements::Unknown,
     cost: Cost::Of(window),
     resolve: None,
@@ -201,7 +201,7 @@ pub static AVG_POOL: OpDef = OpDef {
     }),
     jvp: Jvp::FromVjp,
     batch: Batch::Loop("no form for many examples is known"),
-    rows: Rows::All,
+    rows: Rows::Images(&[0]),
     elements: Elements::Unknown,
     cost: Cost::Of(window),
     resolve: None,
@@ -322,7 +322,11 @@ fn outputs(input: &Shape, attrs: &Attrs) -> Result<Shape> {
     Ok(Shape::new(out))
 }
 
-fn windows(input: &[usize], attrs: &Attrs) -> Result<Windows> {
+/// The sizes of a pooling of known extents.
+///
+/// # Errors
+/// `InvalidArgument` for extents and attributes that do not fit.
+pub fn windows(input: &[usize], attrs: &Attrs) -> Result<Windows> {
     // All that can be wrong is found by what infers the shape.
     outputs(&Shape::new(known_dims(input)), attrs)?;
     let window = ksize(attrs)?;

@@ -72,7 +72,7 @@ table! {
     from concurrent_ns_per_element: f64 = 2.0, 0.0;
     /// The estimated nanoseconds of what a thread is handed of a fused region, or of a pipeline of long rows.
     from piece_ns: f64 = 20_000.0, 1.0;
-    /// The bytes of memory that a thread goes through in a block of a pipeline: half of a second-level cache.
+    /// The bytes of memory that a thread goes through in a block of a pipeline, but no more than half of its second-level cache.
     from block_bytes: usize = 1 << 20, 0;
     /// The rows of a pipeline whose rows are outermost indices,
     from outermost_rows: usize = 4, 1;

@@ -2,6 +2,7 @@
 
 mod concurrent;
 mod heavy;
+mod images;
 mod layouts;
 mod lists;
 mod ops;

@@ -1,11 +1,15 @@
 //! Instructions as stages: which rows of its operands each reads, and what it does with them.
 
-use penstock_data::{DTypeSet, Dims, Tensor};
+use penstock_data::{DType, DTypeSet, Dims, Tensor};
 use penstock_ir::{Cpu, Cuts, Graph, Inst, InstData, Region, Rows as Mapping, Value};
+use penstock_kernels::conv::Geometry;
 use penstock_kernels::cost;
+use penstock_kernels::pooling::Windows;
+use penstock_ops::conv::{CONV, geometry};
 use penstock_ops::fused::FUSED;
 use penstock_ops::linalg::MATMUL;
 use penstock_ops::nn::LOG_SOFTMAX;
+use penstock_ops::pooling::{AVG_POOL, MAX_POOL, windows};
 use penstock_ops::shape_ops::paddings;
 use penstock_passes::evaluate::resolve;
 use penstock_passes::space::work;
@@ -15,8 +19,9 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::{SmallVec, smallvec};
 use std::ops::Range;
 
-use super::stage::{MOST_OPERANDS, Operand, Source, Stage, Work};
+use super::stage::{Epilogue, MOST_OPERANDS, Operand, Source, Stage, Work};
 use crate::tile::TileProgram;
+use crate::work::nanoseconds;
 
 /// What the rows of a pipeline are.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -74,6 +79,15 @@ pub(super) struct Draft {
     /// The coordinate of row 0, about.
     pub(super) origin: isize,
     program: Option<TileProgram>,
+    /// The convolution whose pixels it takes, before its other operands, and which of its operands that makes.
+    conv: Option<(Inst, usize)>,
+}
+
+impl Draft {
+    /// All instructions that it stands for.
+    pub(super) fn insts(&self) -> impl Iterator<Item = Inst> {
+        self.conv.map(|(conv, _)| conv).into_iter().chain([self.inst])
+    }
 }
 
 /// A value that stages may read, and the stage that makes it.
@@ -205,7 +219,49 @@ impl<'a> Drafts<'a> {
         }
         let (rows, whole) = (dims[..lead].iter().product(), self.may_fail(inst, data));
         let origin = origin.unwrap_or(0);
-        self.list.push(Draft { inst, dims, lead, rows, ins, reads, outs, whole, origin, program });
+        self.list.push(Draft { inst, dims, lead, rows, ins, reads, outs, whole, origin, program, conv: None });
+        Some(())
+    }
+
+    /// Makes a fused region the epilogue of the last draft, where that is a convolution which nothing but the region reads.
+    pub(super) fn join_epilogue(&mut self, inst: Inst) -> bool {
+        self.epilogue(inst).is_some()
+    }
+
+    fn epilogue(&mut self, inst: Inst) -> Option<()> {
+        let graph = self.graph;
+        let (data, last) = (&graph.insts[inst], self.list.last()?);
+        let (conv, made) = (last.inst, &graph.insts[last.inst]);
+        let value = *made.results.first()?;
+        let operand = data.operands.iter().position(|&v| v == value)?;
+        if !data.op.is(&FUSED) || !made.op.is(&CONV) || last.conv.is_some() {
+            return None;
+        }
+        let geometry = geometry_of(graph, made)?;
+        let program = TileProgram::new(graph, data.regions[0], self.options).ok()?;
+        let takes = program.is_dense(operand) && program.splits(geometry.out_channels);
+        if geometry.groups > 1 || !matches!(graph.ty(value).dtype(), DType::F32 | DType::F64) || !takes {
+            return None;
+        }
+        // The region as a stage of its own, which reads the convolution as one.
+        self.draft(inst)?;
+        let mut joined = self.list.pop()?;
+        let of_conv = self.list.pop()?;
+        let number = of_conv.outs.start;
+        joined.ins.remove(operand);
+        joined.ins.insert_many(0, of_conv.ins);
+        joined.reads.retain(|read| read.0 != number);
+        joined.reads.extend(of_conv.reads);
+        (joined.program, joined.conv) = (Some(program), Some((conv, operand)));
+        // Nobody else knows the value.
+        self.own.remove(number);
+        self.number.remove(&value);
+        joined.outs = number..number + joined.outs.len();
+        for i in joined.outs.clone() {
+            self.own[i].stage = Some(self.list.len());
+            self.number.insert(self.own[i].value, i);
+        }
+        self.list.push(joined);
         Some(())
     }
 
@@ -248,6 +304,11 @@ impl<'a> Drafts<'a> {
             let (k, n) = right_of(graph, data)?;
             let fits = own == rows && (each == rows || each == unit) && k * n > 0;
             return fits.then(|| Reads::of([Some(HERE), None])).flatten();
+        }
+        if let Mapping::Images(images) = op.rows {
+            let reach = |k| images.contains(&k).then_some(HERE);
+            let reaches = || Reads::of((0..data.operands.len()).map(reach));
+            return (self.rows == Rows::Outermost).then(reaches).flatten();
         }
         let from = self.extents(*data.operands.first()?)?;
         let of_from = self.rows.lead(&from)?;
@@ -347,9 +408,30 @@ impl<'a> Drafts<'a> {
             Work::Loop { .. } => cost::rates().element * data.op.cost.per_element() * (rows * of_row) as f64,
             Work::Softmax { .. } => cost::rates().exponential * (rows * of_row) as f64,
             Work::Product { .. } => product_ns(self.graph, data, rows),
+            Work::Conv { dtype, geometry, epilogue } => {
+                let after = epilogue.as_ref().map_or(0.0, |e| e.program.nanoseconds() as f64);
+                rows as f64 * convolution_ns(*dtype, geometry) + after
+            }
+            Work::Pool { .. } => {
+                let types = |values: &[Value]| values.iter().map(|&v| self.graph.ty(v).clone()).collect::<Vec<_>>();
+                nanoseconds(&data.op, &data.attrs, &types(&data.operands), &types(&data.results))?
+            }
             _ => moved,
         };
         Some((Stage { work, ins, outs: draft.outs.clone(), out_rows, loc: self.graph.locs[draft.inst] }, ns))
+    }
+
+    /// What a stage does whose rows are images.
+    fn images(&self, data: &InstData) -> Option<Work> {
+        let (graph, op) = (self.graph, data.op);
+        let dtype = graph.ty(data.results[0]).dtype();
+        if op.is(&CONV) {
+            let geometry = Geometry { batch: 1, ..geometry_of(graph, data)? };
+            return Some(Work::Conv { dtype, geometry, epilogue: None });
+        }
+        let windows = windows(&self.extents(data.operands[0])?, &data.attrs).ok()?;
+        let is_pooling = op.is(&MAX_POOL) || op.is(&AVG_POOL);
+        is_pooling.then(|| Work::Pool { dtype, windows: Windows { batch: 1, ..windows }, means: op.is(&AVG_POOL) })
     }
 
     /// What the stage of a draft does, and its operands.
@@ -357,6 +439,14 @@ impl<'a> Drafts<'a> {
         let graph = self.graph;
         let data = &graph.insts[draft.inst];
         let (op, dims, lead) = (data.op, &draft.dims, draft.lead);
+        if let Some((conv, operand)) = draft.conv {
+            let Work::Conv { dtype, geometry, .. } = self.images(&graph.insts[conv])? else { return None };
+            let epilogue = Some(Epilogue { program: Box::new(program?), operand });
+            let image = self.row_bytes(graph.insts[conv].operands[0], lead)?;
+            let row = |k| if k == 0 { image } else { 0 };
+            let operands = draft.ins.iter().enumerate().map(|(k, &source)| Operand { source, row: row(k) });
+            return Some((Work::Conv { dtype, geometry, epilogue }, operands.collect()));
+        }
         let values = || draft.ins.iter().copied().zip(data.operands.iter().copied());
         let all = |row: &dyn Fn(Value) -> Option<usize>| {
             values().map(|(source, v)| Some(Operand { source, row: row(v)? })).collect::<Option<SmallVec<[_; 8]>>>()
@@ -391,6 +481,11 @@ impl<'a> Drafts<'a> {
             let each = (each < own).then_some(each);
             let operands = all(&|v| Some(if v == data.operands[0] { k * dtype.size() } else { 0 }))?;
             return Some((Work::Product { dtype, k, n, transposed, each }, operands));
+        }
+        if let Mapping::Images(images) = op.rows {
+            let of_images = |v: Value| images.iter().any(|&k| data.operands[k] == v);
+            let operands = all(&|v| if of_images(v) { self.row_bytes(v, lead) } else { Some(0) })?;
+            return Some((self.images(data)?, operands));
         }
         let from = self.extents(data.operands[0])?;
         let of_from = self.rows.lead(&from)?;
@@ -437,6 +532,17 @@ impl<'a> Drafts<'a> {
         };
         Some((work, operands))
     }
+}
+
+/// The sizes of a convolution whose operands have known extents.
+pub(super) fn geometry_of(graph: &Graph, data: &InstData) -> Option<Geometry> {
+    let dims = |v: Value| graph.ty(v).shape().extents();
+    geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()
+}
+
+/// Estimated nanoseconds of a convolution.
+pub(super) fn convolution_ns(dtype: DType, geometry: &Geometry) -> f64 {
+    cost::product(dtype, geometry.flops() / 2.0)
 }
 
 /// The number of rows of a product that can be a stage, and how many of them are multiplied by the same matrix.

@@ -3,18 +3,18 @@
 use std::cell::OnceCell;
 
 use penstock_data::DType;
-use penstock_ir::{Graph, Inst, Value, effects_of};
+use penstock_ir::{Graph, Inst, Rows as Mapping, Value, effects_of};
 use penstock_kernels::cost;
 use penstock_kernels::pool::threads;
 use penstock_ops::control::CONST;
-use penstock_ops::conv::{CONV, geometry};
+use penstock_ops::conv::CONV;
 use penstock_ops::fused::FUSED;
 use penstock_ops::joining::UNSTACK;
 use penstock_ops::linalg::MATMUL;
 use penstock_passes::{Options, Thresholds};
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::draft::{Drafts, Rows, matrices_of, product_ns, right_of};
+use super::draft::{Draft, Drafts, Rows, convolution_ns, geometry_of, matrices_of, product_ns, right_of};
 use super::layout::pipeline;
 use super::{Head, Pipeline};
 
@@ -86,16 +86,19 @@ impl<'a> Finder<'a> {
     /// The pipeline of the first instructions of `insts`; `None` where none would pay. In a loop, stages that do not use each other
     /// are taken together as well: it gains little for each, but at every iteration.
     pub(in crate::plan) fn find(&mut self, insts: &[Inst], in_loop: bool) -> Option<Found> {
-        let of_product = self.product_start(insts, in_loop).and_then(|start| self.from(start, insts, in_loop));
-        if of_product.is_some() {
-            return of_product;
-        }
         let first = *insts.first()?;
         let op = self.graph.insts[first].op;
-        if !(op.is(&FUSED) || op.is(&UNSTACK)) || self.tried.contains(&first) {
-            return None;
-        }
-        self.from(Start { rows: Rows::Outermost, head: None }, insts, in_loop)
+        let of_images = matches!(op.rows, Mapping::Images(_));
+        // Images that go through several layers save more than one layer alone.
+        let layers = of_images.then(|| self.outermost(first, insts, in_loop)).flatten();
+        let found = layers.or_else(|| self.product_start(insts, in_loop).and_then(|s| self.from(s, insts, in_loop)));
+        let starts = op.is(&FUSED) || op.is(&UNSTACK);
+        found.or_else(|| starts.then(|| self.outermost(first, insts, in_loop)).flatten())
+    }
+
+    fn outermost(&mut self, first: Inst, insts: &[Inst], in_loop: bool) -> Option<Found> {
+        let start = Start { rows: Rows::Outermost, head: None };
+        (!self.tried.contains(&first)).then(|| self.from(start, insts, in_loop)).flatten()
     }
 
     /// Where the first instructions are a convolution, or a product with groups before it.
@@ -132,7 +135,10 @@ impl<'a> Finder<'a> {
             let waits = data.operands.iter().any(|v| late.contains(v));
             let begun = head.is_some() || !drafts.list.is_empty();
             let joins = !begun || of_products && in_loop || joins(&drafts, &insts[i..]);
-            if !waits && joins && is_worth_it(&drafts, inst) && drafts.join(inst) {
+            let alone = |v: &Value| self.uses.of(graph, *v) == 1;
+            let takes_over = drafts.list.last().is_some_and(|last| graph.insts[last.inst].results.iter().all(alone));
+            let takes = |drafts: &mut Drafts<'_>| takes_over && drafts.join_epilogue(inst) || drafts.join(inst);
+            if !waits && joins && is_worth_it(&drafts, inst) && takes(&mut drafts) {
                 (taken, aside, counted) = (i + 1, 0, (before.len(), behind.len()));
                 continue;
             }
@@ -178,8 +184,8 @@ impl<'a> Finder<'a> {
         }
         // Extents that only stages need are not given.
         let mut reads: FxHashMap<Value, usize> = FxHashMap::default();
-        for draft in &drafts.list {
-            graph.insts[draft.inst].operands.iter().for_each(|&v| *reads.entry(v).or_default() += 1);
+        for inst in drafts.list.iter().flat_map(Draft::insts) {
+            graph.insts[inst].operands.iter().for_each(|&v| *reads.entry(v).or_default() += 1);
         }
         for &(v, inst) in drafts.reshaped.iter().rev() {
             let all = self.uses.of(graph, v) == reads.get(&v).copied().unwrap_or(0);
@@ -193,6 +199,11 @@ impl<'a> Finder<'a> {
         let (ins, rows, first) = (drafts.ins.clone(), drafts.rows, drafts.list[0].rows);
         // Something has to pass between stages and not be there as a whole.
         if rows == Rows::Outermost && !leaves.contains(&false) {
+            return None;
+        }
+        // A layer alone takes its epilogue along as a head.
+        let insts = drafts.list.iter().flat_map(Draft::insts);
+        if insts.filter(|&i| matches!(graph.insts[i].op.rows, Mapping::Images(_))).count() == 1 {
             return None;
         }
         let (step, outs) = pipeline(drafts, head, &leaves)?;
@@ -252,7 +263,7 @@ impl Head {
         if !matches!(dtype, DType::F32 | DType::F64) || dims(data.results[0])?.contains(&0) {
             return None;
         }
-        let geometry = geometry(&dims(data.operands[0])?, &dims(data.operands[1])?, &data.attrs).ok()?;
+        let geometry = geometry_of(graph, data)?;
         let head = Head { dtype, geometry, x: 0, filter: data.operands.len() - 1 };
         let bytes = geometry.out_channels * dtype.size();
         let leaves = geometry.groups == 1 && geometry.pixels() * bytes > least.block_bytes / 2;
@@ -261,6 +272,6 @@ impl Head {
 
     /// Estimated nanoseconds of the convolution.
     pub(super) fn nanoseconds(&self) -> f64 {
-        cost::product(self.dtype, self.geometry.flops() / 2.0)
+        convolution_ns(self.dtype, &self.geometry)
     }
 }

@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use penstock_data::{DType, Dims};
 use penstock_ir::Value;
+use penstock_kernels::cost::second_level_cache;
 use smallvec::SmallVec;
 
 use super::draft::{Drafts, Reach, Rows};
@@ -88,8 +89,8 @@ pub(super) fn pipeline(mut drafts: Drafts<'_>, head: Option<Head>, leaves: &[boo
     let (made, slots, outs) = places(&drafts, leaves, &spans);
     let (stages, ns) = drafts.stages()?;
     let ns = ns + head.as_ref().map_or(0.0, Head::nanoseconds);
-    let matrices: SmallVec<[usize; 4]> = stages.iter().filter_map(Stage::matrix).collect();
-    let has_products = !matrices.is_empty();
+    let multipliers: SmallVec<[usize; 4]> = stages.iter().filter_map(Stage::multiplier).collect();
+    let has_products = stages.iter().any(|stage| stage.matrix_bytes().is_some());
     let graph = drafts.graph;
     let type_of = |v: &Value| Some((graph.ty(*v).dtype(), graph.ty(*v).shape().extents()?));
     let due: Vec<(DType, Dims)> = drafts.ins.iter().map(type_of).collect::<Option<_>>()?;
@@ -99,14 +100,19 @@ pub(super) fn pipeline(mut drafts: Drafts<'_>, head: Option<Head>, leaves: &[boo
         Rows::Outermost => !dims.is_empty(),
         Rows::Count { rows, .. } => dims.iter().product::<usize>() >= rows && dtype.size() > 0,
     };
-    let whole = |(i, _): &(usize, &(DType, Dims))| matrices.contains(i);
+    let whole = |(i, _): &(usize, &(DType, Dims))| multipliers.contains(i);
     let read = due.iter().enumerate().filter(|d| !whole(d)).map(|d| d.1).filter(of_rows);
     let bytes = |(dtype, dims): &(DType, Dims)| dims.iter().product::<usize>() * dtype.size() / span.len().max(1);
     let streams: usize = read.chain(&types).map(bytes).sum();
     let kept: usize = slots.iter().map(|slot| slot.row).sum();
     let halos: usize = slots.iter().map(|slot| slot.row * slot.halo).sum();
     let halo = spans.iter().map(Span::halo).max().unwrap_or(0);
-    let fits = least.block_bytes.saturating_sub(halos) / (streams / 2 + kept).max(1);
+    let block_bytes = least.block_bytes.min(second_level_cache() / 2);
+    let fits = block_bytes.saturating_sub(halos) / (streams / 2 + kept).max(1);
+    // Images that no cache holds are better off one layer after the other, each shared among the threads.
+    if fits == 0 && stages.iter().any(Stage::has_images) {
+        return None;
+    }
     let unit = if has_products || head.is_some() { ROWS } else { 1 };
     let grain = least.grain(ns / span.len() as f64).max(least.chunk_halo * halo);
     let (partition, most) = match drafts.rows {

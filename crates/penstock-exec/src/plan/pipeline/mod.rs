@@ -6,7 +6,7 @@
 //! computed by both threads where chunks meet.
 //!
 //! Rows are those of a product of matrices, of the pixels of a convolution (the *head*, whose kernel hands on the rows that it has
-//! made), or the outermost indices of arrays. A [row loop](row_loop) goes through all iterations of a recurrent loop for a chunk.
+//! made), or the outermost indices of arrays, such as images that go through several layers. A [row loop](row_loop) goes through all iterations of a recurrent loop for a chunk.
 
 #![expect(unsafe_code, reason = "hands the memory of tensors to kernels over raw memory")]
 
@@ -20,14 +20,14 @@ use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{ALIGNMENT, DType, Dims, Result, Tensor};
-use penstock_kernels::conv::{Geometry, conv_then};
+use penstock_kernels::conv::{Filter, Geometry, conv_then};
 use penstock_kernels::pool::{parallel_each, parallel_for, threads};
 use penstock_kernels::right::Right;
 use smallvec::SmallVec;
 
 pub(super) use find::{Finder, Found};
 pub(crate) use row_loop::RowLoop;
-use stage::{Bases, Failed, Source, Stage, Work};
+use stage::{Bases, Failed, Packed, Stage, Work};
 
 use super::frame::Reg;
 use super::memory::{Memory, with_scratch};
@@ -106,8 +106,8 @@ pub(crate) struct Pipeline {
     pub(crate) heavy: bool,
 }
 
-/// Right matrices that are packed, by stage: those of all rows, and those of one matrix of them.
-type Rights<'a> = [&'a [Option<Right>]];
+/// What is packed, by stage: for all rows, and for one matrix of them.
+type Multipliers<'a> = [&'a [Option<Packed>]];
 
 /// What a thread has of a chunk.
 struct State<'a> {
@@ -153,11 +153,11 @@ impl Pipeline {
     pub(crate) fn run(&self, inputs: &[&Tensor], outputs: &mut [Tensor]) -> Result<()> {
         let memory = Memory::prepare(inputs, &self.due, outputs, &self.types)?;
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
-        let rights = self.pack(&memory, None)?;
-        let run = |rights: &Rights<'_>, memory: &Memory, chunk: Range<usize>| {
+        let packed = self.pack(&memory, None)?;
+        let run = |packed: &Multipliers<'_>, memory: &Memory, chunk: Range<usize>| {
             // SAFETY: inputs are of the types that the step was made for and outputs were made of theirs, each of memory of
             // its own; chunks do not overlap.
-            unsafe { self.chunk(0..1, &|_| memory.clone(), rights, chunk, &failed) };
+            unsafe { self.chunk(0..1, &|_| memory.clone(), packed, chunk, &failed) };
         };
         match (&self.partition, &self.head) {
             (Partition::Pixels, Some(Head { dtype, geometry, x, filter })) => {
@@ -166,7 +166,7 @@ impl Pipeline {
                 let y = out.map_or(std::ptr::null_mut(), |out| memory.outs[out]);
                 let then = |pixels: Range<usize>, first: *const u8| {
                     let given = SmallVec::from_iter([first.wrapping_sub(pixels.start * row).cast_mut()]);
-                    run(&[&rights], &Memory { given, ..memory.clone() }, pixels);
+                    run(&[&packed], &Memory { given, ..memory.clone() }, pixels);
                 };
                 // SAFETY: the geometry is that of the operands, and of the result, which shares no memory with them.
                 unsafe { conv_then(*dtype, geometry, x, filter, y, &then) };
@@ -174,7 +174,7 @@ impl Pipeline {
             (Partition::Pixels, None) => {}
             (&Partition::Matrices(rows), _) => {
                 parallel_each(self.span.len() / rows, |i| match self.pack(&memory, Some(i)) {
-                    Ok(own) => run(&[&rights, &own], &memory, i * rows..(i + 1) * rows),
+                    Ok(own) => run(&[&packed, &own], &memory, i * rows..(i + 1) * rows),
                     Err(error) => note(&failed, Failed { stage: 0, origin: 0, error }),
                 })
             }
@@ -183,7 +183,7 @@ impl Pipeline {
                 // No more chunks than are worth a thread, but one for each thread that is.
                 let grain = grain.div_ceil(unit).min(units / self.threads_for(self.nanoseconds));
                 parallel_for(units, grain, |units| {
-                    run(&[&rights], &memory, units.start * unit..rows.min(units.end * unit));
+                    run(&[&packed], &memory, units.start * unit..rows.min(units.end * unit));
                 });
             }
         }
@@ -222,24 +222,32 @@ impl Pipeline {
         usize::try_from(nanoseconds / self.piece_ns).unwrap_or(usize::MAX).clamp(1, threads())
     }
 
-    /// The right matrices of products that are better packed once than where they are used, by stage: those of all rows, or those of
-    /// matrix `number`. They are packed where a product by blocks as a whole would pack them, whose elements are then the same bit
-    /// for bit.
+    /// What stages multiply by that is better packed once than where it is used, by stage: that of all rows, or that of matrix `number`.
+    /// Matrices are packed where a product by blocks as a whole would pack them, whose elements are then the same bit for bit.
     ///
     /// # Errors
     /// `ResourceExhausted`.
-    fn pack(&self, memory: &Memory, number: Option<usize>) -> Result<SmallVec<[Option<Right>; 8]>> {
+    fn pack(&self, memory: &Memory, number: Option<usize>) -> Result<SmallVec<[Option<Packed>; 8]>> {
         let pack = |stage: &Stage| {
-            let Work::Product { dtype, k, n, transposed, each } = stage.work else { return Ok(None) };
-            let Source::In(b) = stage.ins[1].source else { return Ok(None) };
-            let rows = each.unwrap_or(self.span.len());
-            let packs = n > FEW_COLUMNS && (rows > UNPACKED_ROWS || transposed && rows > 2 * ROWS);
-            if !packs || each.is_some() != number.is_some() {
-                return Ok(None);
+            let Some(multiplier) = stage.multiplier().map(|i| memory.ins[i]) else { return Ok(None) };
+            match stage.work {
+                Work::Product { dtype, k, n, transposed, each } => {
+                    let rows = each.unwrap_or(self.span.len());
+                    let packs = n > FEW_COLUMNS && (rows > UNPACKED_ROWS || transposed && rows > 2 * ROWS);
+                    if !packs || each.is_some() != number.is_some() {
+                        return Ok(None);
+                    }
+                    let b = multiplier.wrapping_add(number.unwrap_or(0) * k * n * dtype.size());
+                    // SAFETY: the operand has such a matrix.
+                    unsafe { Right::pack(dtype, k, n, b, transposed) }.map(|right| Some(Packed::Matrix(right)))
+                }
+                // SAFETY: the geometry is that of the operand.
+                Work::Conv { dtype, geometry, .. } if number.is_none() => unsafe {
+                    Filter::pack(dtype, &geometry, multiplier)
+                        .map(|filter| filter.map(|filter| Packed::Filter(Box::new(filter))))
+                },
+                _ => Ok(None),
             }
-            let b = memory.ins[b].wrapping_add(number.unwrap_or(0) * k * n * dtype.size());
-            // SAFETY: the operand has such a matrix.
-            unsafe { Right::pack(dtype, k, n, b, transposed) }.map(Some)
         };
         self.stages.iter().map(pack).collect()
     }
@@ -254,7 +262,7 @@ impl Pipeline {
         &self,
         iterations: Range<usize>,
         memory: &dyn Fn(usize) -> Memory,
-        rights: &Rights<'_>,
+        packed: &Multipliers<'_>,
         chunk: Range<usize>,
         failed: &Mutex<Option<Failed>>,
     ) {
@@ -289,7 +297,7 @@ impl Pipeline {
                     let block = start..chunk.end.min(start + block as isize);
                     for number in 0..upto {
                         // SAFETY: the caller's contract; the stages before this one have made what it reads.
-                        if let Err((origin, error)) = unsafe { self.stage(&mut state, rights, number, &block) } {
+                        if let Err((origin, error)) = unsafe { self.stage(&mut state, packed, number, &block) } {
                             note(failed, Failed { stage: number, origin, error });
                             upto = number + 1;
                             break;
@@ -313,7 +321,7 @@ impl Pipeline {
     unsafe fn stage(
         &self,
         state: &mut State<'_>,
-        rights: &Rights<'_>,
+        packed: &Multipliers<'_>,
         number: usize,
         block: &Range<isize>,
     ) -> Result<(), (u16, penstock_data::Error)> {
@@ -326,9 +334,9 @@ impl Pipeline {
         // SAFETY: the caller's contract.
         unsafe {
             let fresh = self.keep(state, number, &need);
-            let right = rights.iter().find_map(|list| list[number].as_ref());
+            let packed = packed.iter().find_map(|list| list[number].as_ref());
             let bases = Bases { ins: &state.memory.ins, made: &state.bases };
-            stage.run(bases, &(fresh.start as usize..fresh.end as usize), right)?;
+            stage.run(bases, &(fresh.start as usize..fresh.end as usize), packed)?;
             let own = inside(block.start - span.origin)..inside(block.end - span.origin);
             self.hand_out(state, stage, &own);
         }

@@ -1,9 +1,12 @@
 //! A stage of a pipeline: what it reads and makes, and how it makes some of its rows.
 
 use std::ops::Range;
+use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{DType, Dims, Error, Loc, Tensor};
+use penstock_kernels::conv::{Filter, Geometry, conv, conv_then};
 use penstock_kernels::matmul::matmul;
+use penstock_kernels::pooling::{Windows, avg_pool, max_pool};
 use penstock_kernels::right::Right;
 use penstock_kernels::{LoopFn, copy, elementwise, softmax};
 use penstock_passes::evaluate::fault;
@@ -49,6 +52,46 @@ pub(super) enum Work {
     Product { dtype: DType, k: usize, n: usize, transposed: bool, each: Option<usize> },
     /// A softmax of rows of so many columns, `count` of which make a row of the stage; or its logarithm.
     Softmax { dtype: DType, columns: usize, count: usize, log: bool },
+    /// A convolution of rows that are images, and what is made of its pixels at once. The geometry is that of one image.
+    Conv { dtype: DType, geometry: Geometry, epilogue: Option<Epilogue> },
+    /// The greatest elements, or the means, of windows of rows that are images. The windows are those of one.
+    Pool { dtype: DType, windows: Windows, means: bool },
+}
+
+/// A fused region that takes pixels of a convolution to pixels.
+pub(super) struct Epilogue {
+    pub(super) program: Box<TileProgram>,
+    /// Which of its operands the convolution makes. The others are those of the stage behind the image and the filter.
+    pub(super) operand: usize,
+}
+
+impl Epilogue {
+    /// Takes the elements of a range, of all that the convolution makes, which lie from `at` on.
+    ///
+    /// # Errors
+    /// As [`TileProgram::run_part`] reports.
+    ///
+    /// # Safety
+    /// As for [`TileProgram::run_part`], with the operands and the results that `bases` has.
+    unsafe fn run(
+        &self,
+        bases: &Bases<'_>,
+        part: Range<usize>,
+        dtype: DType,
+        at: *const u8,
+    ) -> Result<(), (u16, Error)> {
+        let mut ins: SmallVec<[*const u8; 16]> = SmallVec::from_slice(bases.ins);
+        // Where the first element of all would be.
+        ins[self.operand] = at.wrapping_sub(part.start * dtype.size());
+        // SAFETY: the caller's contract.
+        unsafe { self.program.run_part(&ins, bases.made, part) }
+    }
+}
+
+/// What all rows are multiplied by, packed once.
+pub(super) enum Packed {
+    Matrix(Right),
+    Filter(Box<Filter>),
 }
 
 pub(super) struct Stage {
@@ -74,6 +117,9 @@ pub(super) struct Bases<'a> {
     pub(super) made: &'a [*mut u8],
 }
 
+// SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
+unsafe impl Sync for Bases<'_> {}
+
 impl Bases<'_> {
     fn of(&self, source: Source) -> *const u8 {
         match source {
@@ -84,10 +130,10 @@ impl Bases<'_> {
 }
 
 impl Stage {
-    /// The number of the operand by which it multiplies.
-    pub(super) fn matrix(&self) -> Option<usize> {
+    /// The number of the operand, a matrix or a filter, by which it multiplies.
+    pub(super) fn multiplier(&self) -> Option<usize> {
         match (&self.work, self.ins.get(1)?.source) {
-            (Work::Product { .. }, Source::In(i)) => Some(i),
+            (Work::Product { .. } | Work::Conv { .. }, Source::In(i)) => Some(i),
             _ => None,
         }
     }
@@ -100,7 +146,12 @@ impl Stage {
         }
     }
 
-    /// Makes some rows of the results. `right` is the matrix by which it multiplies, where that was packed.
+    /// Whether its rows are images.
+    pub(super) fn has_images(&self) -> bool {
+        matches!(self.work, Work::Conv { .. } | Work::Pool { .. })
+    }
+
+    /// Makes some rows of the results. `packed` is what it multiplies by, where that was packed.
     ///
     /// # Errors
     /// A fault, with the number of the instruction in a fused region that met it.
@@ -112,7 +163,7 @@ impl Stage {
         &self,
         bases: Bases<'_>,
         rows: &Range<usize>,
-        right: Option<&Right>,
+        packed: Option<&Packed>,
     ) -> Result<(), (u16, Error)> {
         if rows.is_empty() {
             return Ok(());
@@ -176,14 +227,46 @@ impl Stage {
                 Work::Product { dtype, k, n, transposed, each } => {
                     let matrix = each.map_or(0, |each| first / each);
                     let b = base(&self.ins[1]).wrapping_add(matrix * k * n * dtype.size());
-                    match right {
-                        Some(right) => right.multiply(count, x(first), *k, out(0), *n),
-                        None => matmul(*dtype, count, *k, *n, x(first), false, b, *transposed, out(0)),
+                    match packed {
+                        Some(Packed::Matrix(right)) => right.multiply(count, x(first), *k, out(0), *n),
+                        _ => matmul(*dtype, count, *k, *n, x(first), false, b, *transposed, out(0)),
                     }
                 }
                 Work::Softmax { dtype, columns, count: each, log } => {
                     let run = if *log { softmax::log_softmax } else { softmax::softmax };
                     run(*dtype, x(first), count * each, *columns, out(0));
+                }
+                Work::Conv { dtype, geometry, epilogue } => {
+                    let filter = base(&self.ins[1]);
+                    let packed = if let Some(Packed::Filter(packed)) = packed { Some(packed) } else { None };
+                    let (start, geometry) = (first * geometry.pixels(), Geometry { batch: count, ..*geometry });
+                    let Some(epilogue) = epilogue else {
+                        match packed {
+                            Some(packed) => packed.convolve(count, x(first), out(0)),
+                            None => conv(*dtype, &geometry, x(first), filter, out(0)),
+                        }
+                        return Ok(());
+                    };
+                    let mut others: SmallVec<[*const u8; 16]> = self.ins[2..].iter().map(base).collect();
+                    others.insert(epilogue.operand, std::ptr::null());
+                    let (channels, bases) = (geometry.out_channels, Bases { ins: &others, made });
+                    let failed: Mutex<Option<(u16, Error)>> = Mutex::new(None);
+                    let then = |pixels: Range<usize>, at: *const u8| {
+                        let part = (start + pixels.start) * channels..(start + pixels.end) * channels;
+                        // SAFETY: as for the stage; these pixels are there.
+                        if let Err(error) = epilogue.run(&bases, part, *dtype, at) {
+                            *failed.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+                        }
+                    };
+                    match packed {
+                        Some(packed) => packed.convolve_then(count, x(first), &then),
+                        None => conv_then(*dtype, &geometry, x(first), filter, std::ptr::null_mut(), &then),
+                    }
+                    return failed.into_inner().unwrap_or_else(PoisonError::into_inner).map_or(Ok(()), Err);
+                }
+                Work::Pool { dtype, windows, means } => {
+                    let run = if *means { avg_pool } else { max_pool };
+                    run(*dtype, &Windows { batch: count, ..*windows }, x(first), out(0));
                 }
             }
         }
