@@ -65,24 +65,26 @@ class Reach:
     """
 
     def __init__(self) -> None:
-        # By identity: it holds them, so that none takes the place of another.
-        self._seen: dict[int, Any] = {}
+        # What was seen, by identity: it holds them, so that none takes the place of another. None at first,
+        # since most that are made are never asked.
+        self._seen: dict[int, Any] | None = None
+
+    def _begin(self) -> dict[int, Any]:
+        self._seen = {}
         # What was seen, and is to be followed: objects, and then the code of functions, frames and classes.
         self._objects: list[Any] = []
         self._code: list[Any] = []
         # Modules, each with the names that were looked for in it.
-        self._modules: list[tuple[ModuleType, set[str]]] = []
+        self._modules: list[tuple[ModuleType, set[str]]] = [(builtins, {*_BUILTINS})]
         # The names in the code that was followed, and whether it may read attributes of other names.
         self._names: set[str] = set()
         self._any_attribute = False
-        self._begun = False
+        self._add(self._variables_of_frames())
+        return self._seen
 
     def __contains__(self, target: Any) -> bool:
-        if not self._begun:
-            self._begun = True
-            self._modules.append((builtins, {*_BUILTINS}))
-            self._add(self._variables_of_frames())
-        while id(target) not in self._seen:
+        seen = self._begin() if self._seen is None else self._seen
+        while id(target) not in seen:
             if self._objects:
                 self._follow_objects()
             elif self._code:
@@ -94,6 +96,7 @@ class Reach:
     def _add(self, found: Iterable[Any]) -> bool:
         """Has objects followed; whether some were not seen before."""
         seen, objects = self._seen, self._objects
+        assert seen is not None
         count = len(seen)
         for value in found:
             if type(value) not in _ENDS and id(value) not in seen:
