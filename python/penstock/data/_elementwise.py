@@ -247,7 +247,7 @@ def _hinted(source: Node) -> Any:
     )
 
 
-# A data set of which each process is to take its part.
+# Marks a data set whose elements the processes share.
 HINTED = Kind("ShardHint", _hinted)
 
 

@@ -10,7 +10,7 @@ use super::random::Random;
 use super::rows::{op, same};
 use super::{build, env};
 
-/// An executable whose blocks are of so many bytes.
+/// Plans a graph with blocks of at most `block_bytes` bytes.
 fn blocks(graph: &Verified, block_bytes: usize) -> Executable {
     let thresholds = Thresholds { fused_bytes: 0, block_bytes, ..Thresholds::DEFAULT };
     Executable::with_options(&Function::new("f", graph.clone()), thresholds.into()).unwrap()

@@ -482,7 +482,7 @@ struct Iterations {
     _held: Vec<Tensor>,
 }
 
-// SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
+// SAFETY: the type holds addresses only. Code that reads or writes through them is unsafe, and its contract says which rows it may touch.
 unsafe impl Sync for Iterations {}
 
 impl RowLoop {

@@ -117,7 +117,7 @@ pub(super) struct Bases<'a> {
     pub(super) made: &'a [*mut u8],
 }
 
-// SAFETY: pointers alone: whoever goes through them has a contract of his own, about which rows are whose.
+// SAFETY: the type holds addresses only. Code that reads or writes through them is unsafe, and its contract says which rows it may touch.
 unsafe impl Sync for Bases<'_> {}
 
 impl Bases<'_> {
