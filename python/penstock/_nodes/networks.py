@@ -45,14 +45,19 @@ def _conv(
     batch_dims: int,
     groups: int,
 ) -> Any:
-    inner = len(input.shape) - 1 - batch_dims
+    # The rank of the input need not be known.
+    spatial = len(strides) - 2
+    if spatial not in (2, 3):
+        raise tf.errors.InvalidArgumentError(
+            f"argument 'strides' must have 4 or 5 elements, got {len(strides)}"
+        )
     lead = tf.shape(input)[:batch_dims]
     flat = tf.reshape(input, tf.concat([[-1], tf.shape(input)[batch_dims:]], 0))
     last = data_format == "CHANNELS_LAST"
-    layout = {2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}[inner][not last]
-    function = {2: tf.nn.conv2d, 3: tf.nn.conv3d}[inner]
+    layout = {2: ("NHWC", "NCHW"), 3: ("NDHWC", "NCDHW")}[spatial][not last]
+    function = {2: tf.nn.conv2d, 3: tf.nn.conv3d}[spatial]
     found = function(
-        flat, filter, strides, _padded(padding, explicit), layout, dilations or [1] * (inner + 2)
+        flat, filter, strides, _padded(padding, explicit), layout, dilations or [1] * len(strides)
     )
     return tf.reshape(found, tf.concat([lead, tf.shape(found)[1:]], 0))
 

@@ -37,6 +37,11 @@ def test_convolutions_of_two_and_three_dimensions():
     np.testing.assert_allclose(found, expected, rtol=1e-5)
 
 
+def test_convolutions_say_how_many_strides_there_must_be():
+    with pytest.raises(tf.errors.InvalidArgumentError, match="'strides' must have 4 or 5 elements, got 3"):
+        tf.conv(numbers(1, 3, 3, 1), numbers(2, 2, 1, 1), [1, 1, 1], "VALID")
+
+
 def test_gradients_of_convolutions_are_those_of_the_tape():
     images, filters = tf.constant(numbers(2, 5, 6, 3)), tf.constant(numbers(2, 2, 3, 4))
     with tf.GradientTape() as tape:
