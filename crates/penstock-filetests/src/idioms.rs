@@ -11,7 +11,7 @@ use crate::random::{Generator, Item};
 impl Generator<'_> {
     /// Adds one of the idioms, and gives how many instructions it counts for.
     pub(crate) fn idiom(&mut self) -> usize {
-        match self.rng.below(13) {
+        match self.rng.below(14) {
             0 => self.transposed(),
             1 => self.columns(),
             2 => self.layer(),
@@ -21,6 +21,7 @@ impl Generator<'_> {
             6 => self.magnitude(),
             7 | 8 => self.gradient(),
             10 => self.stencil(),
+            11 => self.images(),
             9 if self.options.variables => self.assigned(),
             _ => self.moved(),
         };
@@ -125,6 +126,47 @@ impl Generator<'_> {
                 self.one("matmul", &[active, w], &[]).map(|_| ())
             }
         }
+    }
+
+    /// Layers of images: convolutions, poolings, and what stands between them.
+    fn images(&mut self) -> Option<()> {
+        let axes = self.size(1, 2);
+        let mut dims = vec![self.size(1, 5)];
+        dims.extend((0..axes).map(|_| self.size(2, 6)));
+        dims.push(self.size(1, 3));
+        let mut x = self.array(&dims);
+        let before = self.pool.len();
+        for _ in 0..self.size(2, 5) {
+            let dims = self.ty(&x).shape().extents()?.to_vec();
+            let channels = dims[axes + 1];
+            let window: Vec<usize> = dims[1..=axes].iter().map(|&n| self.size(1, n.clamp(1, 3))).collect();
+            let strides: Vec<i64> = (0..axes).map(|_| self.size(1, 2) as i64).collect();
+            let padding = ["SAME", "VALID"][self.rng.below(2)];
+            let attrs = [("strides", strides.into()), ("padding", padding.into())];
+            let elementwise = ["relu", "neg"][self.rng.below(2)];
+            let next = match self.rng.below(6) {
+                0 | 1 => {
+                    let outs = self.size(1, 4);
+                    let filter = self.array(&[&window[..], &[channels, outs]].concat());
+                    self.one("conv", &[x, filter], &attrs)
+                }
+                pool @ 2..=3 => {
+                    let ksize = window.iter().map(|&n| n as i64).collect::<Vec<_>>();
+                    let [strides, padding] = attrs;
+                    let op = ["max_pool", "avg_pool"][pool - 2];
+                    self.one(op, &[x], &[strides, padding, ("ksize", ksize.into())])
+                }
+                4 => {
+                    let bias = self.array(&[channels]);
+                    self.one("add", &[x, bias], &[])
+                }
+                _ => self.one(elementwise, &[x], &[]),
+            };
+            x = next?;
+        }
+        // Nothing else is to use what is in between.
+        self.pool.drain(before..self.pool.len() - 1);
+        Some(())
     }
 
     /// A loop that counts from 0 to `iterations`; `body` gives the next of the other variables.

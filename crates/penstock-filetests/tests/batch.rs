@@ -9,8 +9,8 @@ use penstock_autodiff::{batch_by_loop, batch_function};
 use penstock_data::{Class, DType, List, Tensor, with_dtype};
 use penstock_exec::{Arg, Executable, StdEnv, reference};
 use penstock_filetests::{RandomOptions, random_graph, same_tensor};
-use penstock_ir::{Attrs, Builder, Effect, Function, OpDef, Sample, Type, verify};
-use penstock_ops::control;
+use penstock_ir::{Attrs, Builder, Effect, Function, OpDef, Sample, Type, no_hosts, parse_function, verify};
+use penstock_ops::{Ops, control};
 
 /// Rows of one dtype and shape, one under the other; of lists, their elements.
 fn stack(rows: &[Tensor]) -> Tensor {
@@ -204,6 +204,43 @@ fn every_operator_is_mapped_over_each_operand_and_over_all() {
         }
     }
     assert!(untried.is_empty(), "no sample tries {untried:?}");
+}
+
+#[test]
+fn a_branch_that_no_example_takes_need_not_fit_their_sizes() {
+    let text = |made: &str| {
+        format!(
+            "func @f(%c: bool[], %x: f32[s0], %y: f32[s1], %n: i64[1], %seed: i32[2]) -> f32[] {{\n\
+             %r: f32[] = cond %c ({{\n{made}\n%s = reduce_sum %a\nyield %s\n}}, \
+             {{\n%e = exp %x\n%t = reduce_sum %e\nyield %t\n}})\nreturn %r\n}}"
+        )
+    };
+    let mapped = [true, true, true, false, false];
+    let args = |c: bool, y: &Tensor| {
+        let x = Tensor::vector(&[0.5f32, 1.5]);
+        vec![Tensor::from(c), x, y.clone(), Tensor::vector(&[2i64]), Tensor::vector(&[1i32, 2])]
+    };
+    for (made, loops) in [
+        ("%a = add %x, %y", true),
+        ("%a = minimum %x, %y", true),
+        ("%a = broadcast_to %x, %n", true),
+        ("%a = stateless_random_gamma %n, %seed, %y", true),
+        // These fit whatever the sizes are.
+        ("%b = add %y, %y\n%a = tanh %b", false),
+        ("%b = reduce_max %y\n%a = mul %b, %x", false),
+        ("%a = concat %x, %y {axis=0}", false),
+    ] {
+        let function = parse_function(&text(made), &Ops, &no_hosts).unwrap_or_else(|e| panic!("{e:?} for {made}"));
+        let short = Tensor::vector(&[2.0f32, 3.0]);
+        for y in [Tensor::vector(&[2.0f32, 3.0, 4.0]), short.clone()] {
+            let none = [args(false, &y), args(false, &rolled(&y, 1)), args(false, &y)];
+            assert!(check(&function, &none, &mapped, false), "{made}");
+        }
+        let some = [args(true, &short), args(false, &rolled(&short, 1)), args(true, &short)];
+        assert!(check(&function, &some, &mapped, false), "{made}");
+        let batched = batch_function(&function, &mapped).unwrap().function.clone();
+        assert_eq!(batched.to_text().contains("while"), loops, "{made}:\n{}", batched.to_text());
+    }
 }
 
 #[test]

@@ -13,6 +13,7 @@ use penstock_ops::{compare, control, reduce};
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
+use super::sizes::fit_always;
 use super::{Batcher, Outs, batch_function, is_list};
 
 impl Batcher<'_> {
@@ -124,7 +125,8 @@ impl Batcher<'_> {
             let ty = source.ty(r);
             has_sizes(ty) && data.regions.iter().all(|&region| source.ty(source.regions[region].results[k]) == ty)
         });
-        if !alike || !data.regions.iter().all(|&region| is_quiet(source, region)) {
+        let runs = |&region: &Region| is_quiet(source, region) && fit_always(source, region);
+        if !alike || !data.regions.iter().all(runs) {
             return self.repeat(inst);
         }
         for &region in &data.regions {
@@ -300,8 +302,8 @@ fn has_sizes(ty: &Type) -> bool {
     !is_list(ty) && ty.shape().dims().is_some_and(|dims| !dims.contains(&Dim::Unknown))
 }
 
-/// Whether a region may run for an example that did not choose it: it does nothing but compute, and
-/// fails for no value.
+/// Whether a region that runs for some examples may run for the others too: it does nothing but compute, and
+/// fails for no value. Where it runs for none, it may fail for the extents of its operands.
 fn is_quiet(graph: &Graph, region: Region) -> bool {
     if effects_of_region(graph, region).acts() {
         return false;

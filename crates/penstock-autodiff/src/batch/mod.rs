@@ -9,6 +9,7 @@
 mod control;
 mod repeat;
 mod rules;
+mod sizes;
 
 use std::cell::RefCell;
 use std::sync::Arc;
