@@ -647,7 +647,13 @@ impl Tensor {
         }
     }
 
-    /// Whether both are views of the same elements.
+    /// Whether both are the same elements in the same memory, which is seen without a look at them. Small tensors never are.
+    pub fn is_same(&self, other: &Tensor) -> bool {
+        let starts = [self, other].map(|t| if let Storage::Shared { offset, .. } = t.storage { offset } else { 0 });
+        self.dtype == other.dtype && self.dims == other.dims && starts[0] == starts[1] && self.shares_data(other)
+    }
+
+    /// Whether both lie in the same memory, be it in parts of it that differ.
     pub fn shares_data(&self, other: &Tensor) -> bool {
         match (&self.storage, &other.storage) {
             (Storage::Shared { buffer: a, .. }, Storage::Shared { buffer: b, .. }) => a.is(b),

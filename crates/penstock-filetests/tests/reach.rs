@@ -52,6 +52,7 @@ fn random_programs_reach_every_pass_and_every_kind_of_step() {
 /// Runs random programs of these numbers with small and mixed thresholds, and each with another pass or kind of step left out.
 fn agree(seeds: std::ops::Range<u64>) {
     let all: Vec<&str> = switches().collect();
+    let mut failed = Vec::new();
     for seed in seeds {
         let random = random_graph(seed, SIZE, RandomOptions::default());
         let left_out = all[seed as usize % all.len()];
@@ -63,9 +64,11 @@ fn agree(seeds: std::ops::Range<u64>) {
             ("the executor with mixed thresholds and a pass left out", without(Thresholds::mixed(!seed))),
         ];
         if let Err(error) = run_tiers_with(random.graph(), &random.inputs, &tiers) {
-            panic!("program {seed}, without {left_out}: {error}\n{random:?}");
+            eprintln!("program {seed}, without {left_out}: {error}\n{random:?}");
+            failed.push(seed);
         }
     }
+    assert!(failed.is_empty(), "the programs {failed:?} failed");
 }
 
 #[test]

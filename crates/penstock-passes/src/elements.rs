@@ -38,11 +38,7 @@ impl Same {
     fn join(&self, other: &Same) -> Same {
         match (self, other) {
             (Same::None, same) | (same, Same::None) => same.clone(),
-            (Same::One(a), Same::One(b))
-                if a.dtype() == b.dtype() && a.dims() == b.dims() && a.bytes() == b.bytes() =>
-            {
-                self.clone()
-            }
+            (Same::One(a), Same::One(b)) if a == b => self.clone(),
             _ => Same::Any,
         }
     }

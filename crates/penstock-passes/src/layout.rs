@@ -200,20 +200,23 @@ impl<'a> Group<'a> {
     ) -> Result<()> {
         let back = inverse(self.order);
         let dims = reordered(&self.dims, &back);
-        let mut operands: Vec<SmallVec<[Value; 3]>> = Vec::with_capacity(self.members.len());
+        // What comes from outside; in place of `None` comes the new self of a member.
+        let mut outside: Vec<SmallVec<[Option<Value>; 3]>> = Vec::with_capacity(self.members.len());
         let mut lists: Vec<Vec<Inst>> = Vec::with_capacity(self.members.len());
         for &inst in &self.members {
-            let (mut own, mut list) = (graph.insts[inst].operands.clone(), Vec::new());
-            for v in &mut own {
-                let mut made = Maker { graph, list: &mut list, inst, region: self.region };
-                *v = match self.operand(made.graph, *v) {
-                    Some(Operand::Own) => *v,
-                    Some(Operand::Turned(x)) => x,
-                    Some(Operand::Foreign) => made.transpose(*v, &back)?,
-                    None => made.small(*v, &back)?,
-                };
-            }
-            operands.push(own);
+            let mut list = Vec::new();
+            let operands = graph.insts[inst].operands.clone();
+            let mut made = Maker { graph, list: &mut list, inst, region: self.region };
+            let operands = operands.iter().map(|&v| {
+                Ok(match self.operand(made.graph, v) {
+                    Some(Operand::Own) => None,
+                    // It may be the result of a member, as that was.
+                    Some(Operand::Turned(x)) => Some(x),
+                    Some(Operand::Foreign) => Some(made.transpose(v, &back)?),
+                    None => Some(made.small(v, &back)?),
+                })
+            });
+            outside.push(operands.collect::<Result<_>>()?);
             lists.push(list);
         }
         let mut transposed: FxHashMap<Value, Value> = FxHashMap::default();
@@ -232,8 +235,10 @@ impl<'a> Group<'a> {
             new.push(made);
         }
         let attrs = transposition(self.order)?;
-        for (((&inst, made), mut list), own) in self.members.iter().zip(new).zip(lists).zip(operands) {
-            graph.insts[made].operands = own.iter().map(|v| transposed.get(v).copied().unwrap_or(*v)).collect();
+        for (((&inst, made), mut list), outside) in self.members.iter().zip(new).zip(lists).zip(outside) {
+            let operands = graph.insts[inst].operands.iter().zip(&outside);
+            graph.insts[made].operands =
+                operands.map(|(v, outside)| outside.unwrap_or_else(|| transposed[v])).collect();
             list.push(made);
             before.insert(inst, list);
             let results = graph.insts[inst].results.clone();

@@ -104,7 +104,7 @@ fn seen(graph: &Graph, inst: Inst) -> Option<View> {
                 return None;
             };
             let (before, after) = paddings(widths, from.len()).ok()?;
-            let same = |v| graph.constant(v).is_some_and(|other| other.bytes() == fill.bytes());
+            let same = |v| graph.constant(v).is_some_and(|other| other == fill);
             if view.fill.is_some_and(|v| !same(v)) {
                 return None;
             }

@@ -1,6 +1,6 @@
 //! What the optimiser makes of small graphs.
 
-use penstock_data::{DType, Dim, Loc, Shape, Symbol, Tensor};
+use penstock_data::{DType, Dim, Loc, Shape, Symbol, Table, Tensor};
 use penstock_ir::{Attr, Attrs, Builder, FuncRef, Function, OpDef, OpSet, Type, Value, Verified};
 use penstock_ops::control::{CALL, COND, CONST, WHILE};
 use penstock_passes::{Options, optimize, optimize_for, specialise};
@@ -44,6 +44,54 @@ fn constants_fold_but_failing_ones_are_left_to_fail() {
     });
     assert_eq!(graph.constant(graph.outputs()[0]).and_then(|t| t.item::<i32>()), Some(25));
     assert!(ops(&graph).contains(&"floordiv"));
+}
+
+#[test]
+fn constants_become_one_only_where_they_are_equal() {
+    let table = |value: &str| {
+        let mut table = Table::new(DType::I32, &[], DType::Str, &[]);
+        table
+            .insert(&Tensor::vector(&[1i32]), &Tensor::from_strings(&[1], vec![value.as_bytes().into()]).unwrap())
+            .unwrap();
+        Tensor::from_table(table)
+    };
+    // Too large to be looked at: two halves of the same memory.
+    let large = Tensor::from_slice(&[2, 5000], &[1.5f32; 10_000]).unwrap();
+    let half = |i: usize| large.rows(i, 1).unwrap();
+    let pairs = [
+        (table("a"), table("b"), false),
+        (half(0), half(1), false),
+        (Tensor::from("a"), Tensor::from("b"), false),
+        (Tensor::from(0.0f32), Tensor::from(-0.0f32), false),
+        (table("a"), table("a"), true),
+        (half(1), half(1), true),
+        (Tensor::from("a"), Tensor::from("a"), true),
+    ];
+    for (first, second, one) in pairs {
+        let graph = optimized(|b| vec![b.constant(first.clone()), b.constant(second.clone())]);
+        let outputs = graph.outputs();
+        assert_eq!(outputs[0] == outputs[1], one, "{first:?} and {second:?}");
+        assert_eq!(graph.constant(outputs[1]), Some(&second));
+    }
+}
+
+#[test]
+fn what_is_transposed_back_may_meet_what_is_not_where_extents_are_equal() {
+    let cube: Vec<f32> = (0..27).map(|i| (i * 7 % 11) as f32).collect();
+    let program = || {
+        build(|b| {
+            let x = b.constant(Tensor::from_slice(&[3, 3, 3], &cube).unwrap());
+            let perm = [("perm", [2i64, 1, 0][..].into())];
+            let turned = b.emit(op("transpose"), &[x], &perm).unwrap()[0];
+            let square = emit(b, "square", &[turned]);
+            let back = b.emit(op("transpose"), &[square], &perm).unwrap()[0];
+            let negative = emit(b, "neg", &[turned]);
+            vec![emit(b, "sub", &[back, negative])]
+        })
+    };
+    let made = optimize(&program()).unwrap();
+    let due: Vec<f32> = (0..27).map(|i| cube[i] * cube[i] + cube[i % 3 * 9 + i / 3 % 3 * 3 + i / 9]).collect();
+    assert_eq!(made.constant(made.outputs()[0]).map(|t| t.as_slice::<f32>()), Some(&due[..]));
 }
 
 #[test]

@@ -75,6 +75,7 @@ fn tensors_that_follow_each_other_in_memory_are_stacked_where_they_lie() {
     let rows: Vec<Tensor> = (0..5).map(|i| all.rows(i, 1).unwrap()).collect();
     let stacked = Tensor::stacked_in_place(rows[1..4].iter()).unwrap();
     assert!(stacked.shares_data(&all));
+    assert!(rows[1].is_same(&all.rows(1, 1).unwrap()) && !rows[1].is_same(&rows[2]) && !stacked.is_same(&all));
     assert_eq!((stacked.dims(), stacked.as_slice::<i64>()), (&[3, 1, 3][..], &[3, 4, 5, 6, 7, 8, 9, 10, 11][..]));
     let other = Tensor::from_slice(&[1, 3], &[0i64; 3]).unwrap();
     let apart = [&rows[0], &rows[2]];
