@@ -197,6 +197,34 @@ fn a_division_by_zero_is_reported_though_nobody_reads_its_row() {
 }
 
 #[test]
+fn rows_that_are_one_row_of_another_array_are_all_made_before() {
+    for n in [1, 2, 3, 5] {
+        let graph = build(|b| {
+            let x = b.input(Type::tensor(DType::F64, Shape::known(&[n, 4])), None);
+            let y = b.input(Type::tensor(DType::F64, Shape::known(&[1, n])), None);
+            let columns = b.emit(op("unstack"), &[x], &[("num", 4i64.into()), ("axis", 1i64.into())]).unwrap();
+            let sum = b.emit(op("add"), &[columns[0], columns[1]], &[]).unwrap()[0];
+            let all = b.emit(op("mul"), &[y, sum], &[]).unwrap()[0];
+            let none = b.emit(op("relu"), &[all], &[]).unwrap()[0];
+            vec![none, b.emit(op("neg"), &[columns[2]], &[]).unwrap()[0]]
+        });
+        let values: Vec<f64> = (0..4 * n).map(|i| (i * 5 % 7) as f64 - 2.0).collect();
+        let args = [Tensor::from_slice(&[n, 4], &values), Tensor::from_slice(&[1, n], &values[..n])];
+        let args = args.map(|t| Arg::from(t.unwrap()));
+        let due = reference::run(&graph, &args, &env()).unwrap();
+        let mut pipelines = 0;
+        for seed in 0..64 {
+            let options = Options { skip: vec!["native".into()], ..Thresholds::mixed(seed).into() };
+            let executable = Executable::with_options(&Function::new("f", graph.clone()), options).unwrap();
+            pipelines += usize::from(executable.text().unwrap().contains("= pipeline"));
+            let found = executable.run(&args, &env()).unwrap();
+            assert!(found.iter().zip(&due).all(|(a, b)| same(a, b)), "{n}, {seed}: {}", executable.text().unwrap());
+        }
+        assert!(pipelines > 0 || n > 3, "{n}");
+    }
+}
+
+#[test]
 fn what_passes_between_the_parts_of_a_step_is_not_there_as_a_whole() {
     // A stencil of a stencil.
     let graph = build(|b| {

@@ -378,7 +378,10 @@ impl<'a> Drafts<'a> {
             let all = range.clone().all(|d| extent(d) == dims[d]);
             (all || range.all(|d| extent(d) == 1)).then_some(all)
         };
-        Some([along(0..lead)?, along(lead..dims.len())?])
+        // Where there is one row, an operand of fewer dimensions may have others of its own.
+        let count = |dims: &[usize], lead: usize| dims[..lead].iter().product::<usize>();
+        let same = self.rows.lead(&own).is_some_and(|own_lead| count(&own, own_lead) == count(dims, lead));
+        Some([along(0..lead)? && same, along(lead..dims.len())?])
     }
 
     fn cuts(&self, data: &InstData, from: &Dims) -> Option<Cuts> {
