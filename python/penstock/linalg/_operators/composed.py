@@ -23,6 +23,7 @@ from penstock.linalg._operators.base import (
     joined,
     now,
     parameter,
+    zeros_along,
 )
 
 if TYPE_CHECKING:
@@ -323,6 +324,10 @@ class LinearOperatorComposition(LinearOperator):
         return LinearOperatorComposition([operator.inverse() for operator in reversed(self._operators)])
 
 
+def _extent(sizes: Sequence[_core.Tensor]) -> _core.Tensor:
+    return functools.reduce(raw_ops.mul, sizes, _core._to_tensor(1, _core.int32))
+
+
 class LinearOperatorKronecker(LinearOperator):
     """The Kronecker product of operators.
 
@@ -394,10 +399,11 @@ class LinearOperatorKronecker(LinearOperator):
     ) -> _core.Tensor:
         """Apply every factor to its part of the rows of an operand."""
         # The dimension of a factor comes first of the rows, and goes behind all of them when it is done.
-        for i, operator in enumerate(self._operators):
+        left = list(sizes)
+        for operator in self._operators:
             columns = raw_ops.shape(x)[-1]
-            own = sizes[i]
-            rest = raw_ops.floordiv(raw_ops.shape(x)[-2], own)
+            own = left.pop(0)
+            rest = _extent(left)
             lead = raw_ops.shape(x)[:-2]
             grid = reshape(x, concat([lead, own[None], (rest * columns)[None]], 0))
             made = apply(operator, grid)
@@ -407,6 +413,7 @@ class LinearOperatorKronecker(LinearOperator):
             rank = len(known_rank(cube))
             cube = transpose(cube, [*range(rank - 3), rank - 2, rank - 3, rank - 1])
             x = reshape(cube, concat([lead, (size * rest)[None], columns[None]], 0))
+            left.append(size)
         return x
 
     def _matmul(self, x: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
@@ -427,8 +434,8 @@ class LinearOperatorKronecker(LinearOperator):
 
         def pair(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
             both = a[..., :, None] * b[..., None, :]
-            lead = raw_ops.shape(both)[:-2]
-            return reshape(both, concat([lead, _core._to_tensor([-1], _core.int32)], 0))
+            extents = raw_ops.shape(both)
+            return reshape(both, concat([extents[:-2], (extents[-2] * extents[-1])[None]], 0))
 
         return functools.reduce(pair, parts)
 
@@ -449,8 +456,8 @@ class LinearOperatorKronecker(LinearOperator):
 
     def _powers(self) -> list[_core.Tensor]:
         """For each factor how often its determinant counts."""
-        whole = self.range_dimension_tensor()
-        return [raw_ops.floordiv(whole, operator.range_dimension_tensor()) for operator in self._operators]
+        sizes = [operator.range_dimension_tensor() for operator in self._operators]
+        return [_extent([*sizes[:i], *sizes[i + 1 :]]) for i in range(len(sizes))]
 
     def _log_abs_determinant(self) -> _core.Tensor:
         parts = [operator.log_abs_determinant() for operator in self._operators]
@@ -520,7 +527,7 @@ class _Blocks(LinearOperator):
         return split(x, sizes, -2)
 
     def _joined(self, parts: list[_core.Tensor]) -> _core.Tensor:
-        zero = functools.reduce(raw_ops.add, [raw_ops.zeros_like(part[..., :1, :]) for part in parts])
+        zero = functools.reduce(raw_ops.add, [zeros_along(part, 2) for part in parts])
         return concat([part + zero for part in parts], -2)
 
     def _matmul(self, x: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
@@ -564,7 +571,7 @@ class _Blocks(LinearOperator):
         if any(operator.is_square is False for operator in self._diagonal()):
             return super()._diag_part()
         parts = [operator.diag_part() for operator in self._diagonal()]
-        zero = functools.reduce(raw_ops.add, [raw_ops.zeros_like(part[..., :1]) for part in parts])
+        zero = functools.reduce(raw_ops.add, [zeros_along(part, 1) for part in parts])
         return concat([part + zero for part in parts], -1)
 
     def _determinant(self) -> _core.Tensor:
@@ -630,7 +637,7 @@ class LinearOperatorBlockDiag(_Blocks):
         values = [operator.eigvals() for operator in self._operators]
         complex_ = next((v.dtype for v in values if v.dtype.is_complex), values[0].dtype)
         parts = [raw_ops.cast(v, dtype=complex_) for v in values]
-        zero = functools.reduce(raw_ops.add, [raw_ops.zeros_like(part[..., :1]) for part in parts])
+        zero = functools.reduce(raw_ops.add, [zeros_along(part, 1) for part in parts])
         return concat([part + zero for part in parts], -1)
 
     def _adjoint(self) -> LinearOperator:
