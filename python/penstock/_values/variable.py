@@ -87,6 +87,41 @@ class SaveSliceInfo(NamedTuple):
         extents = "".join(f"{size} " for size in self.full_shape or ())
         return extents + ":".join(f"{start},{size}" for start, size in parts)
 
+    @classmethod
+    def from_spec(cls, spec: str) -> SaveSliceInfo:
+        """Read what `spec` writes.
+
+        Args:
+            spec: the extents of the larger variable, and for each dimension where the part begins and its
+                extent.
+
+        Returns:
+            The place of the part, without a name.
+
+        Raises:
+            ValueError: for another text.
+
+        >>> import penstock as tf
+        >>> tf.Variable.SaveSliceInfo.from_spec("4 6 2,2:0,6").var_offset
+        [2, 0]
+        """
+        *extents, parts = spec.strip().split(" ")
+        pairs = [part.split(",") for part in parts.split(":")]
+        numbers = [*extents, *(number for pair in pairs for number in pair)]
+        if (
+            len(pairs) != len(extents)
+            or any(len(p) != 2 for p in pairs)
+            or not all(map(str.isdecimal, numbers))
+        ):
+            raise ValueError(
+                f"argument 'spec' must be extents, and for each a start and a size, got {spec!r}"
+            )
+        return cls(
+            full_shape=[int(size) for size in extents],
+            var_offset=[int(start) for start, _ in pairs],
+            var_shape=[int(size) for _, size in pairs],
+        )
+
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
     """Runs the creators of the enclosing `variable_creator_scope`s, which may make one of a subclass."""
