@@ -50,6 +50,14 @@ class ShardableTensor:
         slice_spec: its place in the whole, as `tf.Variable.SaveSliceInfo.spec` writes it; empty for all.
         checkpoint_key: the key in the file.
         trackable: the object that has it.
+
+    >>> import penstock as tf
+    >>> x = tf.constant([1.0, 2.0])
+    >>> make = tf.train.experimental.ShardableTensor
+    >>> given = make(None, x, x.dtype, x.device, "v", x.shape, "", "v/.ATTRIBUTES/VARIABLE_VALUE", None)
+    >>> policy = tf.train.experimental.MaxShardSizePolicy(4)
+    >>> [list(parts) for shard in policy([given]) for parts in shard.values()]
+    [['2 0,1'], ['2 1,1']]
     """
 
     _tensor_save_spec: Any
