@@ -61,24 +61,46 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class SaveSliceInfo(NamedTuple):
+class _Place(NamedTuple):
+    full_name: str | None = None
+    full_shape: Sequence[int] | None = None
+    var_offset: Sequence[int] | None = None
+    var_shape: Sequence[int] | None = None
+
+
+class SaveSliceInfo(_Place):
     """Which part of a larger variable a variable is.
 
-    Attributes:
+    Args:
         full_name: the name of the larger one.
         full_shape: its extents.
         var_offset: where the part begins in each dimension.
         var_shape: the extents of the part.
+        save_slice_info_def: a message that has all of these, in place of them.
+        import_scope: what its name begins with then.
 
     >>> import penstock as tf
     >>> tf.Variable.SaveSliceInfo("w", [4, 6], [2, 0], [2, 6]).spec
     '4 6 2,2:0,6'
     """
 
-    full_name: str | None = None
-    full_shape: Sequence[int] | None = None
-    var_offset: Sequence[int] | None = None
-    var_shape: Sequence[int] | None = None
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        full_name: str | None = None,
+        full_shape: Sequence[int] | None = None,
+        var_offset: Sequence[int] | None = None,
+        var_shape: Sequence[int] | None = None,
+        save_slice_info_def: Any = None,
+        import_scope: str | None = None,
+    ) -> SaveSliceInfo:
+        if save_slice_info_def is not None:
+            found = save_slice_info_def
+            full_name = f"{import_scope}/{found.full_name}" if import_scope else found.full_name
+            full_shape, var_offset = list(found.full_shape), list(found.var_offset)
+            var_shape = list(found.var_shape)
+        return super().__new__(cls, full_name, full_shape, var_offset, var_shape)
 
     @property
     def spec(self) -> str:
@@ -125,6 +147,14 @@ class SaveSliceInfo(NamedTuple):
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
     """Runs the creators of the enclosing `variable_creator_scope`s, which may make one of a subclass."""
+
+    @property
+    def __signature__(cls) -> Any:
+        """The parameters of the constructor."""
+        import inspect  # slow to load
+
+        own = inspect.signature(cls.__new__)
+        return own.replace(parameters=list(own.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         creator: Callable[..., Any] = super().__call__
