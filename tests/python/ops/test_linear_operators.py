@@ -325,6 +325,13 @@ def test_operators_without_rows_or_columns_are_parts_of_others(
             near(whole.matmul(x, adjoint=adjoint), (due.T if adjoint else due) @ x)
 
 
+def test_blocks_that_do_not_fit_each_other_are_refused() -> None:
+    one = L.LinearOperatorIdentity(2, dtype=tf.float64)
+    for shape in ((0, 2), (2, 1), (3, 2)):
+        with pytest.raises(ValueError, match=r"2 rows and 2 columns at \[1\]\[0\]"):
+            L.LinearOperatorBlockLowerTriangular([[one], [known(numbers(*shape)), one]])
+
+
 def test_operators_without_rows_have_the_determinant_1_and_an_inverse() -> None:
     none = np.zeros([0, 0])
     for operator in (
