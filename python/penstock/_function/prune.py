@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock._function.function import function
+from penstock._runtime.graph import GraphOperation
+from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec
 
 if TYPE_CHECKING:
@@ -42,6 +44,8 @@ class Parts:
             variables of this one.
 
         Raises:
+            TypeError: for other values.
+            KeyError: for the name of a feed that the graph does not have.
             ValueError: for a name that the graph does not have as an operation of TensorFlow.
             UnimplementedError: where the graph has operators that TensorFlow does not have.
 
@@ -57,9 +61,13 @@ class Parts:
 
         graph = self.graph
         tensors = [
-            graph.get_tensor_by_name(feed) if isinstance(feed, str) else feed for feed in nest.flatten(feeds)
+            graph.get_tensor_by_name(feed) if isinstance(feed, str) else _symbolic(feed, "feeds")
+            for feed in nest.flatten(feeds)
         ]
-        wanted = [item if isinstance(item, str) else item.name for item in nest.flatten(fetches)]
+        wanted = [
+            item if isinstance(item, str) else _symbolic(item, "fetches", GraphOperation).name
+            for item in nest.flatten(fetches)
+        ]
         message = graph.as_graph_def()
         placeholders = [node.name for node in message.node if node.op == "Placeholder"]
         first = len(placeholders) - len(self.captured_inputs)
@@ -80,3 +88,15 @@ class Parts:
         specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
         made: _core.ConcreteFunction = function(pruned, autograph=False).get_concrete_function(*specs)
         return made
+
+
+def _symbolic(value: Any, argument: str, *others: type) -> Any:
+    """A tensor of a graph, or what else may be named.
+
+    Raises:
+        TypeError: for another value.
+    """
+    found = expect(value, (_core.Tensor, *others), argument, "tensors of the graph, or their names")
+    if isinstance(found, _core.Tensor) and not found._is_symbolic:
+        raise TypeError(f"argument '{argument}' must be tensors of the graph, or their names, got {found!r}")
+    return found

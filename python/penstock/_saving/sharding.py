@@ -150,6 +150,7 @@ class ShardByTaskPolicy(ShardingCallback):
         """
         found: dict[str, dict[str, _core.Tensor]] = {}
         for each in shardable_tensors:
+            expect(each, ShardableTensor, "shardable_tensors", "a list of ShardableTensors")
             found.setdefault(each.checkpoint_key, {})[each.slice_spec] = each.tensor
         return [found]
 
@@ -206,7 +207,7 @@ class MaxShardSizePolicy(ShardingCallback):
         """
         files = _Files(self.max_shard_size)
         for each in shardable_tensors:
-            files.add(each)
+            files.add(expect(each, ShardableTensor, "shardable_tensors", "a list of ShardableTensors"))
         return [shard for shard in [*files.filled, *files.large] if shard]
 
 

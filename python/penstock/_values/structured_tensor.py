@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
+from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec, TypeSpec, type_spec_from_value
 from penstock._values.batchable import BatchableExtensionType, ExtensionTypeBatchEncoder
@@ -190,8 +191,6 @@ class StructuredTensor(BatchableExtensionType):
         static = TensorShape(shape)
         if static.rank is None:
             raise InvalidArgumentError("argument 'shape' must have a known rank")
-        if not isinstance(fields, Mapping):
-            raise TypeError(f"argument 'fields' must be a dict, got {type(fields).__name__}")
         if row_partitions and len(row_partitions) != static.rank - 1:
             raise InvalidArgumentError(
                 f"argument 'row_partitions' must be one fewer than the {static.rank} dimension(s) of "
@@ -229,10 +228,10 @@ class StructuredTensor(BatchableExtensionType):
         >>> tf.experimental.StructuredTensor.from_fields_and_rank({"x": [[1, 2], [3, 4]]}, 1).shape
         TensorShape([2])
         """
-        if not fields:
+        if not expect(fields, Mapping, "fields", "a dict"):
             raise InvalidArgumentError("argument 'fields' must have a field")
-        if not isinstance(rank, int) or rank < 0:
-            raise InvalidArgumentError(f"argument 'rank' must be an integer from 0 on, got {rank!r}")
+        if not isinstance(rank, int) or not 0 <= rank < 255:
+            raise InvalidArgumentError(f"argument 'rank' must be an integer from 0 to 254, got {rank!r}")
         made = cls.from_fields(fields, [None] * rank, validate=validate)
         return made if dtype is None else made.with_shape_dtype(dtype)
 
@@ -256,6 +255,8 @@ class StructuredTensor(BatchableExtensionType):
         >>> st.field_value("b").to_list()
         [[[2], [3, 4]]]
         """
+        if typespec is not None:
+            expect(typespec, TypeSpec, "typespec", "a specification")
         return _from_pyval(pyval, typespec, ())
 
     # --- what it is ---
@@ -444,7 +445,8 @@ class StructuredTensor(BatchableExtensionType):
         >>> st.with_updates({"a": None, ("b", "c"): lambda c: c * 2, "d": [7]}).to_pyval()
         [{'b': {'c': 4.0}, 'd': 7}]
         """
-        paths = {(name,) if isinstance(name, str) else tuple(name): value for name, value in updates.items()}
+        given = expect(updates, Mapping, "updates", "a dict").items()
+        paths = {(name,) if isinstance(name, str) else tuple(name): value for name, value in given}
         for path in paths:
             if not path or not all(path):
                 raise InvalidArgumentError(
@@ -582,7 +584,7 @@ class StructuredTensor(BatchableExtensionType):
 def _converted(fields: Mapping[str, Any]) -> dict[str, Any]:
     """The fields as tensors."""
     made = {}
-    for name, value in fields.items():
+    for name, value in expect(fields, Mapping, "fields", "a dict").items():
         label = checked_name(name)
         if isinstance(value, _core.Tensor | RaggedTensor | StructuredTensor):
             made[label] = value
@@ -682,6 +684,8 @@ def _of_values(value: Any, spec: Any, path: tuple[str, ...]) -> Any:
             known: Any = inner.as_list() if inner.rank and inner.is_fully_defined() else None
             return constant(value, spec.dtype, spec.ragged_rank, known, None, spec.row_splits_dtype)
         if isinstance(spec, TensorSpec) or not isinstance(value, list | tuple):
+            if spec is not None and not isinstance(spec, TensorSpec):
+                raise _mismatch(path, value, spec)
             made = _core._to_tensor(value, None if spec is None else spec.dtype)
         else:
             made = constant(value)

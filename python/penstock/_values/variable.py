@@ -14,6 +14,7 @@ from penstock import _core
 from penstock._runtime import v1_graph_state
 from penstock._runtime.print import array_of, check, value_text
 from penstock._runtime.scope import current_name_scope, name_scope, named, within
+from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.variable_parts import VariableParts
 from penstock.errors import OutOfRangeError
@@ -97,6 +98,8 @@ class SaveSliceInfo(_Place):
     ) -> SaveSliceInfo:
         if save_slice_info_def is not None:
             found = save_slice_info_def
+            if not hasattr(found, "full_name"):
+                raise TypeError(f"argument 'save_slice_info_def' must be a message of a place, got {found!r}")
             full_name = f"{import_scope}/{found.full_name}" if import_scope else found.full_name
             full_shape, var_offset = list(found.full_shape), list(found.var_offset)
             var_shape = list(found.var_shape)
@@ -127,7 +130,7 @@ class SaveSliceInfo(_Place):
         >>> tf.Variable.SaveSliceInfo.from_spec("4 6 2,2:0,6").var_offset
         [2, 0]
         """
-        *extents, parts = spec.strip().split(" ")
+        *extents, parts = expect(spec, str, "spec", "a string").strip().split(" ")
         pairs = [part.split(",") for part in parts.split(":")]
         numbers = [*extents, *(number for pair in pairs for number in pair)]
         if (
