@@ -11,8 +11,8 @@ from operator import attrgetter
 from typing import Any
 
 from penstock import _core, errors
-from penstock._function import function as _function, signature
-from penstock._runtime import conversion, libraries
+from penstock._function import function as _function, prune, signature
+from penstock._runtime import conversion, graph, libraries
 from penstock._runtime.print import array_of, get_logger, value_format, value_text
 from penstock._types import argument_kinds
 from penstock._types.shape import ArrayShape, TensorShape
@@ -110,6 +110,9 @@ def install() -> None:
         os.register_at_fork(after_in_child=_core._forked)
     _core._set_error_classes(errors._BY_CLASS)
     setattr(_core.ConcreteFunction, "_repr_html_", _later("_function.picture", "in_notebook"))  # noqa: B010 -- it is declared as a method
+    graph_of: Any = _core.ConcreteFunction.graph
+    _core.ConcreteFunction.graph = property(lambda self: graph.TracedGraph(self, graph_of.__get__(self)))  # type: ignore[method-assign, assignment]
+    _core.ConcreteFunction.prune = prune.Parts.prune  # type: ignore[assignment, method-assign]
     for name, function in (("__repr__", "graph_repr"), ("_repr_html_", "graph_in_notebook")):
         setattr(_core._Graph, name, _later("_function.describe", function))
     _core._set_layer(

@@ -31,11 +31,19 @@ class FunctionType(inspect.Signature):
 
     __slots__ = ()
 
-    def __init__(self, parameters: Iterable[inspect.Parameter] | None = None, **options: Any) -> None:
+    def __init__(
+        self,
+        parameters: Iterable[inspect.Parameter] | None = None,
+        *,
+        return_annotation: Any = inspect.Signature.empty,
+        __validate_parameters__: bool = True,
+    ) -> None:
         given = None if parameters is None else list(parameters)
         for parameter in given or ():
             expect(parameter, inspect.Parameter, "parameters", "a sequence of inspect.Parameter")
-        super().__init__(given, **options)
+        super().__init__(
+            given, return_annotation=return_annotation, __validate_parameters__=__validate_parameters__
+        )
 
     @classmethod
     def from_callable(

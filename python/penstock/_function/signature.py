@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from penstock import _core
-from penstock._types.argument_kinds import Conformed, Specified, argument_kind, fields_of, with_fields
+from penstock._types.argument_kinds import (
+    Conformed,
+    Specified,
+    argument_kind,
+    fields_of,
+    rebuilt_mapping,
+    with_fields,
+)
 from penstock._types.specs import TensorSpec, TypeSpec, VariableSpec
 from penstock.errors import SignatureError
 
@@ -219,8 +226,22 @@ def _composite(name: str, param: str, value: Any, spec: Any) -> Any:
     if not by_fields and spec.flatten():
         return Conformed(value, spec)
     fields = {
-        field: _conform(name, f"{param}.{field}", getattr(value, field), part)
+        field: _field(name, f"{param}.{field}", getattr(value, field), getattr(spec, field, None))
         for field in fields_of(type(value)) or ()
-        if isinstance(part := getattr(spec, field, None), TypeSpec | list | tuple | dict)
     }
     return with_fields(value, fields)
+
+
+def _field(name: str, path: str, value: Any, spec: Any) -> Any:
+    """What a field holds; what is no specification, such as a literal, was compared as a whole."""
+    if isinstance(spec, TypeSpec):
+        return _conform(name, path, value, spec)
+    if isinstance(spec, Mapping):
+        return rebuilt_mapping(
+            value, {key: _field(name, f"{path}[{key!r}]", value[key], part) for key, part in spec.items()}
+        )
+    if isinstance(spec, list | tuple):
+        pairs = enumerate(zip(value, spec, strict=True))
+        items = [_field(name, f"{path}[{i}]", item, part) for i, (item, part) in pairs]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value

@@ -162,6 +162,8 @@ class _Inputs:
     def __init__(self, operator: Operator, given: Mapping[str, Any]) -> None:
         self._operator = operator
         self._given = given
+        # Functions may be given variables, which they read and change.
+        self._calls = any("func" in parameter.kind for parameter in operator.parameters)
         self._dtypes: dict[str, _core.DType] = {}
         for parameter in operator.parameters:
             if not parameter.is_input:
@@ -188,7 +190,8 @@ class _Inputs:
         if kind in ("=resource", "=variant"):
             return value
         if kind.startswith("["):
-            return _core._to_tensor(value)
+            kept = self._calls and isinstance(value, _core._Variable)
+            return value if kept else _core._to_tensor(value)
         wanted = tf.as_dtype(kind[1:]) if kind.startswith("=") else self._dtypes.get(kind)
         default = self._operator.defaults.get(kind) if wanted is None else None
         try:

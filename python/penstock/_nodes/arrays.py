@@ -215,7 +215,7 @@ NODES: Final[dict[str, Callable[..., Any]]] = {
     ),
     "GuaranteeConst": tf.identity,
     "HistogramFixedWidth": tf.histogram_fixed_width,
-    "Identity": tf.identity,
+    "Identity": lambda input: input if input.dtype == tf.variant else tf.identity(input),
     "IdentityN": tf.identity_n,
     "InplaceAdd": _inplace(tf.tensor_scatter_nd_add),
     "InplaceSub": _inplace(tf.tensor_scatter_nd_sub),

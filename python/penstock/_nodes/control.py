@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import penstock as tf
-from penstock import raw_ops
+from penstock import _core, raw_ops
 
 __all__ = ["NODES"]
 
@@ -35,12 +35,22 @@ def _case(index: Any, input: Sequence[Any], Tout: Any, branches: Sequence[Any], 
 
 
 def _while(input: Sequence[Any], cond: Any, body: Any, shapes: Any, parallel_iterations: int) -> list[Any]:
+    # Variables are the same ones in every iteration.
+    varies = [not isinstance(value, _core._Variable) for value in input]
+
+    def whole(values: Sequence[Any]) -> list[Any]:
+        rest = iter(values)
+        return [next(rest) if each else value for each, value in zip(varies, input, strict=True)]
+
+    def varying(values: Sequence[Any]) -> list[Any]:
+        return [value for each, value in zip(varies, values, strict=True) if each]
+
     found = tf.while_loop(
-        lambda *values: _truth(tf.convert_to_tensor(cond(*values))),
-        lambda *values: _listed(body(*values)),
-        list(input),
+        lambda *values: _truth(tf.convert_to_tensor(cond(*whole(values)))),
+        lambda *values: varying(_listed(body(*whole(values)))),
+        varying(input),
     )
-    return _listed(found)
+    return whole(_listed(found))
 
 
 def _for(start: Any, limit: Any, delta: Any, input: Sequence[Any], body: Any) -> list[Any]:

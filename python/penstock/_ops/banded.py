@@ -168,7 +168,7 @@ def tridiagonal_solve(
         right = transpose(right, [*perm[:-2], perm[-1], perm[-2]])
     # Both have the dimensions of the batch that they broadcast to.
     right = right + raw_ops.zeros_like(main[..., None])
-    zero = raw_ops.zeros_like(main + right[..., 0])
+    zero = raw_ops.zeros_like(main + raw_ops.reduce_sum(right[..., :0], axes=[-1]))
     main = main + zero
     rank = len(known_rank(main))
     size = sizes(main)[-1]
@@ -183,7 +183,7 @@ def tridiagonal_solve(
     u, d, low = (first(part, 0)[..., None] for part in (upper, main, lower))
     b = first(right, 1)
     u, d, low = (part + raw_ops.zeros_like(b) for part in (u, d, low))
-    none = raw_ops.zeros_like(b[0]) if _some(size) else raw_ops.zeros_like(raw_ops.reduce_sum(b, axes=[0]))
+    none = raw_ops.reduce_sum(b[:0], axes=[0])
     one = raw_ops.ones_like(none)
 
     def eliminate(rows: Any, following: Any) -> Any:
@@ -214,10 +214,6 @@ def tridiagonal_solve(
     dims = len(known_rank(solved))
     out = transpose(solved, [*range(1, dims - 1), 0, dims - 1])
     return out[..., 0] if vectors else out
-
-
-def _some(size: Any) -> bool:
-    return not isinstance(size, int) or size > 0
 
 
 @scoped

@@ -13,7 +13,7 @@ from penstock._ops.arrangement import concat, pad, stack, transpose
 from penstock._ops.creation import range as range_of
 from penstock._ops.indexing import gather, where
 from penstock._ops.normalization import log_softmax
-from penstock._ops.reductions import cumsum, reduce_logsumexp, reduce_max, reduce_sum
+from penstock._ops.reductions import cumsum, reduce_logsumexp, reduce_max, reduce_min, reduce_sum
 from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
@@ -70,7 +70,8 @@ def ctc_loss(
         name: a scope for the names of its operations in a graph.
 
     Returns:
-        A loss for each element of the batch, of the dtype of `logits`: inf where no alignment is possible.
+        A loss for each element of the batch, of the dtype of `logits`: inf where no alignment is possible,
+        and 0 for no labels in no steps.
 
     Raises:
         TypeError: for labels or lengths that are not integers.
@@ -117,7 +118,7 @@ def _forward(
     states = concat([states, _column(blank, batch)], 1)
     number = 2 * most + 1
     # A step stays in its state, goes on to the next one, or skips a blank between labels that differ.
-    skips = pad(raw_ops.not_equal(states[:, 2:], states[:, :-2]), [[0, 0], [2, 0]])
+    skips = pad(raw_ops.not_equal(states[:, 2:], states[:, :-2]), [[0, 0], [2, 0]])[:, :number]
     never = _core._to_tensor(NEVER, scores.dtype)
 
     def emitted(t: Any) -> _core.Tensor:
@@ -131,16 +132,17 @@ def _forward(
         after = reduce_logsumexp(ways, 0) + emitted(t)
         return t + 1, where(raw_ops.less(t, steps)[:, None], after, alpha)
 
-    first = raw_ops.less(range_of(number), _core._to_tensor(2, _core.int32))
-    start = where(first, emitted(0), never)
-    _, alpha = while_loop(lambda t, alpha: t < length, step, (_core._to_tensor(1, _core.int32), start))
+    # Before the first step all is in the first state: from there a step goes to it, or to the first label.
+    first = raw_ops.equal(range_of(number), _core._to_tensor(0, _core.int32))
+    start = where(first, raw_ops.zeros_like(never), raw_ops.fill(raw_ops.shape(states), never))
+    _, alpha = while_loop(lambda t, alpha: t < length, step, (_core._to_tensor(0, _core.int32), start))
     last = stack([2 * counts, raw_ops.maximum(2 * counts - 1, _core._to_tensor(0, _core.int32))], 1)
     ends = gather(alpha, last, axis=1, batch_dims=1)
     some = raw_ops.greater(counts, _core._to_tensor(0, _core.int32))[:, None]
     ends = where(raw_ops.logical_or(some, _core._to_tensor([True, False])), ends, never)
     total = reduce_logsumexp(ends, 1)
     impossible = raw_ops.less(total, _core._to_tensor(NEVER / 2, total.dtype))
-    return where(impossible, _core._to_tensor(float("inf"), total.dtype), -total)
+    return where(impossible, _core._to_tensor(float("inf"), total.dtype), raw_ops.zeros_like(total) - total)
 
 
 def _column(value: Any, batch: Any) -> _core.Tensor:
@@ -177,7 +179,7 @@ def ctc_unique_labels(labels: TensorLike, name: str | None = None) -> tuple[_cor
     size = sizes(x)[1]
     same = raw_ops.equal(x[:, :, None], x[:, None, :])
     places = range_of(size)
-    first = raw_ops.argmax(raw_ops.cast(same, dtype=_core.int32), axis=2, dtype=_core.int32)
+    first = reduce_min(where(same, places, raw_ops.shape(x)[1]), 2)
     leads = raw_ops.equal(first, raw_ops.zeros_like(first) + places)
     rank = cumsum(raw_ops.cast(leads, dtype=_core.int32), 1) - 1
     positions = gather(rank, first, axis=1, batch_dims=1)

@@ -328,7 +328,7 @@ def bincount(
     Args:
         arr: integers from 0, in a tensor or ragged rows; floats are cut off. All elements count together
             unless `axis` is -1.
-        weights: what to add for each element in place of 1.
+        weights: what to add for each element in place of 1; where it is empty, 1 of its dtype.
         minlength: the least length of the result.
         maxlength: its greatest length; integers beyond are left out.
         dtype: the element type of counts.
@@ -399,6 +399,8 @@ def _bincount_of_ragged(
 def _weights_of(x: _core.Tensor, weights: _core.Tensor, counts: _core.Tensor, by_row: bool) -> _core.Tensor:
     """The sums of weights in the place of counts of integers."""
     x = raw_ops.cast(x, dtype=_core.int64)
+    if weights.shape.num_elements() == 0:
+        weights = _core._to_tensor(1, weights.dtype)
     weights = raw_ops.broadcast_to(weights, raw_ops.shape(x))
     shape = raw_ops.shape(counts, dtype=_core.int64)
     length = shape[-1]

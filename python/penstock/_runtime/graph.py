@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -15,6 +15,7 @@ __all__ = [
     "GraphDef",
     "GraphOperation",
     "NodeDef",
+    "TracedGraph",
     "eval_tensor",
     "graph_def",
     "graph_operations",
@@ -24,7 +25,13 @@ __all__ = [
 ]
 
 
-class NodeDef(NamedTuple):
+class _Node(NamedTuple):
+    name: str
+    op: str
+    input: list[str]
+
+
+class NodeDef(_Node):
     """A node of a graph.
 
     Attributes:
@@ -33,20 +40,157 @@ class NodeDef(NamedTuple):
         input: names of the nodes that give its operands, `name:k` for result `k > 0`.
     """
 
-    name: str
-    op: str
-    input: list[str]
+    _graph: GraphDef | None = None
+
+    @property
+    def attr(self) -> Mapping[str, Any]:
+        """The attributes of the node, by TensorFlow's names.
+
+        They are empty where TensorFlow has no such node: where an operation is written by several others.
+        """
+        return {} if self._graph is None else self._graph._attributes(self.name)
 
 
-class GraphDef(NamedTuple):
-    """The nodes of a graph: placeholders, operations, and an `Identity` for each output."""
+class GraphDef:
+    """The nodes of a graph: placeholders, operations, and an `Identity` for each output.
 
-    node: list[NodeDef]
+    Args:
+        node: the nodes.
+        message: what makes the message that TensorFlow reads, where there is such.
+
+    Attributes:
+        node: the nodes.
+
+    >>> import penstock as tf
+    >>> double = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2])])
+    >>> graph_def = double.get_concrete_function().graph.as_graph_def()
+    >>> [node.op for node in graph_def.node]
+    ['Placeholder', 'AddV2', 'Identity']
+    >>> y, = tf.import_graph_def(graph_def, {"x": [1.0, 2.0]}, ["add:0"])
+    >>> y.numpy()
+    array([2., 4.], dtype=float32)
+    """
+
+    def __init__(self, node: Iterable[NodeDef] = (), message: Callable[[], Any] | None = None) -> None:
+        self.node = list(node)
+        self._make, self._made = message, None
+        for each in self.node:
+            each._graph = self
+
+    def _message(self) -> Any:
+        if self._made is None:
+            if self._make is None:
+                raise UnimplementedError(
+                    "a list of nodes alone is no GraphDef message: as_graph_def() of the graph of a "
+                    "ConcreteFunction gives one"
+                )
+            self._made = self._make()
+        return self._made
+
+    def _attributes(self, name: str) -> Mapping[str, Any]:
+        if self._make is None:
+            return {}
+        return next((node.attr for node in self._message().node if node.name == name), {})
+
+    @property
+    def library(self) -> Any:
+        """The functions that nodes call, in `function`, each as the bytes of a `FunctionDef`."""
+        return self._message().library
+
+    @property
+    def versions(self) -> Any:
+        """The version of TensorFlow's graphs, in `producer`."""
+        return self._message().versions
+
+    def SerializeToString(self) -> bytes:
+        """Write the graph as a message, which TensorFlow and `tf.import_graph_def` read.
+
+        Operations of which TensorFlow has no like are several nodes in it.
+
+        Returns:
+            The bytes of a `GraphDef`.
+
+        Raises:
+            UnimplementedError: for operators that TensorFlow does not have; it names all.
+            FailedPreconditionError: for a function that calls Python code while it runs.
+
+        >>> import penstock as tf
+        >>> double = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2])])
+        >>> b"AddV2" in double.get_concrete_function().graph.as_graph_def().SerializeToString()
+        True
+        """
+        return bytes(self._message().SerializeToString())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, GraphDef) and self.node == other.node
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"GraphDef(node={self.node!r})"
 
 
 def graph_def(nodes: Iterable[tuple[str, str, list[str]]]) -> GraphDef:
     """The engine calls this with `(name, op, input)` of each node."""
-    return GraphDef([NodeDef(*node) for node in nodes])
+    return GraphDef(NodeDef(*node) for node in nodes)
+
+
+class TracedGraph:
+    """The graph of a trace, with what the trace knows of it.
+
+    Args:
+        concrete: the trace.
+        graph: the engine's graph, whose methods and properties it has too.
+
+    >>> import penstock as tf
+    >>> double = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2])])
+    >>> double.get_concrete_function().graph.get_operations()
+    [<tf.Operation 'x' type=Placeholder>, <tf.Operation 'add' type=AddV2>]
+    """
+
+    def __init__(self, concrete: Any, graph: Any) -> None:
+        self._concrete, self._graph = concrete, graph
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._graph, name)
+
+    def as_graph_def(
+        self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False
+    ) -> GraphDef:
+        """List the operations as nodes, which can be written as a message of TensorFlow.
+
+        Args:
+            from_version: how many nodes to leave out at the beginning.
+            add_shapes: accepted and ignored.
+            use_pybind11_proto: accepted and ignored.
+
+        Returns:
+            The nodes. In the message captured variables are placeholders of dtype `resource`, captured
+            tensors constants.
+
+        >>> import penstock as tf
+        >>> double = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2])])
+        >>> node = double.get_concrete_function().graph.as_graph_def().node[1]
+        >>> node.name, node.op, node.input, node.attr["T"].type
+        ('add', 'AddV2', ['x', 'x'], 1)
+        """
+
+        def message() -> Any:
+            from penstock._saving.graph_export import exported  # start-up does without it
+
+            return exported(self._concrete)
+
+        nodes = (NodeDef(*node) for node in self._graph._nodes())
+        return GraphDef(list(nodes)[from_version or 0 :], message)
+
+    def __repr__(self) -> str:
+        return repr(self._graph)
+
+    def __str__(self) -> str:
+        return str(self._graph)
+
+    def _repr_html_(self) -> str:
+        return str(self._graph._repr_html_())
 
 
 class GraphOperation:

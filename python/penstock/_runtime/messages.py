@@ -95,12 +95,15 @@ def _packed(form: str, wire: int, check: Callable[[Any], Any]) -> _Kind:
     return _Kind(wire, 0.0, check, one.pack, lambda raw: one.unpack(raw)[0])
 
 
+_FIXED: Final = struct.Struct("<I")
+
 _KINDS: Final = {
     "int32": _of_integers(32, True),
     "enum": _of_integers(32, True),
     "int64": _of_integers(64, True),
     "uint32": _of_integers(32, False),
     "uint64": _of_integers(64, False),
+    "fixed32": _Kind(_FIXED32, 0, _integer(0, (1 << 32) - 1), _FIXED.pack, lambda raw: _FIXED.unpack(raw)[0]),
     "bool": _Kind(_VARINT, False, lambda v: bool(_integer(0, 1)(v)), lambda v: _varint(int(v)), bool),
     "float": _packed("<f", _FIXED32, _single),
     "double": _packed("<d", _FIXED64, _number),

@@ -23,6 +23,7 @@ __all__ = [
     "Summary",
     "SummaryMetadata",
     "TensorProto",
+    "TensorShapeProto",
     "array_of",
     "graph_bytes",
     "tensor_proto",
@@ -53,7 +54,14 @@ class _Dimension(Message):
     FIELDS: ClassVar = {"size": Field(1, "int64"), "name": Field(2, "string")}
 
 
-class _Shape(Message):
+class TensorShapeProto(Message):
+    """A shape: a size for each dimension, -1 where it is not known.
+
+    Args:
+        **fields: `dim` and `unknown_rank`.
+    """
+
+    Dim = _Dimension
     FIELDS: ClassVar = {"dim": Field(2, _Dimension, repeated=True), "unknown_rank": Field(3, "bool")}
 
 
@@ -62,7 +70,7 @@ class TensorProto(Message):
 
     FIELDS: ClassVar = {
         "dtype": Field(1, "enum"),
-        "tensor_shape": Field(2, _Shape),
+        "tensor_shape": Field(2, TensorShapeProto),
         "tensor_content": Field(4, "bytes"),
         "float_val": Field(5, "float", repeated=True),
         "double_val": Field(6, "double", repeated=True),

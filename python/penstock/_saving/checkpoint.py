@@ -13,10 +13,19 @@ from penstock import _core
 from penstock._saving.checkpoint_state import record
 from penstock._saving.object_graph import edges, objects_of, tensors_of
 from penstock._saving.restore import CheckpointLoadStatus, Restoration
+from penstock._saving.shard_files import object_graph, write_shards
+from penstock._saving.sharding import (
+    GRAPH_KEY,
+    ShardableTensor,
+    ShardingCallback,
+    Written,
+    divided,
+    extents_of,
+)
 from penstock._saving.trackables import is_function, is_trackable
 from penstock._types.argument_names import expect, path_of
 from penstock._values.module import Module, changed
-from penstock._values.variable import Variable
+from penstock._values.variable import SaveSliceInfo, Variable
 
 __all__ = ["Checkpoint", "CheckpointOptions"]
 
@@ -33,7 +42,8 @@ class CheckpointOptions:
         enable_async: whether files are written by a thread in the background: values are those of the moment
             of saving, and `Checkpoint.sync` waits.
         experimental_skip_slot_variables: accepted and ignored.
-        experimental_sharding_callback: accepted and ignored.
+        experimental_sharding_callback: what divides the tensors among files, such as a
+            `tf.train.experimental.MaxShardSizePolicy`; by default all are in one.
 
     >>> import penstock as tf
     >>> tf.train.CheckpointOptions(enable_async=True).enable_async
@@ -45,7 +55,7 @@ class CheckpointOptions:
     experimental_write_callbacks: list[Callable[..., object]] | None = None
     enable_async: bool = False
     experimental_skip_slot_variables: bool = False
-    experimental_sharding_callback: Any = None
+    experimental_sharding_callback: ShardingCallback | None = None
 
     @property
     def _in_background(self) -> bool:
@@ -175,12 +185,18 @@ class Checkpoint:
         self.sync()
         with _core._Outside():
             found = objects_of(self)
-            tensors = [pair for item in found for pair in tensors_of(item)]
+            owned = [(key, parts, item.value) for item in found for key, parts in tensors_of(item)]
         nodes: list[_core._Object] = [(item.children, list(item.attributes), []) for item in found]
+        tensors = [(key, parts) for key, parts, _ in owned]
+        callback = options.experimental_sharding_callback
+        files = None if callback is None else _files(callback, owned, nodes)
 
         def write() -> None:
             Path(path).parent.mkdir(parents=True, exist_ok=True)
-            _core._write_bundle(path, tensors, nodes)
+            if files is None:
+                _core._write_bundle(path, tensors, nodes)
+            else:
+                write_shards(path, *files)
             then()
             for callback in options.experimental_write_callbacks or ():
                 _call_back(callback, path)
@@ -271,6 +287,28 @@ class Checkpoint:
         if any(name == "save_counter" for _, name in status._restoration.nodes[0][0]):  # type: ignore[union-attr]
             _ = self.save_counter
         return status
+
+
+def _files(
+    callback: Any, owned: list[tuple[str, list[_core.Tensor], Any]], nodes: list[_core._Object]
+) -> tuple[int, dict[str, Written]]:
+    """How many files a callback makes, and which tensors are in them."""
+    expect(callback, ShardingCallback, "experimental_sharding_callback", "a ShardingCallback")
+    tensors = []
+    for key, parts, owner in [*owned, (GRAPH_KEY, [object_graph(nodes)], None)]:
+        begin, rows = 0, sum(extents_of(part)[0] for part in parts) if len(parts) > 1 else 0
+        for part in parts:
+            spec, extents = "", extents_of(part)
+            if len(parts) > 1:
+                places = [begin, *[0] * (len(extents) - 1)]
+                spec = SaveSliceInfo(key, [rows, *extents[1:]], places, extents).spec
+                begin += extents[0]
+            name = getattr(owner, "_name", key) if isinstance(owner, _core._Variable) else key
+            tensors.append(
+                ShardableTensor(None, part, part.dtype, part.device, name, part.shape, spec, key, owner)
+            )
+    with _core._Outside():
+        return divided(tensors, callback)
 
 
 def _call_back(callback: Callable[..., object], path: str) -> None:

@@ -9,7 +9,7 @@ from penstock import _core, raw_ops
 from penstock._control.flow import init_scope
 from penstock._runtime import scope, v1_graph_state
 from penstock._runtime.graph import GraphOperation
-from penstock._saving.graph_messages import AttrValue, FunctionDef, GraphMessage, NodeMessage
+from penstock._saving.graph_messages import AttrValue, FunctionDef, GraphMessage, NodeMessage, count_of
 from penstock._types.shape import TensorShape
 from penstock.compat.v1 import _graph, _operation
 from penstock.errors import DataLossError, InvalidArgumentError, UnimplementedError
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["import_graph_def"]
 
+_RESOURCE = 20
 # How TensorFlow is to run a function.
 _SETTINGS = ("config", "config_proto", "executor_type")
 # Control flow of graphs of TensorFlow 1, which goes in circles.
@@ -42,7 +43,7 @@ def import_graph_def(
     Args:
         graph_def: a `GraphDef` message of the library of protocol buffers, or the bytes of one.
         input_map: values that stand for tensors of the graph, by the names of these: `"x:0"`, or `"x"` for
-            the first one of an operation.
+            the first one of an operation. A variable stands for a placeholder of dtype `resource`.
         return_elements: the names of tensors, such as `"y:0"`, and of operations, such as `"y"`, to return.
         name: what the names of the operations begin with, by default `"import"`; `""` for nothing.
         op_dict: accepted and ignored, as in TensorFlow.
@@ -80,7 +81,15 @@ def import_graph_def(
     for element in wanted:
         if _node_of(element) not in nodes:
             raise ValueError(f"argument 'return_elements' has {element!r}, which is not in the graph")
-    tensors = {key: _core._to_tensor(value) for key, value in given.items()}
+    resources = {
+        f"{node.name}:0"
+        for node in graph.node
+        if "dtype" in node.attr and node.attr["dtype"].type == _RESOURCE
+    }
+    tensors = {
+        key: value if key in resources and isinstance(value, _core._Variable) else _core._to_tensor(value)
+        for key, value in given.items()
+    }
     open_graph = v1_graph_state.current()
     prefix = "import" if name is None else name.rstrip("/")
     if prefix and open_graph is not None:
@@ -223,7 +232,7 @@ class _Nodes:
         arguments: dict[str, Any] = {}
         for parameter in operator.parameters:
             if parameter.is_input:
-                count = _count(parameter.kind, attributes)
+                count = count_of(parameter.kind, attributes)
                 if len(flat) < (1 if count is None else count):
                     raise InvalidArgumentError(
                         f"argument 'graph_def': node '{node.name}' has {len(node.input)} inputs, too few for "
@@ -251,7 +260,7 @@ class _Nodes:
         """The tensors of a result, with the names of the outputs."""
         values = [result] if len(outputs) == 1 else list(result or ())
         for (name, kind), value in zip(outputs, values, strict=True):
-            if _count(kind, attributes) is None:
+            if count_of(kind, attributes) is None:
                 yield name, value
             else:
                 yield from ((name, part) for part in value or ())
@@ -321,17 +330,6 @@ _FIELDS = {
     "tensor": "tensor",
     "type": "type",
 }
-
-
-def _count(kind: str, attributes: Mapping[str, AttrValue]) -> int | None:
-    """How many tensors a list of them has; None for one that is no list."""
-    count, _, _ = kind.rpartition("*")
-    name = count or (kind[1:-1] if kind.startswith("[") else "")
-    if name and name not in attributes:
-        raise InvalidArgumentError(f"argument 'graph_def' has a node without the attribute '{name}'")
-    if count:
-        return int(attributes[count].i)
-    return len(attributes[name].list.type) if name else None
 
 
 def _dtype_of(tensor: bytes) -> _core.DType:

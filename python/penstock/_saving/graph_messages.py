@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import ClassVar
 
 from penstock._runtime.messages import Field, Message
+from penstock.errors import InvalidArgumentError
 
-__all__ = ["AttrValue", "FunctionDef", "GraphMessage", "NodeMessage"]
+__all__ = ["AttrValue", "FunctionDef", "GraphMessage", "NodeMessage", "count_of"]
 
 
 class _Dimension(Message):
@@ -93,3 +95,18 @@ class GraphMessage(Message):
     """A graph: nodes, and the functions that they call."""
 
     FIELDS: ClassVar = {"node": Field(1, NodeMessage, repeated=True), "library": Field(2, _Library)}
+
+
+def count_of(kind: str, attributes: Mapping[str, AttrValue]) -> int | None:
+    """How many tensors a list of them has; None for one that is no list.
+
+    Raises:
+        InvalidArgumentError: where the node does not say.
+    """
+    count, _, _ = kind.rpartition("*")
+    name = count or (kind[1:-1] if kind.startswith("[") else "")
+    if name and name not in attributes:
+        raise InvalidArgumentError(f"argument 'graph_def' has a node without the attribute '{name}'")
+    if count:
+        return int(attributes[count].i)
+    return len(attributes[name].list.type) if name else None

@@ -9,6 +9,7 @@ from penstock import _core
 from penstock._types.argument_names import place_of, shown
 
 if TYPE_CHECKING:
+    from penstock._runtime.protos import TensorShapeProto
     from penstock._types.aliases import ShapeLike
 
 __all__ = ["ArrayShape", "TensorShape"]
@@ -46,7 +47,8 @@ class TensorShape:
     """The shape of a tensor: a size for each dimension, `None` where it is unknown; or of unknown rank.
 
     Args:
-        dims: a sequence of sizes, one size, another shape, or None for unknown rank.
+        dims: a sequence of sizes, one size, another shape, or None for unknown rank; or a message, as
+            `as_proto` gives it.
 
     Raises:
         TypeError: for a dimension that is no integer.
@@ -67,6 +69,9 @@ class TensorShape:
             self._dims = None
         elif isinstance(dims, TensorShape):
             self._dims = dims._dims
+        elif hasattr(dims, "unknown_rank") and hasattr(dims, "dim"):
+            sizes = [None if part.size == -1 else part.size for part in dims.dim]
+            self._dims = None if dims.unknown_rank else _sizes(sizes)
         else:
             self._dims = _sizes(dims)
 
@@ -108,6 +113,24 @@ class TensorShape:
         if self._dims is None:
             raise ValueError("as_list() is not defined on an unknown TensorShape.")
         return list(self._dims)
+
+    def as_proto(self) -> TensorShapeProto:
+        """Write the shape as a message.
+
+        Returns:
+            A message with a `dim` for each dimension, whose `size` is -1 where it is not known; or with
+            `unknown_rank`.
+
+        >>> import penstock as tf
+        >>> proto = tf.TensorShape([2, None]).as_proto()
+        >>> [dim.size for dim in proto.dim], tf.TensorShape(proto)
+        ([2, -1], TensorShape([2, None]))
+        """
+        from penstock._runtime.protos import TensorShapeProto  # start-up does without it
+
+        if self._dims is None:
+            return TensorShapeProto(unknown_rank=True)
+        return TensorShapeProto(dim=[{"size": -1 if d is None else d} for d in self._dims])
 
     def num_elements(self) -> int | None:
         """Count the elements.

@@ -479,6 +479,25 @@ class _Meta(type):
         ) and not any("TensorShape" in str(getattr(base, "__annotations__", "")) for base in cls.__mro__)
         return cls
 
+    @property
+    def __signature__(cls) -> Any:
+        """The parameters of the constructor: by default the fields."""
+        import inspect  # start-up does without it
+
+        if cls.__init__ is not ExtensionType.__init__:  # type: ignore[misc]
+            own = inspect.signature(cls.__init__)  # type: ignore[misc]
+            return own.replace(parameters=list(own.parameters.values())[1:])
+        if "_penstock_abstract" in cls.__dict__:
+            return inspect.signature(ExtensionType.__init__)
+        kind, empty = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
+        fields = [
+            inspect.Parameter(name, kind, default=getattr(cls, name, empty))
+            for name in cls._penstock_fields  # type: ignore[attr-defined]
+        ]
+        # Fields without a default may follow ones that have one, as in classes that derive.
+        last = max((i for i, field in enumerate(fields) if field.default is empty), default=0)
+        return inspect.Signature([f.replace(default=empty) if i < last else f for i, f in enumerate(fields)])
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         if "_penstock_abstract" in cls.__dict__:
             raise TypeError(f"{cls.__name__} is to be subclassed: it has no fields of its own")

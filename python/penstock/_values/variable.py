@@ -14,6 +14,7 @@ from penstock import _core
 from penstock._runtime import v1_graph_state
 from penstock._runtime.print import array_of, check, value_text
 from penstock._runtime.scope import current_name_scope, name_scope, named, within
+from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.variable_parts import VariableParts
 from penstock.errors import OutOfRangeError
@@ -61,24 +62,48 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class SaveSliceInfo(NamedTuple):
+class _Place(NamedTuple):
+    full_name: str | None = None
+    full_shape: Sequence[int] | None = None
+    var_offset: Sequence[int] | None = None
+    var_shape: Sequence[int] | None = None
+
+
+class SaveSliceInfo(_Place):
     """Which part of a larger variable a variable is.
 
-    Attributes:
+    Args:
         full_name: the name of the larger one.
         full_shape: its extents.
         var_offset: where the part begins in each dimension.
         var_shape: the extents of the part.
+        save_slice_info_def: a message that has all of these, in place of them.
+        import_scope: what its name begins with then.
 
     >>> import penstock as tf
     >>> tf.Variable.SaveSliceInfo("w", [4, 6], [2, 0], [2, 6]).spec
     '4 6 2,2:0,6'
     """
 
-    full_name: str | None = None
-    full_shape: Sequence[int] | None = None
-    var_offset: Sequence[int] | None = None
-    var_shape: Sequence[int] | None = None
+    __slots__ = ()
+
+    def __new__(
+        cls,
+        full_name: str | None = None,
+        full_shape: Sequence[int] | None = None,
+        var_offset: Sequence[int] | None = None,
+        var_shape: Sequence[int] | None = None,
+        save_slice_info_def: Any = None,
+        import_scope: str | None = None,
+    ) -> SaveSliceInfo:
+        if save_slice_info_def is not None:
+            found = save_slice_info_def
+            if not hasattr(found, "full_name"):
+                raise TypeError(f"argument 'save_slice_info_def' must be a message of a place, got {found!r}")
+            full_name = f"{import_scope}/{found.full_name}" if import_scope else found.full_name
+            full_shape, var_offset = list(found.full_shape), list(found.var_offset)
+            var_shape = list(found.var_shape)
+        return super().__new__(cls, full_name, full_shape, var_offset, var_shape)
 
     @property
     def spec(self) -> str:
@@ -87,9 +112,52 @@ class SaveSliceInfo(NamedTuple):
         extents = "".join(f"{size} " for size in self.full_shape or ())
         return extents + ":".join(f"{start},{size}" for start, size in parts)
 
+    @classmethod
+    def from_spec(cls, spec: str) -> SaveSliceInfo:
+        """Read what `spec` writes.
+
+        Args:
+            spec: the extents of the larger variable, and for each dimension where the part begins and its
+                extent.
+
+        Returns:
+            The place of the part, without a name.
+
+        Raises:
+            ValueError: for another text.
+
+        >>> import penstock as tf
+        >>> tf.Variable.SaveSliceInfo.from_spec("4 6 2,2:0,6").var_offset
+        [2, 0]
+        """
+        *extents, parts = expect(spec, str, "spec", "a string").strip().split(" ")
+        pairs = [part.split(",") for part in parts.split(":")]
+        numbers = [*extents, *(number for pair in pairs for number in pair)]
+        if (
+            len(pairs) != len(extents)
+            or any(len(p) != 2 for p in pairs)
+            or not all(map(str.isdecimal, numbers))
+        ):
+            raise ValueError(
+                f"argument 'spec' must be extents, and for each a start and a size, got {spec!r}"
+            )
+        return cls(
+            full_shape=[int(size) for size in extents],
+            var_offset=[int(start) for start, _ in pairs],
+            var_shape=[int(size) for _, size in pairs],
+        )
+
 
 class _VariableMeta(type(_core._Variable)):  # type: ignore[misc]
     """Runs the creators of the enclosing `variable_creator_scope`s, which may make one of a subclass."""
+
+    @property
+    def __signature__(cls) -> Any:
+        """The parameters of the constructor."""
+        import inspect  # slow to load
+
+        own = inspect.signature(cls.__new__)
+        return own.replace(parameters=list(own.parameters.values())[1:])
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         creator: Callable[..., Any] = super().__call__

@@ -9,15 +9,47 @@ from penstock import _core, nest
 from penstock._function.function import Function, function
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable, see_identity
+from penstock.data._debug import Mode
 from penstock.data._handles import ByHandle
 from penstock.data._rows import CHUNK_BYTES, Rows
 from penstock.data._structure import Structure, check_form, converted, spec_of
 from penstock.errors import InvalidArgumentError, OutOfRangeError
 
-__all__ = ["EachRow", "Traced", "converted_function", "traced", "traced_with_state", "unpacked"]
+__all__ = [
+    "EachRow",
+    "Traced",
+    "converted_function",
+    "enable_debug_mode",
+    "traced",
+    "traced_with_state",
+    "unpacked",
+]
 
 # Below so many elements a function runs for each of them.
 _FEW = 4
+
+
+def enable_debug_mode() -> None:
+    """Have functions that are given to data sets run as Python code, element by element.
+
+    They are traced as well, when a data set is made, for what they give. `print`, breakpoints and what else
+    Python does happen for each element then. It holds for data sets that are made from now on; functions that
+    give data sets run traced.
+
+    Raises:
+        ValueError: in a traced function.
+
+    >>> import penstock as tf
+    >>> tf.data.experimental.enable_debug_mode()
+    >>> seen = []
+    >>> rows = tf.data.Dataset.range(3).map(lambda x: (seen.append(x), x)[1])
+    >>> _ = list(rows)
+    >>> len(seen)  # when it was traced, and for each element
+    4
+    """
+    if _core._is_tracing():
+        raise ValueError("enable_debug_mode() is called outside of traced functions")
+    Mode.debug = True
 
 
 class Makes(NamedTuple):
@@ -86,6 +118,31 @@ class Traced:
         return self.gives.from_tensors(self._concrete._run_on(tensors + self.captures, len(tensors)))
 
 
+class _Eager(Traced):
+    """A function that runs as Python code, for elements one by one.
+
+    Args:
+        function: its trace.
+        func: the function.
+        what: what its result is, for messages.
+    """
+
+    __slots__ = ("_func", "_what")
+
+    def __init__(self, function: Traced, func: Callable[..., Any], what: str) -> None:
+        super().__init__(function._concrete, function.takes, function.gives, function.captures)
+        self._func, self._what = func, what
+        self.alone = self.pure = False
+
+    def on(self, captures: list[Any]) -> Traced:
+        return self
+
+    def __call__(self, leaves: Sequence[Any]) -> list[Any]:
+        value = self._func(*self.takes.pack(leaves))
+        value = tuple(value) if isinstance(value, list) else value
+        return self.gives.leaves_of(value, self._what)
+
+
 def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -> Traced:
     """Traces a function that a user gave.
 
@@ -133,6 +190,8 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
     if isinstance(made_of[0][0], ByHandle):
         # The one instruction of its graph gives the data set.
         made.makes = Makes(*made_of[0], only=not captures and concrete._statistics()[2] == 1)
+    elif Mode.debug:
+        return _Eager(made, func, f"the result of argument '{argument}'")
     return made
 
 

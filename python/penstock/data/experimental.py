@@ -20,6 +20,7 @@ from penstock.data._examples import (
     make_batched_features_dataset as make_batched_features_dataset,
     parse_example_dataset as parse_example_dataset,
 )
+from penstock.data._functions import enable_debug_mode as enable_debug_mode
 from penstock.data._more_experimental import (
     AutotuneAlgorithm as AutotuneAlgorithm,
     DatasetInitializer as DatasetInitializer,
@@ -84,6 +85,7 @@ __all__ = [
     "copy_to_device",
     "dense_to_ragged_batch",
     "dense_to_sparse_batch",
+    "enable_debug_mode",
     "enumerate_dataset",
     "from_list",
     "from_variant",

@@ -21,6 +21,7 @@ __all__ = [
     "ExtensionTypeSpec",
     "Optional",
     "RowPartition",
+    "StructuredTensor",
     "async_clear_error",
     "async_scope",
     "dispatch_for_api",
@@ -44,6 +45,7 @@ _WHERE = {
     "ExtensionTypeSpec": "penstock._values.extension_type",
     "Optional": "penstock._values.optional",
     "RowPartition": "penstock._values.row_partition",
+    "StructuredTensor": "penstock._values.structured_tensor",
     "async_clear_error": "penstock.experimental._execution",
     "async_scope": "penstock.experimental._execution",
     "enable_strict_mode": "penstock.experimental._execution",
@@ -63,6 +65,7 @@ if TYPE_CHECKING:
     )
     from penstock._values.optional import Optional as Optional
     from penstock._values.row_partition import RowPartition as RowPartition
+    from penstock._values.structured_tensor import StructuredTensor as StructuredTensor
     from penstock.experimental import extension_type as extension_type, numpy as numpy
     from penstock.experimental._execution import (
         async_clear_error as async_clear_error,

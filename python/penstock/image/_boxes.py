@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
+from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._runtime.arguments import known_rank, require, sizes
 from penstock._runtime.scope import scoped
 from penstock.errors import DTypeError, InvalidArgumentError
@@ -54,7 +55,9 @@ def _places(low: Any, high: Any, size: Any, count: Any) -> tuple[_core.Tensor, _
     scale = raw_ops.divide_no_nan((high - low) * last, raw_ops.maximum(steps, _number(0.0)))
     start = raw_ops.select(steps > 0.0, low * last, 0.5 * (low + high) * last)
     at = raw_ops.expand_dims(start, axis=1) + raw_ops.expand_dims(scale, axis=1) * _count(count)
-    return at, raw_ops.logical_and(at >= 0.0, at <= last)
+    there = raw_ops.logical_and(at >= 0.0, at <= last)
+    # Those beyond stand at the first pixel, so that all numbers that follow are finite.
+    return raw_ops.select(there, at, _number(0.0)), there
 
 
 @scoped
@@ -80,7 +83,8 @@ def crop_and_resize(
         name: a scope for the names of its operations in a graph.
 
     Returns:
-        The parts, `float32` of shape `[boxes, height, width, channels]`.
+        The parts, `float32` of shape `[boxes, height, width, channels]`. Their gradient with respect to
+        `boxes` is that of `"bilinear"` for both methods.
 
     Raises:
         InvalidArgumentError: for an index that is that of no image.
@@ -116,17 +120,38 @@ def crop_and_resize(
         at = raw_ops.expand_dims(row, axis=2) + raw_ops.expand_dims(held(across, last_column), axis=1)
         return raw_ops.gather(flat, at)
 
-    if method == "nearest":
-        found = pixels(raw_ops.floor(rows + 0.5), raw_ops.floor(columns + 0.5))
-    else:
+    def corners() -> tuple[_core.Tensor, ...]:
+        """The four pixels around each place, the upper ones first, and how far it is from the first."""
         above, before = raw_ops.floor(rows), raw_ops.floor(columns)
         below, behind = raw_ops.ceil(rows), raw_ops.ceil(columns)
         down = raw_ops.reshape(rows - above, raw_ops.concat([raw_ops.shape(rows), [1, 1]], axis=0))
         across = raw_ops.expand_dims(raw_ops.expand_dims(columns - before, axis=2), axis=1)
-        upper = pixels(above, before)
-        upper = upper + (pixels(above, behind) - upper) * across
-        lower = pixels(below, before)
-        lower = lower + (pixels(below, behind) - lower) * across
+        found = (pixels(y, x) for y in (above, below) for x in (before, behind))
+        return (*found, down, across)
+
+    @custom_gradient
+    def placed(found: _core.Tensor, rows: _core.Tensor, columns: _core.Tensor) -> Any:
+        """The nearest pixels, which change with their places as what lies between pixels does."""
+
+        def gradient(upstream: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor, _core.Tensor]:
+            one, two, three, four, down, across = corners()
+            by_row = (three - one) + ((four - two) - (three - one)) * across
+            by_column = (two - one) + ((four - three) - (two - one)) * down
+            return (
+                upstream,
+                raw_ops.reduce_sum(raw_ops.multiply_no_nan(by_row, upstream), axes=[2, 3]),
+                raw_ops.reduce_sum(raw_ops.multiply_no_nan(by_column, upstream), axes=[1, 3]),
+            )
+
+        return raw_ops.identity(found), gradient
+
+    if method == "nearest":
+        nearest = pixels(raw_ops.floor(rows + 0.5), raw_ops.floor(columns + 0.5))
+        found = placed(nearest, rows, columns)
+    else:
+        one, two, three, four, down, across = corners()
+        upper = one + (two - one) * across
+        lower = three + (four - three) * across
         found = upper + (lower - upper) * down
     there = raw_ops.logical_and(
         raw_ops.expand_dims(row_there, axis=2), raw_ops.expand_dims(column_there, axis=1)
@@ -160,8 +185,8 @@ def draw_bounding_boxes(
         images: of floating point and of shape `[batch, height, width, channels]`, with 1, 3 or 4 channels.
         boxes: of shape `[batch, boxes, 4]`: the top, the left edge, the bottom and the right edge of each, as
             shares of the height and width less 1. What is beyond an image is not drawn.
-        colors: of shape `[colors, channels]` or wider, used in turn; None for ten of them. In images of one
-            channel they are white then.
+        colors: of shape `[colors, channels]` or wider, used in turn; None, or no colors, for ten of them. In
+            images of one channel they are white then.
         name: a scope for the names of its operations in a graph.
 
     Returns:
@@ -186,8 +211,10 @@ def draw_bounding_boxes(
     edges = _of_rank(boxes, "boxes", 3, _core.float32)
     if edges.shape[1] == 0:
         return raw_ops.identity(x)
-    table = _of_rank(_COLORS if colors is None else colors, "colors", 2, x.dtype)[:, :channels]
-    if colors is None:
+    given = None if colors is None else _of_rank(colors, "colors", 2, x.dtype)
+    usual = given is None or given.shape[0] == 0
+    table = (_core._to_tensor(_COLORS, x.dtype) if usual or given is None else given)[:, :channels]
+    if usual:
         table = raw_ops.select(raw_ops.equal(channels, 1), raw_ops.ones_like(table), table)
 
     def lines(low: Any, high: Any, size: Any) -> tuple[_core.Tensor, _core.Tensor]:

@@ -324,13 +324,15 @@ def combined_non_max_suppression(
     per_class = raw_ops.transpose(x, perm=[0, 2, 1, 3])
     if x.shape[2] != classes or not isinstance(classes, int):
         per_class = raw_ops.broadcast_to(per_class, _vector([batch, classes, count, 4]))
-    per_class = raw_ops.reshape(per_class, _vector([-1, count, 4]))
-    ranked = raw_ops.reshape(raw_ops.transpose(ranked, perm=[0, 2, 1]), _vector([-1, count]))
+    per_class = raw_ops.reshape(per_class, _vector([batch * classes, count, 4]))
+    ranked = raw_ops.reshape(raw_ops.transpose(ranked, perm=[0, 2, 1]), _vector([batch * classes, count]))
     indices, left, counts = _kept(per_class, ranked, each, iou_threshold, score_threshold, 0.0)
     places = raw_ops.range(_core._to_tensor(0), _core._to_tensor(each), _core._to_tensor(1))
     valid = raw_ops.less(places, raw_ops.expand_dims(counts, axis=1))
     left = raw_ops.select(valid, left, _core._to_tensor(-math.inf, _core.float32))
-    chosen = raw_ops.gather(per_class, indices, axis=1, batch_dims=1)
+    # Where there are no boxes, the places that are left over have one to point to.
+    padded = raw_ops.pad(per_class, _pairs([[0, 0], [0, 1], [0, 0]]), _core._to_tensor(0.0, _core.float32))
+    chosen = raw_ops.gather(padded, indices, axis=1, batch_dims=1)
     left = raw_ops.reshape(left, _vector([batch, classes * each]))
     chosen = raw_ops.reshape(chosen, _vector([batch, classes * each, 4]))
     missing = total - classes * each

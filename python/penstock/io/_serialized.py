@@ -15,7 +15,7 @@ from penstock._runtime.protos import Example, TensorProto, array_of, graph_bytes
 from penstock._runtime.scope import scoped
 from penstock._types.specs import TensorSpec
 from penstock._values.sparse import SparseTensor
-from penstock.errors import DataLossError, InvalidArgumentError
+from penstock.errors import DataLossError, FailedPreconditionError, InvalidArgumentError, UnimplementedError
 from penstock.io._bytes import each_string
 
 if TYPE_CHECKING:
@@ -338,7 +338,10 @@ def _none(dtype: _core.DType) -> Any:
 def write_graph(
     graph_or_graph_def: object, logdir: str | os.PathLike[str], name: str, as_text: bool = True
 ) -> str:
-    """Write the nodes of a graph to a file, as a `GraphDef` message.
+    """Write a graph to a file, as a `GraphDef` message.
+
+    As bytes, the graph of a `ConcreteFunction` is what TensorFlow and `tf.import_graph_def` read.
+    Of graphs that they cannot run, and in the text form, it is the list of nodes without attributes.
 
     Args:
         graph_or_graph_def: the graph of a traced function, or what its `as_graph_def()` gives.
@@ -360,13 +363,18 @@ def write_graph(
       name: "x"
     """
     given: Any = graph_or_graph_def
-    nodes = getattr(given.as_graph_def() if hasattr(given, "as_graph_def") else given, "node", None)
+    graph = given.as_graph_def() if hasattr(given, "as_graph_def") else given
+    nodes = getattr(graph, "node", None)
     if nodes is None:
         raise TypeError(f"argument 'graph_or_graph_def' must be a graph, got {given!r}")
     path = Path(logdir, name)
     path.parent.mkdir(parents=True, exist_ok=True)
     if not as_text:
-        path.write_bytes(graph_bytes(nodes))
+        try:
+            content = graph.SerializeToString()
+        except (UnimplementedError, FailedPreconditionError):
+            content = graph_bytes(nodes)
+        path.write_bytes(content)
         return str(path)
     lines = []
     for node in nodes:

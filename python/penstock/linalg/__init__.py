@@ -70,7 +70,6 @@ if TYPE_CHECKING:
         LinearOperatorBlockLowerTriangular as LinearOperatorBlockLowerTriangular,
         LinearOperatorComposition as LinearOperatorComposition,
         LinearOperatorInversion as LinearOperatorInversion,
-        LinearOperatorKronecker as LinearOperatorKronecker,
         LinearOperatorLowRankUpdate as LinearOperatorLowRankUpdate,
     )
     from penstock.linalg._operators.elementary import (
@@ -84,6 +83,7 @@ if TYPE_CHECKING:
         LinearOperatorTridiag as LinearOperatorTridiag,
         LinearOperatorZeros as LinearOperatorZeros,
     )
+    from penstock.linalg._operators.kronecker import LinearOperatorKronecker as LinearOperatorKronecker
 
 __all__ = [
     "LinearOperator",
@@ -587,7 +587,7 @@ __getattr__ = _lazily(
         "LinearOperatorHouseholder": "linalg._operators.elementary",
         "LinearOperatorIdentity": "linalg._operators.elementary",
         "LinearOperatorInversion": "linalg._operators.composed",
-        "LinearOperatorKronecker": "linalg._operators.composed",
+        "LinearOperatorKronecker": "linalg._operators.kronecker",
         "LinearOperatorLowRankUpdate": "linalg._operators.composed",
         "LinearOperatorLowerTriangular": "linalg._operators.elementary",
         "LinearOperatorPermutation": "linalg._operators.elementary",

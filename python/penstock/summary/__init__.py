@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import os
     from collections.abc import Callable
 
-    from penstock._runtime.graph import GraphDef
+    from penstock._runtime.graph import GraphDef, TracedGraph
     from penstock._types.aliases import IntLike, TensorLike
 
 __all__ = [
@@ -402,7 +402,7 @@ def text(
         return _writer.written(tag, inputs, step, _described("text", _TENSOR, description))
 
 
-def graph(graph_data: _core._Graph | GraphDef) -> bool:
+def graph(graph_data: TracedGraph | GraphDef) -> bool:
     """Write a graph, whose nodes and edges TensorBoard shows.
 
     Args:

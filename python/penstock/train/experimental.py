@@ -7,8 +7,20 @@ from typing import Any
 
 from penstock import _core
 from penstock._runtime.public_names import publish as _publish
+from penstock._saving.sharding import (
+    MaxShardSizePolicy as MaxShardSizePolicy,
+    ShardableTensor as ShardableTensor,
+    ShardByTaskPolicy as ShardByTaskPolicy,
+    ShardingCallback as ShardingCallback,
+)
 
-__all__ = ["PythonState"]
+__all__ = [
+    "MaxShardSizePolicy",
+    "PythonState",
+    "ShardByTaskPolicy",
+    "ShardableTensor",
+    "ShardingCallback",
+]
 
 
 class PythonState(abc.ABC):

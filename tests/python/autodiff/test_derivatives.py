@@ -425,6 +425,23 @@ def test_complex_gradients_follow_the_convention():
 # --- what the guides show ---
 
 
+@pytest.mark.parametrize("pfor", [True, False])
+@pytest.mark.parametrize("shape", [(0, 2), (2, 0), (0, 0)])
+def test_the_batch_jacobian_of_nothing_has_a_gradient(shape, pfor):
+    @tf.function(input_signature=[tf.TensorSpec([None, None])])
+    def traced(x):
+        with tf.GradientTape() as outer:
+            outer.watch(x)
+            with tf.GradientTape() as inner:
+                inner.watch(x)
+                y = x * x
+            found = inner.batch_jacobian(y, x, experimental_use_pfor=pfor)
+        return found, outer.gradient(found, x)
+
+    found, slope = traced(tf.zeros(shape))
+    assert (found.shape, slope.shape) == ((shape[0], shape[1], shape[1]), shape)
+
+
 @pytest.mark.parametrize(("at", "slope"), [(0.5, 0.5), (3.0, 1 / 3.0), (-3.0, -1 / 3.0)])
 def test_host_code_with_a_kink_is_differentiable_on_both_sides(at, slope):
     def log_huber(x, m):

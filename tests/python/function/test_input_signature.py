@@ -3,6 +3,7 @@
 import collections
 import functools
 import traceback
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
@@ -230,3 +231,28 @@ def test_the_traceback_of_a_wrong_argument_shows_the_users_lines_only():
     with pytest.raises(tf.errors.SignatureError) as caught:
         f(tf.constant([1]))
     assert {frame.filename for frame in traceback.extract_tb(caught.tb)} == {__file__}
+
+
+class Table(tf.experimental.ExtensionType):
+    columns: Mapping[str, tf.Tensor]
+    names: tuple[str, ...]
+    pair: tuple[tf.Tensor, tf.Tensor]
+
+
+def test_specifications_in_mappings_and_tuples_of_fields_serve_every_size():
+    spec = Table.Spec(
+        columns={"x": tf.TensorSpec([None])},
+        names=("a", "b"),
+        pair=(tf.TensorSpec([None]), tf.TensorSpec([])),
+    )
+
+    @tf.function(input_signature=[spec])
+    def total(table):
+        return tf.reduce_sum(table.columns["x"]) + tf.reduce_sum(table.pair[0]) + table.pair[1]
+
+    for size in (1, 2, 3):
+        table = Table({"x": [1.0] * size}, ("a", "b"), ([2.0] * size, 5.0))
+        assert float(total(table)) == 3 * size + 5
+    assert total.experimental_get_tracing_count() == 1
+    with pytest.raises(TypeError, match="'table' must be"):
+        total(Table({"x": [1.0]}, ("a", "c"), ([2.0], 5.0)))

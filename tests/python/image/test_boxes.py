@@ -1,5 +1,7 @@
 """Boxes in images, beside what a few lines of NumPy make of them."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 
@@ -164,6 +166,12 @@ def cropped(image: np.ndarray, box: np.ndarray, size: tuple[int, int], method: s
     return out
 
 
+def test_no_boxes_are_suppressed_to_none() -> None:
+    found = tf.image.combined_non_max_suppression(tf.zeros([1, 0, 1, 4]), tf.zeros([1, 0, 2]), 2, 3)
+    assert found.nmsed_boxes.numpy().tolist() == [[[0.0] * 4] * 3]
+    assert found.valid_detections.numpy().tolist() == [0]
+
+
 @pytest.mark.parametrize("method", ["bilinear", "nearest"])
 @pytest.mark.parametrize("size", [(4, 6), (1, 3), (1, 1)])
 def test_parts_of_images_are_brought_to_one_size(method: str, size: tuple[int, int]) -> None:
@@ -201,6 +209,71 @@ def test_crops_are_differentiated_and_traced() -> None:
         tf.image.crop_and_resize(images, boxes, [1], [2, 2])
 
 
+def slope_by_boxes(grads: Any, image: Any, boxes: Any, which: list[int], size: tuple[int, int]) -> Any:
+    """The gradient of crops by the edges of boxes, element by element as TensorFlow's kernel has it."""
+    height, width = image.shape[1:3]
+    due = np.zeros(boxes.shape)
+    for b, (top, left, bottom, right) in enumerate(np.float64(boxes)):
+        for i, j in np.ndindex(*size):
+            places, shares = [], []
+            for k, low, high, extent, n in (
+                (i, top, bottom, height, size[0]),
+                (j, left, right, width, size[1]),
+            ):
+                share = k / (n - 1) if n > 1 else 0.5
+                places.append((low + (high - low) * share) * (extent - 1))
+                shares.append(share)
+            y, x = places
+            if not (0 <= y <= height - 1 and 0 <= x <= width - 1):
+                continue
+            (y0, x0), (y1, x1) = (int(np.floor(y)), int(np.floor(x))), (int(np.ceil(y)), int(np.ceil(x)))
+            pixels = np.float64(image[which[b]])
+            by_row = (1 - x + x0) * (pixels[y1, x0] - pixels[y0, x0]) + (x - x0) * (
+                pixels[y1, x1] - pixels[y0, x1]
+            )
+            by_column = (1 - y + y0) * (pixels[y0, x1] - pixels[y0, x0]) + (y - y0) * (
+                pixels[y1, x1] - pixels[y1, x0]
+            )
+            row = (by_row * grads[b, i, j]).sum() * (height - 1)
+            column = (by_column * grads[b, i, j]).sum() * (width - 1)
+            due[b] += [row * (1 - shares[0]), column * (1 - shares[1]), row * shares[0], column * shares[1]]
+    return due
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("method", ["bilinear", "nearest"])
+@pytest.mark.parametrize("size", [(4, 3), (1, 3), (2, 1)])
+def test_crops_by_either_method_change_with_the_edges_of_boxes(
+    method: str, size: tuple[int, int], traced: bool
+) -> None:
+    image = NUMBERS.random((2, 6, 7, 3)).astype(np.float32)
+    boxes = np.array([[0.13, 0.21, 0.87, 0.78], [0.9, 0.85, 0.12, 0.3], [-0.31, 0.42, 1.3, 1.2]], np.float32)
+    which = [0, 1, 1]
+    grads = NUMBERS.random((3, *size, 3)).astype(np.float32)
+
+    def slopes(x: tf.Tensor, edges: tf.Tensor) -> Any:
+        with tf.GradientTape() as tape:
+            tape.watch([x, edges])
+            y = tf.image.crop_and_resize(x, edges, which, size, method)
+        return tape.gradient(y, [x, edges], grads)
+
+    of_image, of_boxes = (tf.function(slopes) if traced else slopes)(tf.constant(image), tf.constant(boxes))
+    np.testing.assert_allclose(
+        of_boxes, slope_by_boxes(grads, image, boxes, which, size), rtol=2e-4, atol=2e-4
+    )
+    assert of_image.shape == image.shape
+
+
+def test_pixels_beyond_a_crop_do_not_reach_the_gradient_of_its_box() -> None:
+    image = np.zeros((1, 4, 4, 1), np.float32)
+    image[0, 0, 0] = np.inf
+    box = tf.constant([[-2.0, -2.0, -1.0, -1.0]])
+    with tf.GradientTape() as tape:
+        tape.watch(box)
+        y = tf.image.crop_and_resize(image, box, [0], [2, 2], "nearest")
+    assert tape.gradient(y, box).numpy().tolist() == [[0.0, 0.0, 0.0, 0.0]]
+
+
 def test_edges_of_boxes_are_drawn_the_last_above() -> None:
     image = tf.zeros([1, 5, 6, 3])
     boxes = np.array([[[0.0, 0.0, 1.0, 1.0], [0.25, 0.2, 0.75, 2.0]]], np.float32)
@@ -215,6 +288,8 @@ def test_edges_of_boxes_are_drawn_the_last_above() -> None:
     assert usual[1, 1].tolist() == [0, 0, 1]
     none = tf.image.draw_bounding_boxes(image, np.zeros((1, 0, 4), np.float32), None)
     assert not none.numpy().any()
+    of_none = tf.image.draw_bounding_boxes(image, boxes, tf.zeros([0, 3]))
+    np.testing.assert_array_equal(of_none[0], usual)
     with pytest.raises(ValueError, match="1, 3 or 4 channels"):
         tf.image.draw_bounding_boxes(tf.zeros([1, 2, 2, 2]), boxes, None)
 

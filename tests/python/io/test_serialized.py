@@ -91,7 +91,13 @@ def test_graphs_are_written(tmp_path: Path) -> None:
     assert 'op: "AddV2"' in text
     assert text.count("node {") == len(graph.as_graph_def().node)
     path = tf.io.write_graph(graph.as_graph_def(), str(tmp_path), "graph.pb", as_text=False)
-    assert b"AddV2" in Path(path).read_bytes()
+    (found,) = tf.import_graph_def(Path(path).read_bytes(), {"x": 3.0}, ["Identity:0"])
+    assert found.numpy() == 6.0
+    host = tf.function(lambda x: tf.numpy_function(abs, [x], tf.float32))
+    listed = tf.io.write_graph(
+        host.get_concrete_function(tf.TensorSpec([])).graph, str(tmp_path), "host.pb", as_text=False
+    )
+    assert b"Placeholder" in Path(listed).read_bytes()
     with pytest.raises(TypeError, match="'graph_or_graph_def'"):
         tf.io.write_graph(1, tmp_path, "x")
 

@@ -343,6 +343,11 @@ def test_scattered_strings_are_joined_where_they_meet() -> None:
         tf.scatter_nd([[4]], ["a"], [4])
 
 
+def test_bincount_takes_weights_of_nothing_for_ones():
+    counts = tf.math.bincount([1, 3, 1], tf.zeros([0], tf.float64))
+    assert (counts.dtype, counts.numpy().tolist()) == (tf.float64, [0, 2, 0, 1])
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64", "bool", "uint8", "int64"])
 def test_bincount_counts_numbers_of_any_dtype_as_integers(dtype):
     values = np.array([[1, 0], [1, 1]]).astype(dtype)

@@ -306,6 +306,48 @@ def test_operators_of_unknown_shape() -> None:
     near(logarithm, np.linalg.slogdet(due)[1])
 
 
+SIZES = [(2, 0), (0, 2), (0, 0), (2, 2)]
+
+
+@pytest.mark.parametrize("first", SIZES)
+@pytest.mark.parametrize("second", SIZES)
+def test_operators_without_rows_or_columns_are_parts_of_others(
+    first: tuple[int, int], second: tuple[int, int]
+) -> None:
+    a, b = numbers(*first), numbers(*second)
+    for whole, due in (
+        (L.LinearOperatorKronecker([known(a), known(b)]), np.kron(a, b)),
+        (L.LinearOperatorBlockDiag([known(a), known(b)], is_square=None), scipy.linalg.block_diag(a, b)),
+    ):
+        near(whole.to_dense(), due)
+        for adjoint in (False, True):
+            x = numbers(due.shape[0 if adjoint else 1], 3)
+            near(whole.matmul(x, adjoint=adjoint), (due.T if adjoint else due) @ x)
+
+
+def test_blocks_that_do_not_fit_each_other_are_refused() -> None:
+    one = L.LinearOperatorIdentity(2, dtype=tf.float64)
+    for shape in ((0, 2), (2, 1), (3, 2)):
+        with pytest.raises(ValueError, match=r"2 rows and 2 columns at \[1\]\[0\]"):
+            L.LinearOperatorBlockLowerTriangular([[one], [known(numbers(*shape)), one]])
+
+
+def test_operators_without_rows_have_the_determinant_1_and_an_inverse() -> None:
+    none = np.zeros([0, 0])
+    for operator in (
+        L.LinearOperatorKronecker([known(none), known(symmetric(n=2))]),
+        L.LinearOperatorBlockDiag([known(none), known(none)]),
+        L.LinearOperatorHouseholder(np.zeros([0])),
+        L.LinearOperatorPermutation(np.zeros([0], np.int32), np.float64),
+        L.LinearOperatorScaledIdentity(0, np.float64(2.0)),
+        L.LinearOperatorTridiag(np.zeros([3, 0]), "compact"),
+    ):
+        assert operator.inverse().to_dense().shape == (0, 0)
+        assert operator.solve(np.zeros([0, 3])).shape == (0, 3)
+        assert operator.log_abs_determinant().numpy() == 0.0
+    assert tf.linalg.tridiagonal_solve(tf.zeros([3, 2]), tf.zeros([2, 0])).shape == (2, 0)
+
+
 def test_a_class_of_ones_own_defines_two_methods() -> None:
     class Shift(L.LinearOperator):
         def __init__(self) -> None:

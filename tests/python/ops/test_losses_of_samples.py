@@ -64,6 +64,26 @@ def test_the_loss_of_labels_has_a_finite_gradient() -> None:
     np.testing.assert_allclose((other - loss)[0].numpy() / 1e-6, slope[1, 0, 2].numpy(), rtol=1e-4)
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_no_steps_have_the_labels_that_there_are_none_of(traced: bool) -> None:
+    run = tf.function(tf.nn.ctc_loss) if traced else tf.nn.ctc_loss
+    scores = tf.zeros([0, 2, 3])
+    assert run([[1, 2], [0, 0]], scores, [2, 0], [0, 0]).numpy().tolist() == [np.inf, 0.0]
+    assert run(np.zeros([2, 0], np.int32), scores, [0, 0], [0, 0]).numpy().tolist() == [0.0, 0.0]
+    # Steps that an element of the batch does not have count neither.
+    steps = tf.math.log([[[0.5, 0.25, 0.25]] * 2] * 3)
+    losses = run([[1], [1]], steps, [0, 0], [0, 2]).numpy()
+    np.testing.assert_allclose(losses, [0.0, -2 * np.log(0.5)], rtol=1e-6)
+
+
+def test_labels_without_columns_have_no_chance_to_repeat() -> None:
+    none = np.zeros([2, 0], np.int32)
+    loss = tf.nn.ctc_loss(none, tf.math.log([[[0.5, 0.5]] * 2] * 3), [0, 0], [3, 2])
+    np.testing.assert_allclose(loss, [-3 * np.log(0.5), -2 * np.log(0.5)], rtol=1e-6)
+    unique, places = tf.nn.ctc_unique_labels(none)
+    assert (unique.shape, unique.dtype, places.shape, places.dtype) == ((2, 0), tf.int64, (2, 0), tf.int32)
+
+
 def test_arguments_of_the_loss_of_labels_are_checked() -> None:
     with pytest.raises(TypeError, match="argument 'labels' must be integers"):
         tf.nn.ctc_loss([[1.0]], tf.zeros([2, 1, 3]), [1], [2])

@@ -54,7 +54,8 @@ def kind_of_node(node: Node) -> str:
 def kind_of(value: object) -> str:
     if isinstance(value, type):
         return "class"
-    if inspect.isgetsetdescriptor(value):
+    # Python puts some in the place of those of the engine.
+    if inspect.isgetsetdescriptor(value) or isinstance(value, property):
         return "property"
     return "function" if inspect.isroutine(value) else "value"
 

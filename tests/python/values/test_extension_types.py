@@ -3,6 +3,7 @@
 import copy
 import dataclasses
 import gc
+import inspect
 import pickle
 import typing
 from collections.abc import Mapping
@@ -439,3 +440,19 @@ def test_dispatched_functions_of_one_operand_keep_their_options():
         tf.experimental.unregister_dispatch_for(unary)
     with pytest.raises(TypeError, match="Masked"):
         tf.abs(masked(1))
+
+
+def test_the_signature_of_a_type_is_that_of_its_constructor():
+    class Plain(tf.experimental.ExtensionType):
+        x: tf.Tensor
+        label: str = "none"
+
+    class Own(tf.experimental.ExtensionType):
+        x: tf.Tensor
+
+        def __init__(self, start, stop=1.0):
+            self.x = tf.linspace(start, stop, 3)
+
+    assert str(inspect.signature(Plain)) == "(x, label='none')"
+    assert str(inspect.signature(Own)) == "(start, stop=1.0)"
+    assert list(inspect.signature(tf.experimental.StructuredTensor).parameters) == ["fields", "ragged_shape"]

@@ -1,6 +1,7 @@
 """Parts of variables: reads and writes of entries and slices, in place."""
 
 import gc
+import inspect
 import weakref
 from types import SimpleNamespace
 
@@ -270,3 +271,23 @@ def test_a_part_of_a_variable_is_collected_with_what_holds_it_in_a_cycle():
     del holder
     gc.collect()
     assert gone() is None
+
+
+def test_places_of_parts_are_read_from_texts_and_messages():
+    info = tf.Variable.SaveSliceInfo
+    place = info("w", [4, 6], [2, 0], [2, 6])
+    assert info.from_spec(place.spec)[1:] == place[1:]
+    assert info(save_slice_info_def=place, import_scope="net") == place._replace(full_name="net/w")
+    for wrong in ("4 6", "4 2,2:0,6", "4 6 2,2:x,6", "4 6 2:0"):
+        with pytest.raises(ValueError, match="argument 'spec'"):
+            info.from_spec(wrong)
+
+
+def test_the_signature_of_variables_is_that_of_their_constructor():
+    assert list(inspect.signature(tf.Variable).parameters)[:5] == [
+        "initial_value",
+        "trainable",
+        "validate_shape",
+        "caching_device",
+        "name",
+    ]

@@ -82,6 +82,7 @@ from penstock.compat.v1._variables import (
     variable_scope as variable_scope,
     variables_initializer as variables_initializer,
 )
+from penstock.compat.v1._wrapped import wrap_function as wrap_function
 from penstock.initializers import (
     GlorotNormal as glorot_normal_initializer,
     GlorotUniform as glorot_uniform_initializer,

@@ -715,9 +715,15 @@ def spread(a: _core.Tensor, b: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor
     """Two batches of matrices with the dimensions of the batch that they broadcast to."""
     if a.shape[:-2].is_fully_defined() and a.shape[:-2].as_list() == _batch(b):
         return a, b
-    one, other = (raw_ops.zeros_like(x[..., :1, :1]) for x in (a, b))
-    both = one + other
+    both = zeros_along(a, 2) + zeros_along(b, 2)
     return a + both, b + both
+
+
+def zeros_along(x: _core.Tensor, count: int, keepdims: bool = True) -> _core.Tensor:
+    """Zeros of the shape of a tensor, with 1 for each of its last extents, or without these."""
+    rank = len(known_rank(x, count))
+    none = x[(..., *[slice(0, 0)] * count)]
+    return reduce_sum(none, list(range(rank - count, rank)), keepdims)
 
 
 def _batch(x: _core.Tensor) -> list[int | None]:

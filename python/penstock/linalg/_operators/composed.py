@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._ops.arrangement import concat, split, transpose
+from penstock._ops.arrangement import concat, split
 from penstock._ops.creation import eye
 from penstock._ops.decompositions import slogdet
 from penstock._ops.diagonals import diag
-from penstock._ops.shapes import broadcast_dynamic_shape, reshape
-from penstock._runtime.arguments import items, known_rank
+from penstock._ops.shapes import broadcast_dynamic_shape
+from penstock._runtime.arguments import items
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock.errors import DTypeError, InvalidArgumentError
@@ -23,6 +23,7 @@ from penstock.linalg._operators.base import (
     joined,
     now,
     parameter,
+    zeros_along,
 )
 
 if TYPE_CHECKING:
@@ -34,17 +35,20 @@ __all__ = [
     "LinearOperatorBlockLowerTriangular",
     "LinearOperatorComposition",
     "LinearOperatorInversion",
-    "LinearOperatorKronecker",
     "LinearOperatorLowRankUpdate",
+    "all_of",
+    "batches",
+    "checked",
+    "shape_of",
 ]
 
 
-def _all(operators: Sequence[LinearOperator], fact: str) -> bool | None:
+def all_of(operators: Sequence[LinearOperator], fact: str) -> bool | None:
     """Whether something is known to hold of every operator."""
     return True if all(getattr(operator, fact) for operator in operators) else None
 
 
-def _checked(operators: Any, argument: str = "operators") -> list[LinearOperator]:
+def checked(operators: Any, argument: str = "operators") -> list[LinearOperator]:
     """Operators of one dtype, at least one.
 
     Raises:
@@ -64,7 +68,8 @@ def _checked(operators: Any, argument: str = "operators") -> list[LinearOperator
     return found
 
 
-def _batches(operators: Sequence[LinearOperator]) -> TensorShape:
+def batches(operators: Sequence[LinearOperator]) -> TensorShape:
+    """The shape of the batch that operators broadcast to, as far as it is known."""
     return joined([operator.batch_shape for operator in operators])
 
 
@@ -74,7 +79,8 @@ def _batch_tensor(operators: Sequence[LinearOperator]) -> _core.Tensor:
     return functools.reduce(broadcast_dynamic_shape, shapes)
 
 
-def _shape_of(operators: Sequence[LinearOperator], rows: Any, columns: Any) -> _core.Tensor:
+def shape_of(operators: Sequence[LinearOperator], rows: Any, columns: Any) -> _core.Tensor:
+    """The shape of an operator of so many rows and columns that is made of others."""
     return concat([_batch_tensor(operators), rows[None], columns[None]], 0)
 
 
@@ -258,14 +264,14 @@ class LinearOperatorComposition(LinearOperator):
         is_square: bool | None = None,
         name: str | None = None,
     ) -> None:
-        self._operators = _checked(operators)
+        self._operators = checked(operators)
         for left, right in zip(self._operators, self._operators[1:], strict=False):
             sizes = (left.domain_dimension, right.range_dimension)
             if None not in sizes and sizes[0] != sizes[1]:
                 raise InvalidArgumentError(
                     f"operators of shapes {left.shape} and {right.shape} have no product"
                 )
-        known = _all(self._operators, "is_non_singular")
+        known = all_of(self._operators, "is_non_singular")
         super().__init__(
             self._operators[0].dtype, None, known if is_non_singular is None else is_non_singular,
             is_self_adjoint, is_positive_definite, is_square, name, {"operators": operators},
@@ -278,11 +284,11 @@ class LinearOperatorComposition(LinearOperator):
 
     def _shape(self) -> TensorShape:
         size = [self._operators[0].range_dimension, self._operators[-1].domain_dimension]
-        return _batches(self._operators).concatenate(size)
+        return batches(self._operators).concatenate(size)
 
     def _shape_tensor(self) -> _core.Tensor:
         rows = self._operators[0].range_dimension_tensor()
-        return _shape_of(self._operators, rows, self._operators[-1].domain_dimension_tensor())
+        return shape_of(self._operators, rows, self._operators[-1].domain_dimension_tensor())
 
     def _matmul(self, x: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
         x = adjoint_of(x) if adjoint_arg else x
@@ -323,155 +329,6 @@ class LinearOperatorComposition(LinearOperator):
         return LinearOperatorComposition([operator.inverse() for operator in reversed(self._operators)])
 
 
-class LinearOperatorKronecker(LinearOperator):
-    """The Kronecker product of operators.
-
-    Args:
-        operators: the factors.
-        is_non_singular: as for `LinearOperator`; true where all factors are known not to be singular.
-        is_self_adjoint: as for `LinearOperator`; true where all factors are known to be.
-        is_positive_definite: as for `LinearOperator`; true where all factors are known to be.
-        is_square: as for `LinearOperator`.
-        name: a name.
-
-    Raises:
-        TypeError: for other values, or operators of several dtypes.
-        ValueError: for no factors.
-
-    >>> import penstock as tf
-    >>> a, b = tf.linalg.LinearOperatorDiag([1.0, 2.0]), tf.linalg.LinearOperatorDiag([1.0, 10.0])
-    >>> tf.linalg.LinearOperatorKronecker([a, b]).diag_part().numpy().tolist()
-    [1.0, 10.0, 2.0, 20.0]
-    """
-
-    def __init__(
-        self,
-        operators: Sequence[LinearOperator],
-        is_non_singular: bool | None = None,
-        is_self_adjoint: bool | None = None,
-        is_positive_definite: bool | None = None,
-        is_square: bool | None = None,
-        name: str | None = None,
-    ) -> None:
-        self._operators = _checked(operators)
-        facts = [
-            _all(self._operators, fact) if said is None else said
-            for said, fact in (
-                (is_non_singular, "is_non_singular"),
-                (is_self_adjoint, "is_self_adjoint"),
-                (is_positive_definite, "is_positive_definite"),
-            )
-        ]
-        parts = {"operators": operators}
-        super().__init__(self._operators[0].dtype, None, facts[0], facts[1], facts[2], is_square, name, parts)
-
-    @property
-    def operators(self) -> list[LinearOperator]:
-        """The factors."""
-        return list(self._operators)
-
-    def _shape(self) -> TensorShape:
-        rows = [operator.range_dimension for operator in self._operators]
-        columns = [operator.domain_dimension for operator in self._operators]
-        size = [TensorShape(rows).num_elements(), TensorShape(columns).num_elements()]
-        return _batches(self._operators).concatenate(size)
-
-    def _shape_tensor(self) -> _core.Tensor:
-        rows, columns = (
-            functools.reduce(raw_ops.mul, parts)
-            for parts in (
-                [operator.range_dimension_tensor() for operator in self._operators],
-                [operator.domain_dimension_tensor() for operator in self._operators],
-            )
-        )
-        return _shape_of(self._operators, rows, columns)
-
-    def _each(
-        self,
-        x: _core.Tensor,
-        apply: Callable[[LinearOperator, _core.Tensor], _core.Tensor],
-        sizes: list[Any],
-    ) -> _core.Tensor:
-        """Apply every factor to its part of the rows of an operand."""
-        # The dimension of a factor comes first of the rows, and goes behind all of them when it is done.
-        for i, operator in enumerate(self._operators):
-            columns = raw_ops.shape(x)[-1]
-            own = sizes[i]
-            rest = raw_ops.floordiv(raw_ops.shape(x)[-2], own)
-            lead = raw_ops.shape(x)[:-2]
-            grid = reshape(x, concat([lead, own[None], (rest * columns)[None]], 0))
-            made = apply(operator, grid)
-            lead = raw_ops.shape(made)[:-2]
-            size = raw_ops.shape(made)[-2]
-            cube = reshape(made, concat([lead, size[None], rest[None], columns[None]], 0))
-            rank = len(known_rank(cube))
-            cube = transpose(cube, [*range(rank - 3), rank - 2, rank - 3, rank - 1])
-            x = reshape(cube, concat([lead, (size * rest)[None], columns[None]], 0))
-        return x
-
-    def _matmul(self, x: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
-        sizes = [
-            operator.range_dimension_tensor() if adjoint else operator.domain_dimension_tensor()
-            for operator in self._operators
-        ]
-        operand = adjoint_of(x) if adjoint_arg else x
-        return self._each(operand, lambda operator, part: operator._matmul(part, adjoint), sizes)
-
-    def _solve(self, rhs: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
-        sizes = [operator.range_dimension_tensor() for operator in self._operators]
-        right = adjoint_of(rhs) if adjoint_arg else rhs
-        return self._each(right, lambda operator, part: operator._solve(part, adjoint), sizes)
-
-    def _products(self, parts: list[_core.Tensor]) -> _core.Tensor:
-        """All products of an element of each part."""
-
-        def pair(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
-            both = a[..., :, None] * b[..., None, :]
-            lead = raw_ops.shape(both)[:-2]
-            return reshape(both, concat([lead, _core._to_tensor([-1], _core.int32)], 0))
-
-        return functools.reduce(pair, parts)
-
-    def _diag_part(self) -> _core.Tensor:
-        if any(operator.is_square is False for operator in self._operators):
-            return super()._diag_part()
-        return self._products([operator.diag_part() for operator in self._operators])
-
-    def _eigvals(self) -> _core.Tensor:
-        values = [operator.eigvals() for operator in self._operators]
-        complex_ = next((v.dtype for v in values if v.dtype.is_complex), values[0].dtype)
-        return self._products([raw_ops.cast(v, dtype=complex_) for v in values])
-
-    def _trace(self) -> _core.Tensor:
-        if any(operator.is_square is False for operator in self._operators):
-            return super()._trace()
-        return functools.reduce(raw_ops.mul, [operator.trace() for operator in self._operators])
-
-    def _powers(self) -> list[_core.Tensor]:
-        """For each factor how often its determinant counts."""
-        whole = self.range_dimension_tensor()
-        return [raw_ops.floordiv(whole, operator.range_dimension_tensor()) for operator in self._operators]
-
-    def _log_abs_determinant(self) -> _core.Tensor:
-        parts = [operator.log_abs_determinant() for operator in self._operators]
-        terms = [
-            part * raw_ops.cast(power, dtype=part.dtype)
-            for part, power in zip(parts, self._powers(), strict=True)
-        ]
-        return functools.reduce(raw_ops.add, terms)
-
-    def _adjoint(self) -> LinearOperator:
-        return LinearOperatorKronecker([operator.adjoint() for operator in self._operators])
-
-    def _inverse(self) -> LinearOperator:
-        return LinearOperatorKronecker([operator.inverse() for operator in self._operators])
-
-    def _cholesky(self) -> LinearOperator:
-        if not (_all(self._operators, "is_self_adjoint") and _all(self._operators, "is_positive_definite")):
-            return super()._cholesky()
-        return LinearOperatorKronecker([operator.cholesky() for operator in self._operators])
-
-
 def _total(sizes: list[int | None]) -> int | None:
     known = [size for size in sizes if size is not None]
     return sum(known) if len(known) == len(sizes) else None
@@ -494,7 +351,7 @@ class _Blocks(LinearOperator):
         rows = [operator.range_dimension for operator in self._diagonal()]
         columns = [operator.domain_dimension for operator in self._diagonal()]
         size = [_total(sizes) for sizes in (rows, columns)]
-        return _batches(self._every()).concatenate(size)
+        return batches(self._every()).concatenate(size)
 
     def _shape_tensor(self) -> _core.Tensor:
         rows, columns = (
@@ -504,7 +361,7 @@ class _Blocks(LinearOperator):
                 [operator.domain_dimension_tensor() for operator in self._diagonal()],
             )
         )
-        return _shape_of(self._every(), rows, columns)
+        return shape_of(self._every(), rows, columns)
 
     def _cut(self, x: _core.Tensor, by_rows: bool) -> list[_core.Tensor]:
         """The parts of an operand, one for each block of the diagonal."""
@@ -520,7 +377,7 @@ class _Blocks(LinearOperator):
         return split(x, sizes, -2)
 
     def _joined(self, parts: list[_core.Tensor]) -> _core.Tensor:
-        zero = functools.reduce(raw_ops.add, [raw_ops.zeros_like(part[..., :1, :]) for part in parts])
+        zero = functools.reduce(raw_ops.add, [zeros_along(part, 2) for part in parts])
         return concat([part + zero for part in parts], -2)
 
     def _matmul(self, x: _core.Tensor, adjoint: bool = False, adjoint_arg: bool = False) -> _core.Tensor:
@@ -564,7 +421,7 @@ class _Blocks(LinearOperator):
         if any(operator.is_square is False for operator in self._diagonal()):
             return super()._diag_part()
         parts = [operator.diag_part() for operator in self._diagonal()]
-        zero = functools.reduce(raw_ops.add, [raw_ops.zeros_like(part[..., :1]) for part in parts])
+        zero = functools.reduce(raw_ops.add, [zeros_along(part, 1) for part in parts])
         return concat([part + zero for part in parts], -1)
 
     def _determinant(self) -> _core.Tensor:
@@ -606,9 +463,9 @@ class LinearOperatorBlockDiag(_Blocks):
         is_square: bool | None = True,
         name: str | None = None,
     ) -> None:
-        self._operators = _checked(operators)
+        self._operators = checked(operators)
         facts = [
-            _all(self._operators, fact) if said is None else said
+            all_of(self._operators, fact) if said is None else said
             for said, fact in (
                 (is_non_singular, "is_non_singular"),
                 (is_self_adjoint, "is_self_adjoint"),
@@ -630,7 +487,7 @@ class LinearOperatorBlockDiag(_Blocks):
         values = [operator.eigvals() for operator in self._operators]
         complex_ = next((v.dtype for v in values if v.dtype.is_complex), values[0].dtype)
         parts = [raw_ops.cast(v, dtype=complex_) for v in values]
-        zero = functools.reduce(raw_ops.add, [raw_ops.zeros_like(part[..., :1]) for part in parts])
+        zero = functools.reduce(raw_ops.add, [zeros_along(part, 1) for part in parts])
         return concat([part + zero for part in parts], -1)
 
     def _adjoint(self) -> LinearOperator:
@@ -640,7 +497,8 @@ class LinearOperatorBlockDiag(_Blocks):
         return LinearOperatorBlockDiag([operator.inverse() for operator in self._operators])
 
     def _cholesky(self) -> LinearOperator:
-        if not (_all(self._operators, "is_self_adjoint") and _all(self._operators, "is_positive_definite")):
+        facts = ("is_self_adjoint", "is_positive_definite")
+        if not all(all_of(self._operators, fact) for fact in facts):
             return super()._cholesky()
         return LinearOperatorBlockDiag([operator.cholesky() for operator in self._operators])
 
@@ -659,7 +517,7 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
 
     Raises:
         TypeError: for other values, or operators of several dtypes.
-        ValueError: for rows of other lengths.
+        ValueError: for rows of other lengths, and blocks that do not fit each other.
 
     >>> import penstock as tf
     >>> one, two = tf.linalg.LinearOperatorIdentity(1), tf.linalg.LinearOperatorFullMatrix([[2.0]])
@@ -677,14 +535,22 @@ class LinearOperatorBlockLowerTriangular(_Blocks):
         is_square: bool | None = None,
         name: str = "LinearOperatorBlockLowerTriangular",
     ) -> None:
-        self._lower = [_checked(row) for row in items(operators, "operators")]
+        self._lower = [checked(row) for row in items(operators, "operators")]
         if not self._lower or any(len(row) != i + 1 for i, row in enumerate(self._lower)):
             lengths = [len(row) for row in self._lower]
             raise InvalidArgumentError(
                 f"argument 'operators' must have rows of 1, 2, … blocks, got {lengths}"
             )
-        _checked(operator for row in self._lower for operator in row)
-        known = _all([row[-1] for row in self._lower], "is_non_singular")
+        checked(operator for row in self._lower for operator in row)
+        for i, row in enumerate(self._lower):
+            for j, block in enumerate(row):
+                rows, columns = row[i].range_dimension, self._lower[j][j].domain_dimension
+                if not block.shape[-2:].is_compatible_with([rows, columns]):
+                    raise InvalidArgumentError(
+                        f"argument 'operators' must have a block of {rows} rows and {columns} columns at "
+                        f"[{i}][{j}], got shape {block.shape}"
+                    )
+        known = all_of([row[-1] for row in self._lower], "is_non_singular")
         super().__init__(
             self._lower[0][0].dtype, None, known if is_non_singular is None else is_non_singular,
             is_self_adjoint, is_positive_definite, is_square, name, {"operators": operators},

@@ -23,6 +23,7 @@ from penstock.linalg._operators.base import (
     now,
     parameter,
     product_of,
+    zeros_along,
 )
 
 if TYPE_CHECKING:
@@ -217,10 +218,10 @@ class _Diagonal(LinearOperator):
         return LinearOperatorDiag(diagonal, **self._said())
 
     def _inverse(self) -> LinearOperator:
-        return self._of(raw_ops.reciprocal(self._diag_part()))
+        return self._of(raw_ops.reciprocal(self._along()))
 
     def _adjoint(self) -> LinearOperator:
-        return self._of(conjugate(self._diag_part()))
+        return self._of(conjugate(self._along()))
 
     def _cholesky(self) -> LinearOperator:
         root = raw_ops.sqrt(self._diag_part())
@@ -568,10 +569,11 @@ class LinearOperatorPermutation(LinearOperator):
         return raw_ops.cast(same, dtype=self.dtype)
 
     def _log_abs_determinant(self) -> _core.Tensor:
-        return raw_ops.cast(raw_ops.zeros_like(now(self._perm)[..., 0]), dtype=self.dtype.real_dtype)
+        return raw_ops.cast(zeros_along(now(self._perm), 1, False), dtype=self.dtype.real_dtype)
 
     def _cond(self) -> _core.Tensor:
-        return raw_ops.cast(raw_ops.ones_like(now(self._perm)[..., 0]), dtype=self.dtype.real_dtype)
+        ones = raw_ops.ones_like(zeros_along(now(self._perm), 1, False))
+        return raw_ops.cast(ones, dtype=self.dtype.real_dtype)
 
 
 class LinearOperatorHouseholder(LinearOperator):
@@ -636,13 +638,13 @@ class LinearOperatorHouseholder(LinearOperator):
         return self._matmul(rhs, adjoint, adjoint_arg)
 
     def _determinant(self) -> _core.Tensor:
-        return -raw_ops.ones_like(now(self._axis)[..., 0])
+        return -raw_ops.ones_like(zeros_along(now(self._axis), 1, False))
 
     def _log_abs_determinant(self) -> _core.Tensor:
-        return raw_ops.abs(raw_ops.zeros_like(now(self._axis)[..., 0]))
+        return raw_ops.abs(zeros_along(now(self._axis), 1, False))
 
     def _cond(self) -> _core.Tensor:
-        return raw_ops.abs(raw_ops.ones_like(now(self._axis)[..., 0]))
+        return raw_ops.abs(raw_ops.ones_like(zeros_along(now(self._axis), 1, False)))
 
     def _inverse(self) -> LinearOperator:
         return self

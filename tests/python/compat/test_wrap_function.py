@@ -1,0 +1,74 @@
+"""Functions of TensorFlow 1, traced once with the variables that they make."""
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+v1 = tf.compat.v1
+
+
+def layer(x):
+    with v1.variable_scope("layer"):
+        w = v1.get_variable("w", [2, 3], initializer=v1.ones_initializer())
+    b = tf.Variable([1.0, 2.0, 3.0], name="b")
+    return tf.add(tf.matmul(x, w, name="product"), b, name="sum")
+
+
+def test_variables_are_made_once_and_are_those_of_the_function_alone():
+    one = v1.wrap_function(layer, [tf.TensorSpec([None, 2])])
+    two = v1.wrap_function(layer, [tf.TensorSpec([None, 2])])
+    assert [v.name for v in one.variables] == ["layer/w:0", "b:0"]
+    one.variables[0].assign(tf.zeros([2, 3]))
+    assert one(tf.ones([1, 2])).numpy().tolist() == [[1.0, 2.0, 3.0]]
+    assert two(tf.ones([1, 2])).numpy().tolist() == [[3.0, 4.0, 5.0]]
+
+
+def test_wrapped_functions_have_gradients_and_are_called_in_functions():
+    wrapped = v1.wrap_function(layer, [tf.TensorSpec([None, 2])])
+
+    @tf.function
+    def slopes(x):
+        with tf.GradientTape() as tape:
+            y = tf.reduce_sum(wrapped(x))
+        return tape.gradient(y, wrapped.variables)
+
+    of_w, of_b = slopes(tf.constant([[1.0, 2.0], [3.0, 4.0]]))
+    assert of_w.numpy().tolist() == [[4.0] * 3, [6.0] * 3]
+    assert of_b.numpy().tolist() == [2.0] * 3
+
+
+def test_a_part_of_a_wrapped_function_shares_its_variables():
+    wrapped = v1.wrap_function(layer, [tf.TensorSpec([None, 2], name="x")], name="mine")
+    graph = wrapped.graph
+    part = wrapped.prune(
+        graph.get_tensor_by_name("product:0"),
+        {"sum": "sum:0", "op": graph.get_operation_by_name("sum")},
+        input_signature=[tf.TensorSpec([None, 3])],
+    )
+    found = part(tf.zeros([1, 3]))
+    assert found["sum"].numpy().tolist() == found["op"].numpy().tolist() == [[1.0, 2.0, 3.0]]
+    (bias,) = part.variables
+    bias.assign([0.0, 0.0, 0.0])
+    assert wrapped(tf.ones([1, 2])).numpy().tolist() == [[2.0, 2.0, 2.0]]
+    first = wrapped.prune("x:0", "product:0")
+    np.testing.assert_array_equal(first(tf.ones([1, 2])), [[2.0, 2.0, 2.0]])
+
+
+def test_nests_of_arguments_are_wrapped():
+    wrapped = v1.wrap_function(
+        lambda pair, by: {"y": pair["a"] * by, "z": [pair["b"]]},
+        [{"a": tf.TensorSpec([]), "b": tf.TensorSpec([], tf.int32)}, tf.TensorSpec([])],
+    )
+    found = wrapped({"a": tf.constant(2.0), "b": tf.constant(1)}, tf.constant(3.0))
+    assert (float(found["y"]), int(found["z"][0])) == (6.0, 1)
+
+
+def test_what_cannot_be_wrapped_or_pruned_says_why():
+    with pytest.raises(TypeError, match="argument 'fn' must be a function"):
+        v1.wrap_function(3, [])
+    wrapped = v1.wrap_function(layer, [tf.TensorSpec([None, 2])])
+    with pytest.raises(KeyError, match="none:0"):
+        wrapped.prune("none:0", "sum:0")
+    with pytest.raises(ValueError, match="none:0"):
+        wrapped.prune("x:0", "none:0")
