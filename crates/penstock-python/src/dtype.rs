@@ -1,7 +1,7 @@
 //! `penstock.DType`.
 
 use penstock_data::{ALL_DTYPES, DType};
-use pyo3::exceptions::{PyImportError, PyTypeError};
+use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyInt, PyString, PyType};
@@ -214,7 +214,8 @@ impl PyDType {
         match self.0 {
             d if d.is_float() => Ok((number(py, 0), number(py, 1))),
             DType::Bool => Ok((self.limit(py, "min")?, self.limit(py, "max")?)),
-            _ => Ok((number(py, 0), self.limit(py, "max")?)),
+            d if d.is_integer() => Ok((number(py, 0), self.limit(py, "max")?)),
+            d => Err(PyValueError::new_err(format!("{} has no limits: images have numbers", d.tf_name()))),
         }
     }
 
