@@ -13,6 +13,7 @@ from penstock._runtime.print import array_of
 
 if TYPE_CHECKING:
     from penstock._function.explain import CacheExplanation
+    from penstock.profiler import Recording
 
 __all__ = [
     "cache_page",
@@ -22,6 +23,7 @@ __all__ = [
     "of_fields",
     "of_module",
     "of_ragged",
+    "of_recording",
     "of_slices",
     "of_sparse",
     "of_tensor",
@@ -72,6 +74,8 @@ def _number(value: Any) -> str:
 def _values(value: Any) -> str:
     """The elements of a tensor: a table for a vector or a matrix, else its text."""
     array = array_of(value)
+    if isinstance(array, bytes):  # a text without dimensions
+        return f"<pre>{html.escape(shortened(str(array)))}</pre>"
     if not 1 <= array.ndim <= 2 or value.dtype == _core.string or 0 in array.shape:
         return f"<pre>{html.escape(shortened(str(array)))}</pre>"
     matrix = array.reshape(1, -1) if array.ndim == 1 else array
@@ -168,6 +172,48 @@ def of_module(module: Any) -> str:
     return title(type(module).__name__.lstrip("_"), facts) + table(shown, ("variable", "dtype", "shape", ""))
 
 
+# How the parts of a profile are coloured, as on its page.
+_COLOURS = {
+    "operators": "#4c7fd9",
+    "callbacks": "#d98b3a",
+    "input": "#c9527a",
+    "tracing": "#8a63c9",
+    "planning": "#5aa88f",
+    "between steps": "#9aa4b2",
+    "program": "#d0d5dd",
+}
+
+
+def of_recording(recording: Recording, heading: str) -> str:
+    """A profile: a bar of the parts of its time, and the operators and lines that took the most.
+
+    Args:
+        recording: the profile.
+        heading: what there is to know of the whole.
+    """
+    whole = recording.took or 1.0
+    shares = {part: took / whole for part, took in recording.shares().items() if took / whole >= 0.005}
+    bar = "".join(
+        f'<div title="{part} {share:.0%}" style="width:{share:.2%};background:{_COLOURS[part]}"></div>'
+        for part, share in shares.items()
+    )
+    legend = " ".join(
+        f'<span><span style="color:{_COLOURS[part]}">■</span> {part} {share:.0%}</span>'
+        for part, share in shares.items()
+    )
+    tables = ""
+    for by in ("operator", "line"):
+        rows = [
+            (row.key, f"{row.count:,}", f"{row.own * 1e3:,.3f}", f"{row.own / whole:.1%}")
+            for row in recording.rows(by)[: 2 * _ENDS]
+        ]
+        tables += table(rows, (by, "count", "own time in ms", "of all")) if rows else ""
+    return (
+        title("Profile", heading)
+        + f'<div style="display:flex;height:14px;max-width:50em">{bar}</div><div>{legend}</div>{tables}'
+    )
+
+
 _STYLE = """
 :root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
 body { margin: 2em auto; max-width: 70em; padding: 0 1em; }
@@ -256,8 +302,11 @@ def of_dataset(dataset: Any) -> str:
         )
         for path, leaf in _leaves(dataset.element_spec)
     ]
-    count = int(dataset.cardinality())
-    facts = {-1: "infinitely many elements", -2: "of unknown length"}.get(
-        count, f"{count} element{'s' * (count != 1)}"
-    )
+    if dataset._is_in_graph():
+        facts = "of a graph"
+    else:
+        count = dataset._size()
+        facts = {-1: "infinitely many elements", -2: "of unknown length"}.get(
+            count, f"{count} element{'s' * (count != 1)}"
+        )
     return title("Dataset", facts) + table(rows[: 4 * _ENDS], ("element", "dtype", "shape"))

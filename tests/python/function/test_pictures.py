@@ -209,6 +209,8 @@ def _called_with_long_arguments():
         lambda: tf.ones([100, 100]),
         lambda: tf.ones([3, 4, 5, 6]),
         lambda: tf.constant(["<b>", "&"]),
+        lambda: tf.constant("<weights>" * 1000),
+        lambda: tf.Variable("<weights>"),
         lambda: tf.constant([True, False]),
         lambda: tf.constant([1 + 2j]),
         lambda: tf.cast([1.0, 2.0], tf.bfloat16),
@@ -256,6 +258,22 @@ def test_a_tensor_of_a_graph_is_shown_without_a_value():
     f(tf.constant(1.0))
     assert "of a graph" in shown[0]
     _well_formed(shown[0])
+
+
+def test_a_data_set_is_shown_while_a_function_is_traced():
+    shown = []
+    outer = tf.data.Dataset.range(5)
+
+    @tf.function
+    def f(n):
+        shown.append(outer._repr_html_())
+        shown.append(tf.data.Dataset.range(n).batch(2)._repr_html_())
+        return n
+
+    f(tf.constant(3, tf.int64))
+    assert "5 elements" in shown[0]
+    assert "of a graph" in shown[1]
+    assert "<td>int64</td><td>(None,)</td>" in shown[1]
 
 
 def test_composite_tensors_of_a_graph_are_shown_without_values():
