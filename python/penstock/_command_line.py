@@ -385,6 +385,7 @@ def _trace(function: Any, inputs: list[str]) -> Any:
 
     if isinstance(function, _core.ConcreteFunction):
         return function
+    own = _inputs_of(function)
     if not hasattr(function, "get_concrete_function"):
         if not callable(function):
             raise CommandError(f"{function!r} is no function")
@@ -393,10 +394,21 @@ def _trace(function: Any, inputs: list[str]) -> Any:
     if not inputs and known:
         return known[-1]
     try:
-        return function.get_concrete_function(*map(_input, inputs))
+        return function.get_concrete_function(*(map(_input, inputs) if inputs else own))
     except (TypeError, ValueError) as error:
         hint = "" if inputs else "; name its inputs behind it, as 'float32[2,None]' or Python values"
         raise CommandError(f"cannot trace the function for these inputs: {error}{hint}") from None
+
+
+def _inputs_of(function: Any) -> list[Any]:
+    """The inputs that a model of Keras was made for; none of another function."""
+    from penstock import TensorSpec, as_dtype, nest  # the package is loaded last
+
+    inputs = getattr(function, "inputs", None) if hasattr(function, "layers") else None
+    if not isinstance(inputs, list) or not inputs:
+        return []
+    made_for = inputs[0] if len(inputs) == 1 else function.input  # several may be a dictionary
+    return [nest.map_structure(lambda x: TensorSpec(x.shape, as_dtype(x.dtype), x.name), made_for)]
 
 
 def _input(text: str) -> Any:

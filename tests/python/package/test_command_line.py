@@ -236,6 +236,23 @@ def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
     assert message in capsys.readouterr().err
 
 
+def test_graph_draws_a_model_of_keras_for_the_inputs_that_it_was_made_for(capsys, tmp_path):
+    program = tmp_path / "model.py"
+    program.write_text(
+        "import penstock as tf\n"
+        "a, b = tf.keras.Input((4,), name='a'), tf.keras.Input((2,), name='b')\n"
+        "model = tf.keras.Model({'a': a, 'b': b}, tf.keras.layers.Concatenate()([a, b]))\n"
+        "small = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])\n"
+        "empty = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n"
+    )
+    assert main(["graph", f"{program}:model"]) == 0
+    assert re.search(r'%0 "a": f32\[s0,4\], %1 "b": f32\[s\d,2\]\)', capsys.readouterr().out)
+    assert main(["graph", f"{program}:small"]) == 0
+    assert ": f32[s0,4]" in capsys.readouterr().out
+    assert main(["graph", f"{program}:empty"]) == 1
+    assert "name its inputs behind it" in capsys.readouterr().err
+
+
 def test_lines_of_the_interpreter_are_none_of_a_graph(tmp_path):
     program = tmp_path / "program.py"
     program.write_text(
