@@ -223,20 +223,31 @@ def _arguments(trace: Any) -> list[Any]:
     return [t for t in trace.inputs if t.name.rpartition(":")[0] in trace._arg_keywords][:count]
 
 
-_SIZE = re.compile(r"\.shape(\[\d+\])?$")
+_SIZE = re.compile(r"\.shape\[\d+\]$")
+_NEST = re.compile(r"(list|tuple|dict) of \d+$")
+_VARIABLE = re.compile(r"\w+ Variable, ")
+_TENSOR = re.compile(r"\w+ Tensor, ")
 _NUMBER = re.compile(r"-?[\d.]+(e[+-]?\d+)?$|inf$|nan$")
 
 
 def _fix(difference: Difference, relaxed: bool) -> str:
     leaf, before, after = difference
     root = leaf.partition(".")[0]
+    also = "" if relaxed else ", or pass reduce_retracing=True to tf.function"
     if _SIZE.search(leaf):
-        also = "" if relaxed else ", or pass reduce_retracing=True to tf.function"
         return f"give {root} a tf.TensorSpec with None for that size in input_signature{also}"
+    if leaf.endswith(".shape"):
+        return f"give {root} a tf.TensorSpec(None, …), of any number of dimensions, in input_signature{also}"
     if leaf.endswith(".dtype"):
         return f"cast {root} to one dtype before the call"
     if before == "object dead":
         return f"keep the object alive between calls, or give its class __tf_tracing_type__ ({root})"
+    if _NEST.match(before) and _NEST.match(after):
+        return f"pass {leaf} in one structure, such as a tensor of all its items"
+    if (_VARIABLE.match(before) and _TENSOR.match(after)) or (
+        _TENSOR.match(before) and _VARIABLE.match(after)
+    ):
+        return f"pass always a variable for {leaf}, or always a tensor, as variable.read_value() gives it"
     if _NUMBER.match(before) and _NUMBER.match(after):
         return f"pass {leaf} as a tensor, tf.constant({_short(after)}), unless it shapes the graph"
     return f"pass a tensor for {leaf}, or call with few different values of it"

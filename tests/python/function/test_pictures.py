@@ -140,6 +140,24 @@ def test_the_page_of_a_cache_has_the_lines_of_the_calls_and_what_to_do():
     assert "<td>x.shape[0]</td><td>2</td><td>3</td><td>give x a tf.TensorSpec with None" in page
 
 
+def test_the_page_of_a_cache_has_advice_for_each_kind_of_difference():
+    @tf.function
+    def f(x):
+        return 1
+
+    for x in (tf.ones([2]), tf.ones([3]), tf.ones([3, 1]), tf.Variable(tf.ones([3])), [1.0], (1.0,), 1, 2):
+        f(x)
+    page = f.explain_cache().to_html()
+    for advice in (
+        "give x a tf.TensorSpec with None for that size in input_signature, or pass reduce_retracing=True",
+        "give x a tf.TensorSpec(None, …), of any number of dimensions, in input_signature, or pass reduce",
+        "pass always a variable for x, or always a tensor, as variable.read_value() gives it",
+        "pass x in one structure, such as a tensor of all its items",
+        "pass x as a tensor, tf.constant(2), unless it shapes the graph",
+    ):
+        assert advice in page
+
+
 def test_dot_names_the_operators_and_nests_the_loop():
     text = _traced()[1].to_dot()
     assert text.startswith('digraph "f" {')
