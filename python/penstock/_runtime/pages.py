@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import linecache
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ __all__ = [
     "of_sparse",
     "of_tensor",
     "of_variable",
+    "place",
     "shortened",
     "table",
     "title",
@@ -63,6 +65,15 @@ def ends(size: int) -> list[int | None]:
     if size <= 2 * _ENDS + 1:
         return list(range(size))
     return [*range(_ENDS), None, *range(size - _ENDS, size)]
+
+
+def place(text: str) -> str:
+    """A place `file:line` as people know it: a cell of a notebook by its number."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    file, _, line = text.rpartition(":")
+    cell = named(file) if named is not None else None
+    return text if cell is None else f"{' '.join(cell)}, line {line}"
 
 
 def _number(value: Any) -> str:
@@ -204,7 +215,7 @@ def of_recording(recording: Recording, heading: str) -> str:
     tables = ""
     for by in ("operator", "line"):
         rows = [
-            (row.key, f"{row.count:,}", f"{row.own * 1e3:,.3f}", f"{row.own / whole:.1%}")
+            (place(row.key), f"{row.count:,}", f"{row.own * 1e3:,.3f}", f"{row.own / whole:.1%}")
             for row in recording.rows(by)[: 2 * _ENDS]
         ]
         tables += table(rows, (by, "count", "own time in ms", "of all")) if rows else ""
@@ -247,7 +258,9 @@ def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
     for miss in found.misses:
         file, _, line = miss.location.rpartition(":")
         source = linecache.getline(file, int(line)).strip() if line.isdigit() else ""
-        short = f"{PurePath(file).name}:{line}" if file else miss.location
+        short = place(miss.location)
+        if short == miss.location and file:
+            short = f"{PurePath(file).name}:{line}"
         rows = [(d.leaf, d.before, d.after, fixes[str(d)]) for d in miss.differences]
         why = table(rows, ("argument", "nearest trace", "this call", "to avoid it")) if rows else ""
         said = "" if rows else "There was no trace before. "
@@ -272,7 +285,7 @@ def of_cache(found: CacheExplanation) -> str:
     ]
     traces = table(rows, ("trace", "calls", "traced in", "instructions")) if rows else ""
     misses = [
-        (miss.location, "; ".join(map(str, miss.differences)) or "the first", miss.outcome)
+        (place(miss.location), "; ".join(map(str, miss.differences)) or "the first", miss.outcome)
         for miss in found.misses[-2 * _ENDS :]
     ]
     why = table(misses, ("call", "what differed", "outcome")) if misses else ""

@@ -3,6 +3,8 @@
 import functools
 import html.parser
 import re
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -366,6 +368,24 @@ def test_the_object_of_a_method_is_shown_by_the_name_of_its_parameter():
     scale = Scale()
     scale.run(tf.ones([1]))
     assert scale.run.explain_cache().traces[0].signature.startswith("run(this, x, rate=2.0)")
+
+
+def test_lines_of_notebooks_are_shown_by_their_cells(monkeypatch):
+    @tf.function
+    def f(x):
+        return tf.sort(x)
+
+    def cell(file):
+        return ("Cell", "In[7]") if file == __file__ else None
+
+    compile = types.SimpleNamespace(format_code_name=cell)
+    shell = types.SimpleNamespace(compile=compile)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    with tf.profiler.record() as recording:
+        f(tf.range(100))
+    for text in (f.explain_cache()._repr_html_(), f.explain_cache().to_html(), recording._repr_html_()):
+        assert "Cell In[7], line " in text
+    assert f"{__file__}:" in str(f.explain_cache())
 
 
 def test_a_matrix_is_shown_as_a_table_with_its_ends():
