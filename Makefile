@@ -330,9 +330,11 @@ lint-python: $(EXT_STAMP)
 	$(PY) tools/check_signatures.py
 	$(PY) tools/check_licences.py
 
-types: $(TYPES_STAMP) ## pyright in strict mode over tests/typing, and how many public types it knows (installs it first)
+types: $(TYPES_STAMP) $(EXT_STAMP) ## pyright in strict mode over tests/typing, how many public types it knows (installs it first), stubs
 	$(PY) -m pyright --pythonpath $(PY)
 	$(PY) tools/check_types.py
+	$(PY) -m mypy.stubtest penstock._core --mypy-config-file pyproject.toml --allowlist tools/stubtest_allowlist.txt \
+		--ignore-unused-allowlist
 
 $(DENY):
 	$(CARGO) install --quiet --locked cargo-deny --version $(DENY_VERSION) --root $(dir $(@D)) --target-dir target/tools/build

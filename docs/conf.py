@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import re
+from pathlib import Path
 from typing import Any
 
 from docutils import nodes
@@ -26,9 +28,11 @@ maximum_signature_line_length = 88
 python_use_unqualified_type_names = True
 add_module_names = False
 toc_object_entries_show_parents = "hide"
-# Types of parameters are links where there is one such name.
-nitpick_ignore_regex = [(r"py:.*", r".*")]
+# Types of parameters are links where there is one such name; what is written as a name of `tf` has to be one.
+nitpick_ignore_regex = [(r"py:.*", r"(?!tf\.).*")]
 suppress_warnings = ["ref.python"]
+# The names of the reference's entries, by all public names.
+ENTRIES: dict[str, str] = json.loads(Path(__file__).with_name("reference").joinpath("names.json").read_text())
 
 
 class NamesAreLinks(SphinxPostTransform):
@@ -40,12 +44,15 @@ class NamesAreLinks(SphinxPostTransform):
         """Puts a reference around each such literal that is not within one."""
         objects = self.env.get_domain("py").objects
         for node in list(self.document.findall(nodes.literal)):
-            name = re.match(r"tf\.[\w.]*\w", node.astext())
-            if name is None or name[0] not in objects:
+            found = re.match(r"tf\.[\w.]*\w", node.astext())
+            if found is None:
+                continue
+            name = ENTRIES.get(found[0], found[0])
+            if name not in objects:
                 continue
             if isinstance(node.parent, nodes.reference | pending_xref):
                 continue
-            link = pending_xref("", refdomain="py", reftype="obj", reftarget=name[0], refexplicit=True)
+            link = pending_xref("", refdomain="py", reftype="obj", reftarget=name, refexplicit=True)
             link["refdoc"] = self.env.docname
             node.replace_self(link)
             link += node

@@ -68,7 +68,8 @@ ROOMS: Final = (
     ("_hooks",),
     ("penstock",),
     ("_nodes",),
-    ("as_tensorflow", "_command_line"),
+    ("as_tensorflow", "_shown_files"),
+    ("_command_line",),
     ("__main__",),
 )
 LEVELS: Final = {room: level for level, rooms in enumerate(ROOMS) for room in rooms}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import inspect
+import json
 import os
 import re
 import shutil
@@ -318,7 +319,9 @@ def reference(out: Path) -> None:
             elif where == path:
                 body = "\n\n".join([documentation(value.__doc__), notes(shown, value, names[value][1:])])
                 entries.append(directive("py:function", f"tf.{shown}{signature(value)}", body=body))
-        parts = [f"# {title}", directive("py:module", title), documentation(module.__doc__)]
+        # Names of entries are whole: none is to be one of the module that its page is about.
+        module_of_page = [directive("py:module", title), directive("py:currentmodule", "None")]
+        parts = [f"# {title}", *module_of_page, documentation(module.__doc__)]
         if rows:
             parts.append("\n".join(["| name | |", "|---|---|", *rows]))
         if classes:
@@ -346,6 +349,9 @@ throughout. Operators, with the dtypes that they take, are [a table of their own
 {directive("toctree", options={"hidden": ""}, body=chr(10).join(pages))}
 """
     (out / "index.md").write_text(text, encoding="utf-8")
+    # Pages mention a thing by any of its names; its entry has the first.
+    entry_of = {f"tf.{name}": f"tf.{all_names[0]}" for all_names in names.values() for name in all_names}
+    (out / "names.json").write_text(json.dumps(entry_of, indent=0, sort_keys=True), encoding="utf-8")
 
 
 # --- the site -----------------------------------------------------------------
@@ -395,7 +401,8 @@ def main() -> int:
     flags = ["-W", "-n", "--keep-going", "-q", "-j", "auto", "-d", str(options.out / "doctrees")]
     status = subprocess.call([sys.executable, "-m", "sphinx", *flags, "-b", "html", str(source), str(html)])
     if status == 0:
-        if found := site_links.faults(html):
+        entries = {f"tf.{names[0]}" for names in public_names.aliases().values()}
+        if found := site_links.faults(html, entries):
             print("\n".join(found), file=sys.stderr)
             return 1
         print(html / "index.html")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import posixpath
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from html.parser import HTMLParser
 from pathlib import Path
 from urllib.parse import unquote, urldefrag, urlsplit
@@ -113,10 +113,16 @@ def unanswered(pages: dict[str, Page], answers: dict[str, str], clicks: int = CL
     ]
 
 
-def faults(folder: Path) -> list[str]:
-    """What is wrong with the links of a site."""
+def without_entry(pages: dict[str, Page], names: Iterable[str]) -> list[str]:
+    """The names that are no places of the reference."""
+    places = {a for place, page in pages.items() if place.startswith("reference/") for a in page.anchors}
+    return [f"the reference has no place {name}" for name in sorted(set(names) - places)]
+
+
+def faults(folder: Path, names: Iterable[str] = ()) -> list[str]:
+    """What is wrong with the links of a site, whose reference has an entry for each of these names."""
     pages = read(folder)
-    return [*broken(folder, pages), *unanswered(pages, ANSWERS)]
+    return [*broken(folder, pages), *unanswered(pages, ANSWERS), *without_entry(pages, names)]
 
 
 def main() -> None:

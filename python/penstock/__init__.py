@@ -3,6 +3,15 @@
 import os as _os
 import typing as _typing
 
+try:
+    __import__("penstock._core")
+except ImportError as _error:
+    raise ImportError(
+        f"the engine of Penstock cannot be loaded: {_error}. In a checkout `make build` makes it; otherwise "
+        "install the package anew: pip install --force-reinstall penstock-engine",
+        name="penstock._core",
+    ) from None
+
 from penstock import (
     _core,
     _hooks,

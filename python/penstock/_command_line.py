@@ -59,6 +59,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         prog="python -m penstock", description="Look into Penstock, its files, and programs that use it."
     )
+    parser.add_argument("--version", action="version", version=f"penstock {_core.__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND")
     commands.add_parser("info", help="the version, the machine, and what is installed")
     commands.add_parser("doctor", help="check the installation, and say what to do where a check fails")
@@ -71,9 +72,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     api.add_argument("--missing", action="store_true", help="list the names that are not there")
     api.add_argument("--json", action="store_true", help="print JSON")
-    show = commands.add_parser("show", help="what a saved model, a checkpoint or a model of ONNX holds")
+    show = commands.add_parser("show", help="what a model, a checkpoint or logs for TensorBoard hold")
     show.add_argument(
-        "file", type=Path, help="a SavedModel, a .penstock, an .onnx, or the prefix of a checkpoint"
+        "file",
+        type=Path,
+        help="a SavedModel, a .penstock, .onnx, .keras or .h5, a checkpoint, or logs for TensorBoard",
     )
     graph = commands.add_parser("graph", help="the graph of a traced function, as a page, DOT or text")
     graph.add_argument("function", metavar="MODULE:FUNCTION", help="MODULE is a name, or the path of a .py")
@@ -295,56 +298,14 @@ _CHECKS: Final = (
 
 
 def _show(options: argparse.Namespace) -> int:
-    from penstock import convert, errors, train  # slow to load
+    from penstock import _shown_files  # slow to load
 
-    path: Path = options.file
-    checkpoint = _checkpoint(path)
-    if checkpoint is not None:
-        try:
-            reader = train.load_checkpoint(checkpoint)
-        except errors.OpError as error:
-            raise CommandError(f"{path}: {error}") from None
-        dtypes = reader.get_variable_to_dtype_map()
-        for name, shape in sorted(reader.get_variable_to_shape_map().items()):
-            print(f"{name}: {dtypes[name].name} {shape}")
-        return 0
-    if not path.exists():
-        raise CommandError(f"there is neither a file nor a checkpoint {path}")
-    if not path.is_dir() and path.suffix not in (".penstock", ".onnx"):
-        raise CommandError(
-            f"{path} is no SavedModel (a directory), .penstock, .onnx, or prefix of a checkpoint"
-        )
     try:
-        program, refused = convert._read(path)
-    except errors.NotFoundError:
-        raise CommandError(f"there is neither a SavedModel nor a checkpoint in {path}") from None
-    except errors.OpError as error:
-        raise CommandError(f"{path}: {error}") from None
-    for name in program.signatures or program.functions:
-        function = program.function(name)
-        print(f"{'signature' if program.signatures else 'function'} {name}")
-        for part, specs in (("takes", function.inputs), ("gives", function.outputs)):
-            for key, spec in specs.items():
-                print(f"  {part} {key}: {_described(spec)}")
-    for variable, dtype, extents, trainable, _ in program._described():
-        print(f"variable {variable}: {dtype.name} {extents}{'' if trainable else ', not trainable'}")
-    for name, reason in refused.items():
-        print(f"not read: {name}: {reason}")
+        for line in _shown_files.lines(options.file):
+            print(line)
+    except _shown_files.UnreadableError as error:
+        raise CommandError(str(error)) from None
     return 0
-
-
-def _checkpoint(path: Path) -> str | None:
-    """The prefix of the checkpoint that a path means, if it is one's, its index's, or a directory of such."""
-    from penstock import train  # slow to load
-
-    if path.is_dir():
-        return train.latest_checkpoint(str(path))
-    prefix = path.with_suffix("") if path.suffix == ".index" else path
-    return str(prefix) if Path(f"{prefix}.index").exists() else None
-
-
-def _described(spec: Any) -> str:
-    return f"{spec.dtype.name} {spec.shape}" if hasattr(spec, "dtype") else str(spec)
 
 
 # How a trace is written to a file of an ending.
@@ -424,6 +385,7 @@ def _trace(function: Any, inputs: list[str]) -> Any:
 
     if isinstance(function, _core.ConcreteFunction):
         return function
+    own = _inputs_of(function)
     if not hasattr(function, "get_concrete_function"):
         if not callable(function):
             raise CommandError(f"{function!r} is no function")
@@ -432,10 +394,21 @@ def _trace(function: Any, inputs: list[str]) -> Any:
     if not inputs and known:
         return known[-1]
     try:
-        return function.get_concrete_function(*map(_input, inputs))
+        return function.get_concrete_function(*(map(_input, inputs) if inputs else own))
     except (TypeError, ValueError) as error:
         hint = "" if inputs else "; name its inputs behind it, as 'float32[2,None]' or Python values"
         raise CommandError(f"cannot trace the function for these inputs: {error}{hint}") from None
+
+
+def _inputs_of(function: Any) -> list[Any]:
+    """The inputs that a model of Keras was made for; none of another function."""
+    from penstock import TensorSpec, as_dtype, nest  # the package is loaded last
+
+    inputs = getattr(function, "inputs", None) if hasattr(function, "layers") else None
+    if not isinstance(inputs, list) or not inputs:
+        return []
+    made_for = inputs[0] if len(inputs) == 1 else function.input  # several may be a dictionary
+    return [nest.map_structure(lambda x: TensorSpec(x.shape, as_dtype(x.dtype), x.name), made_for)]
 
 
 def _input(text: str) -> Any:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Generic, NoReturn, ParamSpec, Self, TypeAlias,
 
 import numpy as np
 import numpy.typing as npt
+from typing_extensions import disjoint_base
 
 from penstock._runtime.graph import GraphDef, GraphOperation, TracedGraph
 from penstock._types.shape import TensorShape
@@ -149,6 +150,7 @@ class _Operand:
         self, dtype: npt.DTypeLike | None = None, copy: builtins.bool | None = None
     ) -> npt.NDArray[Any]: ...
 
+@disjoint_base
 class Tensor(_Operand):
     """A tensor: eager, or symbolic while a function is traced."""
 
@@ -232,6 +234,7 @@ class Reference:
     def __eq__(self, other: object, /) -> builtins.bool: ...
     def __hash__(self) -> int: ...
 
+@disjoint_base
 class _Variable(_Operand):
     """The part of a variable that the engine knows."""
 
@@ -345,6 +348,7 @@ class _SessionValues:
     def has(self, variable: _Variable) -> builtins.bool: ...
     def write(self, variable: _Variable, value: Tensor) -> None: ...
 
+@disjoint_base
 class Op(_Callable):
     """An operator of the engine, callable on tensors. `raw_ops.pyi` has the signature of each."""
 
@@ -367,6 +371,7 @@ class Op(_Callable):
     def gradient(self) -> str: ...
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
+@disjoint_base
 class _Tape:
     """The engine's part of `penstock.GradientTape`, which is a subclass."""
 
@@ -431,9 +436,11 @@ class _NoTapes:
     def __enter__(self) -> None: ...
     def __exit__(self, *_exc: object) -> None: ...
 
+@disjoint_base
 class _Callable:
     """What is called through the vectorcall slot of its type."""
 
+@disjoint_base
 class _Function(_Callable):
     """A Python function that is traced into graphs."""
 
@@ -547,6 +554,7 @@ class _BundleReader:
     def read(self, key: str) -> Tensor: ...
     def objects(self) -> list[_Object] | None: ...
 
+@disjoint_base
 class _BoundFunction(_Callable, Generic[_P, _R]):
     """A traced method bound to its instance."""
 
@@ -563,6 +571,7 @@ class _BoundFunction(_Callable, Generic[_P, _R]):
     def __hash__(self) -> int: ...
     def __getattr__(self, name: str, /) -> Any: ...
 
+@disjoint_base
 class ConcreteFunction(_Callable):
     """One trace, callable."""
 
@@ -626,6 +635,7 @@ class ConcreteFunction(_Callable):
     def _computes_only(self, files: builtins.bool = False) -> builtins.bool: ...
     def _run_on(self, inputs: Sequence[Tensor | _Variable], rows: int = 0) -> list[Tensor]: ...
 
+@disjoint_base
 class _Graph:
     """The graph of a traced function."""
 

@@ -10,6 +10,7 @@ from penstock import _core, nest
 from penstock._autodiff.custom_gradient import custom_gradient
 from penstock._runtime.host_calls import HostFunction
 from penstock._runtime.scope import name_scope
+from penstock._types.annotations import signature_of
 from penstock._types.specs import TensorSpec
 
 if TYPE_CHECKING:
@@ -100,8 +101,9 @@ class CustomOp:
         self._gradient: Callable[..., Any] | None = None
         self._vmap: Callable[..., Any] | None = None
         self._with_gradient = custom_gradient(self._and_gradient)
-        self.__doc__ = getattr(kernel, "__doc__", None)
+        functools.update_wrapper(self, kernel, updated=())
         self.name: str = name or str(getattr(kernel, "__name__", type(kernel).__name__))
+        self.__name__ = self.name
 
     def shape(self, function: Callable[..., Any]) -> Callable[..., Any]:
         """Say what the results are, by what the arguments are.
@@ -174,21 +176,41 @@ class CustomOp:
         self._vmap = function
         return function
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Apply the operator.
 
         Args:
             *args: tensors, or what becomes one.
+            **kwargs: the same by the names of the kernel's parameters.
 
         Returns:
             The result, or a list of them, as declared.
+
+        Raises:
+            TypeError: where these are not the arguments of the kernel.
 
         >>> import penstock as tf
         >>> double = tf.custom_op(lambda x: x * 2, tf.int32, name="double")
         >>> int(double(21))
         42
         """
-        return self._apply(args, self.name)
+        return self._apply(self._in_order(args, kwargs) if kwargs else args, self.name)
+
+    def _in_order(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Sequence[Any]:
+        """The arguments by position: up to the last that is given, with defaults for those between."""
+        try:
+            signature = signature_of(self._kernel)
+            given = signature.bind(*args, **kwargs)
+        except (TypeError, ValueError) as error:
+            raise TypeError(f"{self.name}: {error}") from None
+        last = max(list(signature.parameters).index(name) for name in given.arguments)
+        given.apply_defaults()
+        if last >= len(given.args):
+            raise TypeError(
+                f"{self.name}: a parameter of the kernel is for keywords alone, and kernels are given their "
+                "arguments by position"
+            )
+        return given.args[: last + 1]
 
     def __repr__(self) -> str:
         return f"<tf.custom_op {self.name}>"

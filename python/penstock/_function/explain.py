@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from penstock._runtime.print import get_logger
 from penstock._types.argument_kinds import fields_of
+from penstock._types.argument_names import frame_of_program
 from penstock._types.specs import TensorSpec, TypeSpec, VariableSpec
 
 __all__ = [
@@ -17,6 +18,7 @@ __all__ = [
     "TraceExplanation",
     "explain",
     "explain_together",
+    "warn_of_new_functions",
     "warn_of_retracing",
 ]
 
@@ -221,20 +223,31 @@ def _arguments(trace: Any) -> list[Any]:
     return [t for t in trace.inputs if t.name.rpartition(":")[0] in trace._arg_keywords][:count]
 
 
-_SIZE = re.compile(r"\.shape(\[\d+\])?$")
+_SIZE = re.compile(r"\.shape\[\d+\]$")
+_NEST = re.compile(r"(list|tuple|dict) of \d+$")
+_VARIABLE = re.compile(r"\w+ Variable, ")
+_TENSOR = re.compile(r"\w+ Tensor, ")
 _NUMBER = re.compile(r"-?[\d.]+(e[+-]?\d+)?$|inf$|nan$")
 
 
 def _fix(difference: Difference, relaxed: bool) -> str:
     leaf, before, after = difference
     root = leaf.partition(".")[0]
+    also = "" if relaxed else ", or pass reduce_retracing=True to tf.function"
     if _SIZE.search(leaf):
-        also = "" if relaxed else ", or pass reduce_retracing=True to tf.function"
         return f"give {root} a tf.TensorSpec with None for that size in input_signature{also}"
+    if leaf.endswith(".shape"):
+        return f"give {root} a tf.TensorSpec(None, …), of any number of dimensions, in input_signature{also}"
     if leaf.endswith(".dtype"):
         return f"cast {root} to one dtype before the call"
     if before == "object dead":
         return f"keep the object alive between calls, or give its class __tf_tracing_type__ ({root})"
+    if _NEST.match(before) and _NEST.match(after):
+        return f"pass {leaf} in one structure, such as a tensor of all its items"
+    if (_VARIABLE.match(before) and _TENSOR.match(after)) or (
+        _TENSOR.match(before) and _VARIABLE.match(after)
+    ):
+        return f"pass always a variable for {leaf}, or always a tensor, as variable.read_value() gives it"
     if _NUMBER.match(before) and _NUMBER.match(after):
         return f"pass {leaf} as a tensor, tf.constant({_short(after)}), unless it shapes the graph"
     return f"pass a tensor for {leaf}, or call with few different values of it"
@@ -258,8 +271,6 @@ def warn_of_retracing(
         place: file and line of the call.
         relaxed: whether the function has `reduce_retracing`.
     """
-    import logging  # start-up does without it
-
     from penstock._function.function import calls_itself  # it imports this module
 
     found = [Difference(*d) for d in differences]
@@ -274,7 +285,30 @@ def warn_of_retracing(
         text.append(f"This call differs from the nearest trace in {'; '.join(map(str, found))}.")
         text.append(f"To avoid it: {_fix(found[0], relaxed)}.")
     text.append(f"{name}.explain_cache() lists all traces.")
-    file, line = place
+    _log(text, *place)
+
+
+def warn_of_new_functions(name: str, count: int) -> None:
+    """Logs a warning about a function that is made anew for each call.
+
+    Args:
+        name: of the function.
+        count: how many were made, one after the other.
+    """
+    frame = frame_of_program()
+    often = f"{count} out of the last {count} calls to {name}"
+    text = [
+        f"{often} triggered tf.function retracing, which is expensive.",
+        "Each was the only call of a new function, as tf.function was called again.",
+        "To avoid it: call tf.function once, outside of the loop, and keep what it gives.",
+    ]
+    _log(text, *(("", 0) if frame is None else (frame.f_code.co_filename, frame.f_lineno)))
+
+
+def _log(text: list[str], file: str, line: int) -> None:
+    """Logs a warning about a call in a line of the program."""
+    import logging  # start-up does without it
+
     logger = get_logger()
     if logger.isEnabledFor(logging.WARNING):
         if file:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import copy
 import functools
 import importlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable, Sequence
+from types import CodeType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from penstock import _core
 from penstock._function.signature import check_signature
 from penstock._runtime.debug_switches import session
+from penstock._runtime.identity import WeakIdentityMap
 from penstock._types.annotations import signature_of
 from penstock._types.argument_names import place_in_program
 from penstock._values import variable
@@ -110,6 +113,14 @@ class Function(_core._Function, Generic[_P, _R]):
 
     def __init__(self, *args: Any) -> None:
         pass
+
+    def __del__(self) -> None:
+        code = self.__dict__.get("_code")
+        if code is not None and _forgotten is not None:
+            # One that was called more than once has been of use.
+            calls = self._history()[0]
+            if calls:
+                _forgotten[code] = (_forgotten.get(code) or 0) + 1 if calls == 1 else 0
 
     if TYPE_CHECKING:
         # The engine has them.
@@ -311,6 +322,11 @@ class _Made(threading.local):
 
 _made = _Made()
 
+# How many functions that were made of some code were called once and are gone, one after the other.
+_forgotten = WeakIdentityMap[CodeType, int]()
+# How many of them are too many.
+_MOST_FORGOTTEN = 4
+
 
 def made_variables(function: Any, instance: Any) -> bool:
     """Whether the function that was just traced made variables; the engine asks after each trace.
@@ -324,6 +340,8 @@ def made_variables(function: Any, instance: Any) -> bool:
     """
     places, _made.places = _made.places, ()
     traced: dict[int | None, Any] = function.traced
+    if not traced and not _made.open:
+        _warn_of_forgotten(function)
     for key in [key for key, held in traced.items() if held() is None]:
         del traced[key]
     key = None if instance is None else id(instance)
@@ -337,6 +355,18 @@ def made_variables(function: Any, instance: Any) -> bool:
             f"reuse those of the first call\n  {places[0]}"
         )
     return bool(places)
+
+
+def _warn_of_forgotten(function: Any) -> None:
+    """Logs a warning where functions of the same code are made, called once and forgotten, time and again."""
+    owner = function.owner()
+    code = None if owner is None else owner.__dict__.get("_code")
+    if code is None or _forgotten.get(code) != _MOST_FORGOTTEN:
+        return
+    from penstock._function.explain import warn_of_new_functions  # start-up does without it
+
+    _forgotten[code] = _MOST_FORGOTTEN + 1  # once is enough
+    warn_of_new_functions(owner._shown_name, _MOST_FORGOTTEN + 1)
 
 
 def calls_itself(name: str) -> bool:
@@ -523,6 +553,10 @@ def function(
             f"argument 'max_traces' must be None or an integer of at least 1, got {max_traces!r}"
         )
 
+    caller = sys._getframe().f_back
+    made_by = "" if caller is None else caller.f_globals.get("__name__", "")
+    is_of_program = not made_by.startswith(("penstock.", "keras_penstock."))
+
     def decorate(target: Callable[..., Any]) -> Any:
         if isinstance(target, Function):
             target = target.python_function
@@ -536,6 +570,8 @@ def function(
         name = getattr(target, "__name__", None)
         name = (name if isinstance(name, str) else type(target).__name__).replace("<lambda>", "lambda")
         made: Any = Function(target, name, input_signature, autograph, relax, guard, max_traces)
+        if is_of_program:
+            made.__dict__["_code"] = getattr(target, "__code__", None)
         return made if kind is None else kind(made)
 
     return decorate if func is None else decorate(func)

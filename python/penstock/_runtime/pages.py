@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import linecache
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
@@ -13,6 +14,7 @@ from penstock._runtime.print import array_of
 
 if TYPE_CHECKING:
     from penstock._function.explain import CacheExplanation
+    from penstock.profiler import Recording
 
 __all__ = [
     "cache_page",
@@ -22,10 +24,12 @@ __all__ = [
     "of_fields",
     "of_module",
     "of_ragged",
+    "of_recording",
     "of_slices",
     "of_sparse",
     "of_tensor",
     "of_variable",
+    "place",
     "shortened",
     "table",
     "title",
@@ -63,6 +67,15 @@ def ends(size: int) -> list[int | None]:
     return [*range(_ENDS), None, *range(size - _ENDS, size)]
 
 
+def place(text: str) -> str:
+    """A place `file:line` as people know it: a cell of a notebook by its number."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    named = getattr(getattr(shell, "compile", None), "format_code_name", None)
+    file, _, line = text.rpartition(":")
+    cell = named(file) if named is not None else None
+    return text if cell is None else f"{' '.join(cell)}, line {line}"
+
+
 def _number(value: Any) -> str:
     """An element of an array, a float with few digits."""
     is_float = isinstance(value, float) or getattr(getattr(value, "dtype", None), "kind", "") == "f"
@@ -72,6 +85,8 @@ def _number(value: Any) -> str:
 def _values(value: Any) -> str:
     """The elements of a tensor: a table for a vector or a matrix, else its text."""
     array = array_of(value)
+    if isinstance(array, bytes):  # a text without dimensions
+        return f"<pre>{html.escape(shortened(str(array)))}</pre>"
     if not 1 <= array.ndim <= 2 or value.dtype == _core.string or 0 in array.shape:
         return f"<pre>{html.escape(shortened(str(array)))}</pre>"
     matrix = array.reshape(1, -1) if array.ndim == 1 else array
@@ -168,6 +183,48 @@ def of_module(module: Any) -> str:
     return title(type(module).__name__.lstrip("_"), facts) + table(shown, ("variable", "dtype", "shape", ""))
 
 
+# How the parts of a profile are coloured, as on its page.
+_COLOURS = {
+    "operators": "#4c7fd9",
+    "callbacks": "#d98b3a",
+    "input": "#c9527a",
+    "tracing": "#8a63c9",
+    "planning": "#5aa88f",
+    "between steps": "#9aa4b2",
+    "program": "#d0d5dd",
+}
+
+
+def of_recording(recording: Recording, heading: str) -> str:
+    """A profile: a bar of the parts of its time, and the operators and lines that took the most.
+
+    Args:
+        recording: the profile.
+        heading: what there is to know of the whole.
+    """
+    whole = recording.took or 1.0
+    shares = {part: took / whole for part, took in recording.shares().items() if took / whole >= 0.005}
+    bar = "".join(
+        f'<div title="{part} {share:.0%}" style="width:{share:.2%};background:{_COLOURS[part]}"></div>'
+        for part, share in shares.items()
+    )
+    legend = " ".join(
+        f'<span><span style="color:{_COLOURS[part]}">■</span> {part} {share:.0%}</span>'
+        for part, share in shares.items()
+    )
+    tables = ""
+    for by in ("operator", "line"):
+        rows = [
+            (place(row.key), f"{row.count:,}", f"{row.own * 1e3:,.3f}", f"{row.own / whole:.1%}")
+            for row in recording.rows(by)[: 2 * _ENDS]
+        ]
+        tables += table(rows, (by, "count", "own time in ms", "of all")) if rows else ""
+    return (
+        title("Profile", heading)
+        + f'<div style="display:flex;height:14px;max-width:50em">{bar}</div><div>{legend}</div>{tables}'
+    )
+
+
 _STYLE = """
 :root { color-scheme: light dark; font: 14px/1.5 system-ui, sans-serif; }
 body { margin: 2em auto; max-width: 70em; padding: 0 1em; }
@@ -201,7 +258,9 @@ def cache_page(found: CacheExplanation, fixes: Mapping[str, str]) -> str:
     for miss in found.misses:
         file, _, line = miss.location.rpartition(":")
         source = linecache.getline(file, int(line)).strip() if line.isdigit() else ""
-        short = f"{PurePath(file).name}:{line}" if file else miss.location
+        short = place(miss.location)
+        if short == miss.location and file:
+            short = f"{PurePath(file).name}:{line}"
         rows = [(d.leaf, d.before, d.after, fixes[str(d)]) for d in miss.differences]
         why = table(rows, ("argument", "nearest trace", "this call", "to avoid it")) if rows else ""
         said = "" if rows else "There was no trace before. "
@@ -226,7 +285,7 @@ def of_cache(found: CacheExplanation) -> str:
     ]
     traces = table(rows, ("trace", "calls", "traced in", "instructions")) if rows else ""
     misses = [
-        (miss.location, "; ".join(map(str, miss.differences)) or "the first", miss.outcome)
+        (place(miss.location), "; ".join(map(str, miss.differences)) or "the first", miss.outcome)
         for miss in found.misses[-2 * _ENDS :]
     ]
     why = table(misses, ("call", "what differed", "outcome")) if misses else ""
@@ -256,8 +315,11 @@ def of_dataset(dataset: Any) -> str:
         )
         for path, leaf in _leaves(dataset.element_spec)
     ]
-    count = int(dataset.cardinality())
-    facts = {-1: "infinitely many elements", -2: "of unknown length"}.get(
-        count, f"{count} element{'s' * (count != 1)}"
-    )
+    if dataset._is_in_graph():
+        facts = "of a graph"
+    else:
+        count = dataset._size()
+        facts = {-1: "infinitely many elements", -2: "of unknown length"}.get(
+            count, f"{count} element{'s' * (count != 1)}"
+        )
     return title("Dataset", facts) + table(rows[: 4 * _ENDS], ("element", "dtype", "shape"))

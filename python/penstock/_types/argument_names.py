@@ -23,11 +23,17 @@ _CONVERT: Final = ("__array__", "__tf_tensor__", "__dlpack__", "__index__", "__f
 _OF_TEXT: Final = re.compile(r"\b(str|string|bytes|0 dimension)\b|shape \(\)")
 
 
-def place_in_program() -> str:
-    """The line that called into this package, as a traceback shows it; empty where there is none."""
+def frame_of_program() -> FrameType | None:
+    """The frame that called into this package; None where there is none."""
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "penstock":
         frame = frame.f_back
+    return frame
+
+
+def place_in_program() -> str:
+    """The line that called into this package, as a traceback shows it; empty where there is none."""
+    frame = frame_of_program()
     if frame is None:
         return ""
     return f'File "{frame.f_code.co_filename}", line {frame.f_lineno}, in {frame.f_code.co_name}'

@@ -30,6 +30,8 @@ __all__ = [
     "START",
     "Call",
     "at_line",
+    "is_set_trace",
+    "is_stepped",
     "leads_to_stop",
     "set_trace",
     "stop",
@@ -54,7 +56,20 @@ def is_stepped() -> bool:
     chosen = os.environ.get("PYTHONBREAKPOINT", "")
     if session.hook is not None:
         return chosen != "0"
-    return chosen in ("", "pdb.set_trace") and sys.breakpointhook is sys.__breakpointhook__
+    hook = sys.breakpointhook
+    return chosen in ("", "pdb.set_trace") and (hook is sys.__breakpointhook__ or _waits_for_editor(hook))
+
+
+def _waits_for_editor(hook: Any) -> bool:
+    """Whether a hook is that of the debugger of editors and notebooks, and none is connected to it."""
+    if not str(getattr(hook, "__module__", "")).startswith("debugpy"):
+        return False
+    return not sys.modules["debugpy"].is_client_connected()
+
+
+def is_set_trace(function: Any) -> bool:
+    """Whether a function is `pdb.set_trace`, or what IPython puts in its place."""
+    return function.__name__ == "set_trace" and function.__module__ in ("pdb", "IPython.core.debugger")
 
 
 def stop(*args: Any, **kwargs: Any) -> None:

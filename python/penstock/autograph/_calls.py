@@ -74,13 +74,13 @@ def stepped_twin(target: Any) -> Any:
 
 def _function(target: FunctionType) -> Any:
     """What is called in place of a function; of the standard library's decorators, what they decorate."""
+    if _breakpoint.is_set_trace(target):
+        return _breakpoint.set_trace
     changed = _convert.converted(target)
     if changed is target:
         for code, made in _DECORATED:
             if target.__code__ is code:
                 return made(target)
-        if target.__module__ == "pdb" and target.__name__ == "set_trace":
-            return _breakpoint.set_trace
     return changed
 
 

@@ -17,7 +17,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from types import CodeType, FrameType
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from penstock import _core
 from penstock._runtime.debug_switches import session
@@ -29,6 +29,7 @@ from penstock.errors import FailedPreconditionError
 __all__ = ["GraphDebugger", "debuggers"]
 
 _NEXT = "__next_frame__"
+_RUNS_CELLS = "IPython.core.interactiveshell"
 # The files whose frames are the debugger's own.
 _HIDDEN = frozenset({bdb.__file__, pdb.__file__, runpy.__file__, "<frozen runpy>"})
 
@@ -42,7 +43,14 @@ class _Activation:
         self.names: dict[str, Any] = {}
 
 
-class GraphDebugger(pdb.Pdb):
+if TYPE_CHECKING:
+    _Pdb = pdb.Pdb
+else:
+    # In notebooks IPython has put a class of its own in the place of Python's.
+    _Pdb = next(cls for cls in pdb.Pdb.__mro__ if cls.__module__ == "pdb")
+
+
+class GraphDebugger(_Pdb):
     """Python's debugger, with stops in graphs.
 
     Attributes:
@@ -264,6 +272,9 @@ class GraphDebugger(pdb.Pdb):
         """The frames of the program, without those of this package, and the place of the innermost."""
         stack, _ = super().get_stack(f, t)
         kept = [entry for entry in stack if not _is_hidden(entry[0].f_code)] or stack
+        # The program of a notebook begins with a cell.
+        runs = [i for i, (frame, _) in enumerate(kept) if frame.f_globals.get("__name__") == _RUNS_CELLS]
+        kept = kept[runs[-1] + 1 :] if runs and runs[-1] + 1 < len(kept) else kept
         return kept, len(kept) - 1
 
     def user_call(self, frame: FrameType, argument_list: None) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import html
 import os
 import re
 import socket
@@ -70,6 +69,14 @@ def _time(seconds: float) -> str:
         if seconds >= unit:
             return f"{seconds / unit:.2f} {name}"
     return f"{seconds * 1e6:.1f} µs"
+
+
+def _bytes(held: int) -> str:
+    """A size for people."""
+    for unit, name in ((2**30, "GiB"), (2**20, "MiB")):
+        if held >= unit:
+            return f"{held / unit:.2f} {name}"
+    return f"{held / 2**10:.1f} KiB"
 
 
 class Recording:
@@ -167,6 +174,29 @@ class Recording:
             Step(name, number, began / 1e9, took / 1e9, _seconds(shares))
             for name, number, began, took, shares in self._done().steps()
         ]
+
+    def memory(self, moments: int = 600) -> list[tuple[float, int]]:
+        """Tell how much memory tensors held over time.
+
+        Args:
+            moments: how many there are at most. The time is divided into as many parts, and each has the
+                moment at which tensors held the most.
+
+        Returns:
+            The seconds from the start of the recording, and the bytes that tensors of the process held then.
+
+        Raises:
+            ValueError: where `moments` is not positive.
+
+        >>> import penstock as tf
+        >>> with tf.profiler.record() as recording:
+        ...     x = tf.sort(tf.zeros([1000, 1000]))
+        >>> max(held for _, held in recording.memory()) >= 4_000_000
+        True
+        """
+        if moments < 1:
+            raise ValueError(f"argument 'moments' must be positive, got {moments}")
+        return [(at / 1e9, held) for at, held in self._done().memory(moments)]
 
     @property
     def took(self) -> float:
@@ -273,7 +303,7 @@ class Recording:
         ]
         rows = self.rows()
         width = min(_WIDTH, max((len(row.key) for row in rows[:_SHOWN]), default=8))
-        lines = [f"{_time(self.took)} recorded: {', '.join(parts)}"]
+        lines = [f"{_time(self.took)} recorded: {', '.join(parts)}", *self._of_the_whole()]
         if not rows:
             lines.append("no operation ran, and no function was traced")
         else:
@@ -295,9 +325,31 @@ class Recording:
             )
         return "\n".join(lines)
 
+    def _of_the_whole(self) -> list[str]:
+        """What there is to know of it beside its parts."""
+        found = []
+        if self.input_bound >= 0.005:
+            found.append(f"input bound: {self.input_bound:.0%}")
+        steps = sorted(step.took for step in self.steps())
+        if steps:
+            found.append(f"{len(steps)} steps, of {_time(steps[len(steps) // 2])} in the median")
+        most = max((held for _, held in self.memory()), default=0)
+        if most:
+            found.append(f"tensors held {_bytes(most)} at most")
+        return ["; ".join(found)] if found else []
+
+    def __repr__(self) -> str:
+        if self._found is None:
+            return "<tf.profiler.Recording that is not complete>"
+        return f"<tf.profiler.Recording of {_time(self.took)}, {len(self._found)} events>"
+
     def _repr_html_(self) -> str:
-        """The table, for notebooks."""
-        return f"<pre>{html.escape(str(self))}</pre>"
+        """The longest rows, for notebooks."""
+        if self._found is None:
+            return f"<pre>{self}</pre>"
+        from penstock._runtime.pages import of_recording  # start-up does without it
+
+        return of_recording(self, "; ".join([f"{_time(self.took)} recorded", *self._of_the_whole()]))
 
 
 def _new_directory(parent: Path, name: str) -> Path:

@@ -11,6 +11,7 @@ from penstock._runtime import protos
 from penstock._runtime.messages import Message
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped as _scoped
+from penstock._values.ragged import RaggedTensor
 from penstock.summary import _content, _tracing, _writer, experimental as experimental
 from penstock.summary._writer import (
     SummaryWriter as SummaryWriter,
@@ -243,7 +244,7 @@ def histogram(
 
     Args:
         name: the name of the series.
-        data: numbers, of any shape.
+        data: numbers, of any shape; of a ragged tensor those of all rows.
         step: where in the series they are; the current step by default.
         buckets: into how many buckets of equal widths they are counted, 30 by default.
         description: text about it, in Markdown.
@@ -265,7 +266,8 @@ def histogram(
         raise ValueError(f"argument 'buckets' must not be negative, got {buckets}")
 
     def inputs() -> list[Any]:
-        return [math.cast(data, _core.float64)]
+        values = data.flat_values if isinstance(data, RaggedTensor) else data
+        return [math.cast(_core._to_tensor(values), _core.float64)]
 
     def finished(values: _core.Tensor) -> _core.Tensor:
         return _content.histogram_content(values, count)
@@ -425,7 +427,10 @@ def graph(graph_data: TracedGraph | GraphDef) -> bool:
     found: Any = graph_data
     found = found.as_graph_def() if hasattr(found, "as_graph_def") else found
     if not hasattr(found, "node"):
-        raise ValueError(f"argument 'graph_data' must be a graph or a GraphDef, got {graph_data!r}")
+        own = "the `graph` of " if isinstance(getattr(found, "graph", None), _core._Graph) else ""
+        raise ValueError(
+            f"argument 'graph_data' must be {own or 'a graph or a GraphDef, got '}{graph_data!r}"
+        )
     return _writer.write_graph(protos.graph_bytes(found.node))
 
 

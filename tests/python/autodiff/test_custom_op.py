@@ -43,6 +43,30 @@ def test_an_operator_gives_the_results_of_its_kernel(traced):
     assert run(tf.zeros([0, 3])).shape == [0, 3]
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_arguments_have_the_names_of_the_kernel(traced):
+    @tf.custom_op(Tout=tf.float32)
+    def weighted(x, y=3.0, z=5.0):
+        """Add up with weights."""
+        return x + 10 * y + 100 * z
+
+    run = tf.function(lambda **given: weighted(**given)) if traced else weighted
+    one, two = tf.constant(1.0), tf.constant(2.0)
+    assert float(run(x=one)) == 531.0
+    assert float(run(y=two, x=one)) == 521.0
+    assert float(run(x=one, z=two)) == 231.0
+    assert (weighted.__name__, weighted.__doc__) == ("weighted", "Add up with weights.")
+    assert weighted.__wrapped__.__name__ == "weighted"
+    assert float(tf.function(weighted)(one, z=two)) == 231.0
+    for call, message in (
+        (lambda: weighted(one, w=two), "weighted: got an unexpected keyword argument 'w'"),
+        (lambda: weighted(y=two), "weighted: missing a required argument: 'x'"),
+        (lambda: tf.custom_op(lambda x, *, y=1: x, tf.float32)(one, y=two), "for keywords alone"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            call()
+
+
 def test_its_shape_is_known_while_tracing():
     cube, _ = _cube()
     trace = tf.function(cube).get_concrete_function(tf.TensorSpec([None, 3]))

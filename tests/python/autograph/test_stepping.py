@@ -393,6 +393,66 @@ def test_set_trace_of_pdb_stops_in_a_graph_and_reads_what_is_piped_in(tmp_path):
     assert run.stdout.rstrip().endswith("4.0")
 
 
+# What a kernel of Jupyter does when it starts, and how it runs a cell.
+IN_A_NOTEBOOK = """
+import pdb, sys, types
+import penstock as tf
+
+class Coloured(pdb.Pdb):
+    def message(self, text):
+        super().message("coloured " + text)
+
+def set_trace(frame=None, header=None):
+    raise RuntimeError("stopped while tracing")
+
+set_trace.__module__ = "IPython.core.debugger"
+pdb.Pdb, pdb.set_trace = Coloured, set_trace
+
+sys.modules["debugpy"] = types.SimpleNamespace(is_client_connected=lambda: False)
+
+def hook():
+    print("passed by")
+
+hook.__module__ = "debugpy._vendored.force_pydevd"
+sys.breakpointhook = hook
+
+@tf.function
+def f(x):
+    y = x + 1.0
+    pdb.set_trace()
+    z = y * 2.0
+    breakpoint()
+    return z
+
+shell = {"__name__": "IPython.core.interactiveshell", "run": lambda: f(tf.constant(1.0))}
+exec("def run_code(): return run()", shell)
+print(float(shell["run_code"]()))
+sys.modules["debugpy"].is_client_connected = lambda: True
+print(float(tf.function(f.python_function)(tf.constant(1.0))))
+"""
+
+
+def test_in_notebooks_it_stops_in_the_graph_too(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(IN_A_NOTEBOOK)
+    run = subprocess.run(
+        [sys.executable, str(program)],
+        input="p y\nwhere\ncontinue\np z\ncontinue\np y\ncontinue\n",
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=True,
+    )
+    assert "coloured" not in run.stdout
+    assert values(run.stdout) == [2.0, 4.0, 2.0]
+    # Where an editor is connected, its debugger gets what `breakpoint()` stops at.
+    assert run.stdout.count("passed by") == 1
+    assert re.search(r"4\.0\n.*passed by\n4\.0\n$", run.stdout, flags=re.DOTALL)
+    # Frames of the kernel are not shown.
+    assert "<lambda>()" in run.stdout
+    assert "run_code()" not in run.stdout
+
+
 def test_a_breakpoint_after_an_error_shows_no_frames_of_before(own_breakpoints):
     @tf.function
     def f(x):

@@ -3,6 +3,8 @@
 import functools
 import html.parser
 import re
+import sys
+import types
 
 import numpy as np
 import pytest
@@ -140,6 +142,24 @@ def test_the_page_of_a_cache_has_the_lines_of_the_calls_and_what_to_do():
     assert "<td>x.shape[0]</td><td>2</td><td>3</td><td>give x a tf.TensorSpec with None" in page
 
 
+def test_the_page_of_a_cache_has_advice_for_each_kind_of_difference():
+    @tf.function
+    def f(x):
+        return 1
+
+    for x in (tf.ones([2]), tf.ones([3]), tf.ones([3, 1]), tf.Variable(tf.ones([3])), [1.0], (1.0,), 1, 2):
+        f(x)
+    page = f.explain_cache().to_html()
+    for advice in (
+        "give x a tf.TensorSpec with None for that size in input_signature, or pass reduce_retracing=True",
+        "give x a tf.TensorSpec(None, …), of any number of dimensions, in input_signature, or pass reduce",
+        "pass always a variable for x, or always a tensor, as variable.read_value() gives it",
+        "pass x in one structure, such as a tensor of all its items",
+        "pass x as a tensor, tf.constant(2), unless it shapes the graph",
+    ):
+        assert advice in page
+
+
 def test_dot_names_the_operators_and_nests_the_loop():
     text = _traced()[1].to_dot()
     assert text.startswith('digraph "f" {')
@@ -209,6 +229,8 @@ def _called_with_long_arguments():
         lambda: tf.ones([100, 100]),
         lambda: tf.ones([3, 4, 5, 6]),
         lambda: tf.constant(["<b>", "&"]),
+        lambda: tf.constant("<weights>" * 1000),
+        lambda: tf.Variable("<weights>"),
         lambda: tf.constant([True, False]),
         lambda: tf.constant([1 + 2j]),
         lambda: tf.cast([1.0, 2.0], tf.bfloat16),
@@ -256,6 +278,22 @@ def test_a_tensor_of_a_graph_is_shown_without_a_value():
     f(tf.constant(1.0))
     assert "of a graph" in shown[0]
     _well_formed(shown[0])
+
+
+def test_a_data_set_is_shown_while_a_function_is_traced():
+    shown = []
+    outer = tf.data.Dataset.range(5)
+
+    @tf.function
+    def f(n):
+        shown.append(outer._repr_html_())
+        shown.append(tf.data.Dataset.range(n).batch(2)._repr_html_())
+        return n
+
+    f(tf.constant(3, tf.int64))
+    assert "5 elements" in shown[0]
+    assert "of a graph" in shown[1]
+    assert "<td>int64</td><td>(None,)</td>" in shown[1]
 
 
 def test_composite_tensors_of_a_graph_are_shown_without_values():
@@ -330,6 +368,24 @@ def test_the_object_of_a_method_is_shown_by_the_name_of_its_parameter():
     scale = Scale()
     scale.run(tf.ones([1]))
     assert scale.run.explain_cache().traces[0].signature.startswith("run(this, x, rate=2.0)")
+
+
+def test_lines_of_notebooks_are_shown_by_their_cells(monkeypatch):
+    @tf.function
+    def f(x):
+        return tf.sort(x)
+
+    def cell(file):
+        return ("Cell", "In[7]") if file == __file__ else None
+
+    compile = types.SimpleNamespace(format_code_name=cell)
+    shell = types.SimpleNamespace(compile=compile)
+    monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda: shell))
+    with tf.profiler.record() as recording:
+        f(tf.range(100))
+    for text in (f.explain_cache()._repr_html_(), f.explain_cache().to_html(), recording._repr_html_()):
+        assert "Cell In[7], line " in text
+    assert f"{__file__}:" in str(f.explain_cache())
 
 
 def test_a_matrix_is_shown_as_a_table_with_its_ends():

@@ -176,6 +176,64 @@ def test_asking_for_traces_does_not_warn(logged):
     assert not logged()
 
 
+def _twice(x):
+    return x * 2.0
+
+
+def test_a_function_that_is_made_anew_for_each_call_warns_once(logged):
+    for _ in range(20):
+        tf.function(_twice)(tf.constant(1.0))  # made here
+    (record,) = logged()
+    text = record.getMessage()
+    assert text.startswith("5 out of the last 5 calls to _twice triggered tf.function retracing")
+    assert "call tf.function once, outside of the loop" in text
+    assert record.pathname == __file__
+    lines = open(__file__, encoding="utf-8").read().splitlines()  # noqa: PTH123, SIM115
+    assert lines[record.lineno - 1].endswith("# made here")
+
+
+def test_a_function_that_is_defined_in_a_loop_warns(logged):
+    for i in range(6):
+
+        @tf.function
+        def f(x, i=i):
+            return x + float(i)
+
+        f(tf.constant(1.0))
+    assert "calls to f triggered" in logged()[0].getMessage()
+
+
+def test_functions_of_one_code_that_are_kept_or_called_again_do_not_warn(logged):
+    kept = [tf.function(lambda x: x * 2.0) for _ in range(10)]
+    for function in kept:
+        function(tf.constant(1.0))
+    for _ in range(10):
+        function = tf.function(_twice)
+        function(tf.constant(1.0)), function(tf.constant(1.0))
+    for _ in range(10):
+        tf.function(lambda x: x).get_concrete_function(tf.TensorSpec([]))
+    for _ in range(10):
+        list(tf.data.Dataset.range(2).map(_twice_int))
+        tf.vectorized_map(_twice, tf.ones([2]))
+    assert not logged()
+
+
+def _twice_int(x):
+    return x * 2
+
+
+def test_functions_within_a_trace_do_not_warn(logged):
+    @tf.function
+    def outer(x):
+        inner = tf.function(_twice_int)
+        return inner(x)
+
+    for n in range(4):
+        for _ in range(10):
+            outer(tf.zeros([n]))
+    assert not logged()
+
+
 def test_the_level_of_the_logger_silences_the_warning(logged):
     _, f = counted()
     level = tf.get_logger().level

@@ -134,6 +134,58 @@ def test_show_lists_checkpoints(capsys, tmp_path):
         assert "rate/.ATTRIBUTES/VARIABLE_VALUE: float32 [2]" in capsys.readouterr().out
 
 
+def test_show_takes_the_file_of_a_saved_model_of_tensorflow(capsys, tmp_path):
+    module = tf.Module()
+    module.f = tf.function(lambda x: x * 2.0, input_signature=[tf.TensorSpec([None], name="x")])
+    tf.saved_model.save(
+        module, str(tmp_path / "saved"), options=tf.saved_model.SaveOptions(format="tensorflow")
+    )
+    assert main(["show", str(tmp_path / "saved" / "saved_model.pb")]) == 0
+    assert "takes x: float32 (None,)" in capsys.readouterr().out
+
+
+def test_show_lists_what_was_written_for_tensorboard(capsys, tmp_path):
+    for run in ("first", "second"):
+        with tf.summary.create_file_writer(str(tmp_path / run)).as_default():
+            for step in range(3):
+                tf.summary.scalar("loss", 1.0 / (step + 1), step=step)
+            tf.summary.histogram("weights", [1.0, 2.0], step=2)
+            tf.summary.graph(tf.function(lambda x: x + 1.0).get_concrete_function(tf.TensorSpec([])).graph)
+    assert main(["show", str(tmp_path)]) == 0
+    run = [
+        "  loss: scalars, 3 at steps 0 to 2, 0.333333 at last",
+        "  weights: histograms, 1 at step 2",
+        "  1 graph",
+    ]
+    assert capsys.readouterr().out.splitlines() == ["run first", *run, "run second", *run]
+    [file] = (tmp_path / "first").glob("*.tfevents.*")
+    file.write_bytes(file.read_bytes()[:-3])  # as while it is written
+    assert main(["show", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert shown.startswith(f"events of {file.name}\n  loss: scalars, 3")
+    assert shown.endswith("ends within a record\n")
+
+
+def test_show_lists_the_layers_and_weights_of_a_model_of_keras(capsys, tmp_path):
+    model = tf.keras.Sequential([tf.keras.Input((3,)), tf.keras.layers.Dense(2, name="last")], name="small")
+    model.save(tmp_path / "model.keras")
+    model.save_weights(tmp_path / "model.weights.h5")
+    weights = ["layers/dense/vars/0: float32 [3, 2]", "layers/dense/vars/1: float32 [2]"]
+    assert main(["show", str(tmp_path / "model.keras")]) == 0
+    first, *rest = capsys.readouterr().out.splitlines()
+    assert re.fullmatch(r"model of Keras 3\.\d+\.\d+: Sequential small", first)
+    assert rest[1:] == ["  Dense last", *weights]
+    assert main(["show", str(tmp_path / "model.weights.h5")]) == 0
+    assert capsys.readouterr().out.splitlines() == weights
+
+
+@pytest.mark.parametrize("name", ["damaged.keras", "damaged.h5"])
+def test_show_says_that_a_file_of_keras_is_damaged(name, capsys, tmp_path):
+    (tmp_path / name).write_bytes(b"PK\x05\x06" + b"\0" * 30)
+    assert main(["show", str(tmp_path / name)]) == 1
+    assert "or is damaged" in capsys.readouterr().err
+
+
 def test_what_cannot_be_shown_says_why(capsys, tmp_path):
     assert main(["show", str(tmp_path / "nothing")]) == 1
     assert "nothing" in capsys.readouterr().err
@@ -182,6 +234,23 @@ def test_graph_takes_python_values_and_functions_that_are_not_traced(program, ca
 def test_graphs_that_cannot_be_drawn_say_why(capsys, arguments, message):
     assert main(["graph", *arguments]) == 1
     assert message in capsys.readouterr().err
+
+
+def test_graph_draws_a_model_of_keras_for_the_inputs_that_it_was_made_for(capsys, tmp_path):
+    program = tmp_path / "model.py"
+    program.write_text(
+        "import penstock as tf\n"
+        "a, b = tf.keras.Input((4,), name='a'), tf.keras.Input((2,), name='b')\n"
+        "model = tf.keras.Model({'a': a, 'b': b}, tf.keras.layers.Concatenate()([a, b]))\n"
+        "small = tf.keras.Sequential([tf.keras.Input((4,)), tf.keras.layers.Dense(2)])\n"
+        "empty = tf.keras.Sequential([tf.keras.layers.Dense(2)])\n"
+    )
+    assert main(["graph", f"{program}:model"]) == 0
+    assert re.search(r'%0 "a": f32\[s0,4\], %1 "b": f32\[s\d,2\]\)', capsys.readouterr().out)
+    assert main(["graph", f"{program}:small"]) == 0
+    assert ": f32[s0,4]" in capsys.readouterr().out
+    assert main(["graph", f"{program}:empty"]) == 1
+    assert "name its inputs behind it" in capsys.readouterr().err
 
 
 def test_lines_of_the_interpreter_are_none_of_a_graph(tmp_path):
@@ -310,6 +379,13 @@ def test_a_function_that_is_not_there_is_named_beside_those_that_are(capsys, tmp
 def test_without_a_command_the_commands_are_listed(capsys):
     assert main([]) == 2
     assert "doctor" in capsys.readouterr().err
+
+
+def test_the_version_is_printed(capsys):
+    with pytest.raises(SystemExit) as leaving:
+        main(["--version"])
+    assert leaving.value.code == 0
+    assert capsys.readouterr().out == f"penstock {tf.__version__}\n"
 
 
 def test_the_module_is_a_command():

@@ -1,8 +1,12 @@
 """What `import penstock` brings in."""
 
 import json
+import os
+import shutil
+import subprocess
 import sys
 import sysconfig
+from pathlib import Path
 
 import pytest
 from support import run_python
@@ -27,6 +31,25 @@ def test_the_import_brings_in_no_other_package():
     standard = set(sys.stdlib_module_names)
     foreign = {m.partition(".")[0] for m in modules()} - standard - {"penstock"}
     assert not foreign
+
+
+def test_a_package_without_its_engine_says_how_to_get_it(tmp_path):
+    shutil.copytree(
+        Path(tf.__file__).parent, tmp_path / "penstock", ignore=shutil.ignore_patterns("*.so", "*.pyd")
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", "import penstock"],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    *_, last = found.stderr.splitlines()
+    assert last.startswith(
+        "ImportError: the engine of Penstock cannot be loaded: No module named 'penstock._core'"
+    )
+    assert "make build" in last
 
 
 def test_the_import_leaves_slow_modules_alone():

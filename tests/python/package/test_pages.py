@@ -1,6 +1,7 @@
 """The Python programs that pages of the documentation show run as they are pasted, one after the other."""
 
 import doctest
+import json
 import re
 import subprocess
 import sys
@@ -135,6 +136,11 @@ def test_the_reference_has_an_entry_for_every_public_name(tmp_path):
     assert {f"tf.{names[0]}" for names in documentation.public_names.aliases().values()} == entries
     for name in ("tf.math.add", "tf.linalg.matmul"):
         assert f"`{name}" in text
+    # Names of entries are whole: behind `py:module` they would be names of that module.
+    assert text.count("{py:currentmodule} None") == text.count("{py:module} ") > 10
+    entry_of = json.loads((tmp_path / "names.json").read_text(encoding="utf-8"))
+    assert (entry_of["tf.math.add"], entry_of["tf.linalg.matmul"]) == ("tf.add", "tf.matmul")
+    assert set(entry_of.values()) == entries
 
 
 def test_the_reference_says_how_a_name_differs_from_tensorflow_s():

@@ -65,6 +65,11 @@ def test_the_shortest_way_is_found_among_several(tmp_path):
     assert site_links.way_to("two.html#none", found) is None
 
 
+def test_a_name_that_is_no_place_of_the_reference_is_told(tmp_path):
+    pages = site(tmp_path, index='<p id="tf.b">b</p>', reference__tf='<dt id="tf.a">a</dt>')
+    assert site_links.without_entry(pages, ["tf.b", "tf.a"]) == ["the reference has no place tf.b"]
+
+
 def test_the_answers_stand_under_headings_of_the_guides():
     for answer in site_links.ANSWERS.values():
         page, anchor = answer.split("#")

@@ -212,6 +212,35 @@ def test_memory_of_tensors_is_in_the_profile():
         tf.sort(x)
     counters = [e for e in json.loads(recording.chrome())["traceEvents"] if e["ph"] == "C"]
     assert max(event["args"]["bytes"] for event in counters) >= x.numpy().nbytes
+    moments = recording.memory(5)
+    assert 1 <= len(moments) <= 5
+    assert moments == sorted(moments)
+    assert all(0 <= at <= recording.took for at, _ in moments)
+    assert max(held for _, held in moments) == max(event["args"]["bytes"] for event in counters)
+    assert re.search(r"tensors held [\d.]+ MiB at most", str(recording))
+    with pytest.raises(ValueError, match="argument 'moments' must be positive, got 0"):
+        recording.memory(0)
+
+
+def test_the_table_begins_with_what_is_known_of_the_whole():
+    def slow():
+        for i in range(10):
+            time.sleep(0.002)
+            yield i
+
+    data = tf.data.Dataset.from_generator(slow, output_signature=tf.TensorSpec([], tf.int64))
+    with tf.profiler.record() as recording:
+        for step, x in enumerate(data):
+            with tf.profiler.experimental.Trace("train", step_num=step):
+                tf.sort(tf.fill([100], x))
+    second = str(recording).splitlines()[1]
+    assert re.match(r"input bound: \d\d%; 10 steps, of [\d.]+ (µs|ms) in the median; tensors held", second)
+    assert re.fullmatch(r"<tf.profiler.Recording of [\d.]+ ms, \d+ events>", repr(recording))
+    shown = recording._repr_html_()
+    assert second in shown
+    assert "<td>sort</td>" in shown
+    assert f"{HERE}:" in shown
+    assert len(shown) < 20_000
 
 
 def test_events_beyond_the_limit_are_counted():
@@ -232,7 +261,8 @@ def test_a_recording_of_nothing_says_so():
 
 def test_what_is_not_complete_says_so():
     with tf.profiler.record() as recording:
-        assert "not complete" in str(recording)
+        for text in (str(recording), repr(recording), recording._repr_html_()):
+            assert "not complete" in text
         with pytest.raises(tf.errors.InvalidArgumentError, match="leave its `with` statement"):
             recording.rows()
     with pytest.raises(ValueError, match="argument 'by'"):

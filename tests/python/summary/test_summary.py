@@ -61,6 +61,8 @@ def test_a_scalar_has_its_tag_step_description_and_plugin(tmp_path):
         ([1.0], 0, np.zeros((0, 3))),
         ([np.nan, 0.0, 1.0, np.inf], 1, [[0, 1, 2]]),
         ([[1, 5]], 2, [[1, 3, 1], [3, 5, 1]]),
+        (tf.ragged.constant([[1], [], [5, 5]]), 2, [[1, 3, 1], [3, 5, 2]]),
+        (tf.IndexedSlices([[1.0], [3.0]], [0, 2], [3, 1]), 1, [[0, 3, 3]]),
     ],
 )
 def test_histograms_count_in_buckets_of_equal_widths(tmp_path, data, buckets, expected):
@@ -209,6 +211,25 @@ def test_messages_are_written_as_they_are(tmp_path):
     assert (tag, value.simple_value, value.WhichOneof("value")) == ("old", 1.5, "simple_value")
 
 
+def test_event_files_are_read(tmp_path):
+    written(tmp_path, lambda: [tf.summary.scalar("loss", 0.5 * i, step=i) for i in range(3)])
+    [file] = tmp_path.iterdir()
+    version, *found = tf.compat.v1.train.summary_iterator(str(file))
+    assert version.file_version == "brain.Event:2"
+    assert [(e.step, float(tf.make_ndarray(e.summary.value[0].tensor))) for e in found] == [
+        (0, 0.0),
+        (1, 0.5),
+        (2, 1.0),
+    ]
+    file.write_bytes(file.read_bytes()[:-1])
+    reading = tf.compat.v1.train.summary_iterator(file)
+    assert len([next(reading) for _ in range(3)]) == 3
+    with pytest.raises(tf.errors.DataLossError, match="ends within a record"):
+        next(reading)
+    with pytest.raises(tf.errors.NotFoundError):
+        next(tf.compat.v1.train.summary_iterator(tmp_path / "none"))
+
+
 def test_without_a_writer_nothing_is_recorded(tmp_path):
     assert not tf.summary.scalar("a", 0.0)
     with tf.summary.create_file_writer(str(tmp_path)).as_default():
@@ -237,6 +258,12 @@ def test_a_closed_writer_cannot_be_used(tmp_path):
         (lambda: tf.summary.audio("a", [1.0], 1, step=1), ValueError, "'data' must have rank 3"),
         (lambda: tf.summary.audio("a", [[[1.0]]], 1, step=1, encoding="ogg"), ValueError, "'encoding'"),
         (lambda: tf.summary.histogram("a", [1.0], step=1, buckets=-1), ValueError, "'buckets'"),
+        (lambda: tf.summary.histogram("a", tf.sparse.eye(2), step=1), TypeError, "'data': cannot convert"),
+        (
+            lambda: tf.summary.graph(tf.function(lambda: 1).get_concrete_function()),
+            ValueError,
+            "'graph_data' must be the `graph` of <ConcreteFunction",
+        ),
     ],
 )
 def test_bad_arguments_are_named(tmp_path, call, error, words):

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
 
-from penstock._runtime.protos import Summary
+from penstock._runtime.protos import Event, Summary
+from penstock._types.argument_names import path_of
 from penstock.errors import InvalidArgumentError
+from penstock.summary import _reading
 from penstock.summary._content import png, wav
 
-__all__ = ["clips", "distribution", "images", "joined", "number"]
+if TYPE_CHECKING:
+    import os
+
+__all__ = ["clips", "distribution", "images", "joined", "number", "summary_iterator"]
 
 Values = list[dict[str, Any]]
 
@@ -135,3 +141,34 @@ def joined(*messages: Any) -> bytes:
         if tags.count(tag) > 1:
             raise InvalidArgumentError(f"Duplicate tag {tag} found in summary inputs")
     return Summary(value=values).SerializeToString()
+
+
+def summary_iterator(path: str | os.PathLike[str]) -> Iterator[Event]:
+    """Read an event file.
+
+    Args:
+        path: the file, as `tf.summary.create_file_writer` or another writer for TensorBoard made it.
+
+    Returns:
+        An iterator over its events, which are `tf.compat.v1.Event` messages; `tf.make_ndarray` makes an array
+        of the tensor of a summary.
+
+    Raises:
+        NotFoundError: where there is no such file.
+        DataLossError: for another kind of file, and where it ends within an event, after those before.
+
+    >>> import glob, tempfile
+    >>> import penstock as tf
+    >>> logs = tempfile.mkdtemp()
+    >>> with tf.summary.create_file_writer(logs).as_default():
+    ...     for step in range(3):
+    ...         _ = tf.summary.scalar("loss", 1.0 / (step + 1), step=step)
+    >>> [file] = glob.glob(f"{logs}/events*")
+    >>> for event in tf.compat.v1.train.summary_iterator(file):
+    ...     for value in event.summary.value:
+    ...         print(event.step, value.tag, round(float(tf.make_ndarray(value.tensor)), 2))
+    0 loss 1.0
+    1 loss 0.5
+    2 loss 0.33
+    """
+    return _reading.events(path_of(path, "path"))

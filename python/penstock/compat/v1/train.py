@@ -40,6 +40,7 @@ from penstock.compat.v1._session_hooks import (
     StopAtStepHook as StopAtStepHook,
     SummarySaverHook as SummarySaverHook,
 )
+from penstock.compat.v1._summary_values import summary_iterator as summary_iterator
 from penstock.compat.v1._training import (
     Saver as Saver,
     cosine_decay as cosine_decay,
