@@ -11,6 +11,8 @@ use crate::shapes::Shapes;
 const MANY: usize = 300;
 /// to no fewer than this, if it is by names or lines.
 const FEW: usize = 10;
+/// Up to how many scopes of a name nodes are folded by.
+const SCOPES: usize = 6;
 /// The most characters of what is said of a node.
 const DETAIL: usize = 60;
 /// The most elements of a constant that are shown.
@@ -142,16 +144,64 @@ impl Block {
         if self.nodes.len() <= MANY {
             return self;
         }
-        let by_scope = self.clone().fold_by(|node| node.name.split_once('/').map(|(scope, _)| scope.to_owned()));
-        let by_line = self.clone().fold_by(|node| (!node.loc.is_unknown()).then(|| node.loc.to_string()));
+        // Names or lines that leave next to nothing say nothing; parameters of the block do not count.
+        let fits = |block: &Block| {
+            let count = block.nodes.iter().filter(|node| node.kind != Kind::Input).count();
+            (FEW..=MANY).contains(&count)
+        };
+        // What people have named says the most: by as many scopes of the names as leave few enough nodes.
+        let by_scopes = (1..=SCOPES).rev().map(|depth| self.clone().fold_by(|node| scopes_of(&node.name, depth)));
+        let by_line = || self.clone().fold_by(|node| (!node.loc.is_unknown()).then(|| node.loc.to_string()));
+        if let Some(found) = by_scopes.chain(std::iter::once_with(by_line)).find(fits) {
+            return found.without_own_inputs();
+        }
         let (each, mut number) = (self.nodes.len().div_ceil(MANY / 2), 0);
-        let by_number = self.fold_by(|_| {
+        self.fold_by(|_| {
             number += 1;
             Some(((number - 1) / each).to_string())
-        });
-        // What people have named says the most, unless it leaves next to nothing.
-        let fits = |block: &Block| (FEW..=MANY).contains(&block.nodes.len());
-        [by_scope, by_line].into_iter().find(fits).unwrap_or(by_number)
+        })
+        .without_own_inputs()
+    }
+
+    /// The same without the parameters that one folded node alone uses, such as the weights of a layer: it tells how many.
+    fn without_own_inputs(mut self) -> Block {
+        let mut users: Vec<Vec<usize>> = vec![Vec::new(); self.nodes.len()];
+        for edge in &self.edges {
+            users[edge.from].push(edge.to);
+        }
+        let is_own = |i: usize| {
+            self.nodes[i].kind == Kind::Input
+                && users[i]
+                    .first()
+                    .is_some_and(|&user| self.nodes[user].kind == Kind::Group && users[i].iter().all(|&u| u == user))
+        };
+        let own: Vec<bool> = (0..self.nodes.len()).map(is_own).collect();
+        if own.iter().filter(|&&is| is).count() < FEW {
+            return self;
+        }
+        let mut taken = vec![0_usize; self.nodes.len()];
+        for i in (0..self.nodes.len()).filter(|&i| own[i]) {
+            taken[users[i][0]] += 1;
+        }
+        for (node, count) in self.nodes.iter_mut().zip(&taken).filter(|(_, count)| **count > 0) {
+            node.detail = format!("{}, {count} parameter{}", node.detail, if *count == 1 { "" } else { "s" });
+        }
+        let mut next = 0;
+        let numbers: Vec<Option<usize>> = own
+            .iter()
+            .map(|&is| {
+                (!is).then(|| {
+                    next += 1;
+                    next - 1
+                })
+            })
+            .collect();
+        let renumbered = |Edge { from, to, ty }: Edge| Some(Edge { from: numbers[from]?, to: numbers[to]?, ty });
+        self.edges = self.edges.into_iter().filter_map(renumbered).collect();
+        self.outer = self.outer.into_iter().filter_map(|(value, node)| Some((value, numbers[node]?))).collect();
+        let mut kept = own.iter().map(|is| !is);
+        self.nodes.retain(|_| kept.next().unwrap_or(true));
+        self
     }
 
     /// Makes one node of each row of nodes that follow one another and have a key in common. What follows one another in the order
@@ -196,6 +246,12 @@ impl Block {
     }
 }
 
+/// The first `depth` scopes of a name, or all of them where there are fewer; `None` for a name without scopes.
+fn scopes_of(name: &str, depth: usize) -> Option<String> {
+    let (scopes, _) = name.rsplit_once('/')?;
+    Some(scopes.split('/').take(depth).collect::<Vec<_>>().join("/"))
+}
+
 impl Node {
     pub(crate) fn empty() -> Node {
         Node {
@@ -211,9 +267,9 @@ impl Node {
 
     /// This and another one, of `count` that have a key in common.
     fn joined(&self, other: Node, key: &str, count: usize) -> Node {
-        let named = self.name.split_once('/').filter(|(scope, _)| *scope == key);
-        let label = named
-            .map_or_else(|| shortened(&format!("{} … {}", first_of(&self.label), other.label)), |_| key.to_owned());
+        let is_scope = self.name.strip_prefix(key).is_some_and(|rest| rest.starts_with('/'));
+        let both = || format!("{} … {}", first_of(&self.label), other.label);
+        let label = if is_scope { key.to_owned() } else { shortened(&both()) };
         let blocks = self.blocks.iter().cloned().chain(other.blocks).collect();
         Node {
             kind: Kind::Group,

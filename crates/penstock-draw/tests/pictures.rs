@@ -141,6 +141,33 @@ fn a_long_graph_is_folded_by_the_scopes_of_names() {
 }
 
 #[test]
+fn a_model_within_one_scope_is_folded_by_its_layers_which_have_their_weights() {
+    let params: Vec<String> = (0..40).map(|i| format!("%w{i} \"w{i}\": f32[4]")).collect();
+    let mut text = format!("func @f(%x: f32[4], {}) -> f32[4] {{\n%v0 = neg %x\n", params.join(", "));
+    for i in 1..=1000 {
+        let layer = (i - 1) / 50;
+        text += &format!(
+            "%v{i} \"net/layer{layer}/add\": f32[4] = add %v{}, %w{}\n",
+            i - 1,
+            // Two weights of a layer; one of the first is the last one's too.
+            if i == 1000 { 0 } else { 2 * layer + i % 2 }
+        );
+    }
+    text += "return %v1000\n}";
+    let f = parsed(&text);
+    let block = Block::of(drawn(&f));
+    let groups: Vec<&Node> = block.nodes.iter().filter(|n| n.kind == Kind::Group).collect();
+    assert_eq!(groups.len(), 20, "{:?}", labels(&block));
+    assert_eq!(groups[7].label, "net/layer7");
+    assert!(groups[7].detail.ends_with(", 2 parameters"), "{}", groups[7].detail);
+    assert!(groups[0].detail.ends_with(", 1 parameter"), "{}", groups[0].detail);
+    let inputs: Vec<&str> = block.nodes.iter().filter(|n| n.kind == Kind::Input).map(|n| &*n.label).collect();
+    assert_eq!(inputs.last(), Some(&"w0"), "{inputs:?}");
+    assert_eq!(inputs.len(), 2, "{inputs:?}");
+    assert!(block.edges.iter().all(|e| e.from < e.to && e.to < block.nodes.len()));
+}
+
+#[test]
 fn a_page_shows_graphs_beside_the_lines_and_the_time_of_each() {
     let f = parsed(LOOP);
     let graph = drawn(&f);

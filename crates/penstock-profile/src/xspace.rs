@@ -1,6 +1,7 @@
 //! `XSpace`, the message that TensorBoard's profile plugin reads: planes of lines of events, whose names and statistics are kept
 //! once in tables. The fields are those of `xplane.proto` of the project `openxla/xprof`.
 
+use std::cmp::Reverse;
 use std::time::Duration;
 
 use penstock_ir::Activity;
@@ -52,30 +53,25 @@ impl Recording {
         put_number(plane, 1, 1);
         put_text(plane, 2, "/host:CPU");
         for (i, lane) in self.lanes.iter().enumerate() {
-            // Marks lie on a line that the plugin looks for steps on.
-            let (marks, others): (Vec<&Event>, Vec<&Event>) =
-                lane.events.iter().partition(|e| e.activity == Activity::Mark);
             let parents = lane.parents();
             let scopes = scopes(lane, &parents);
-            for (name, events) in [("python", marks), (lane.name.as_str(), others)] {
-                if events.is_empty() {
-                    continue;
+            // The plugin counts what lies within a mark, on its line, as the time of a step.
+            let mut events: Vec<&Event> = lane.events.iter().collect();
+            events.sort_by_key(|event| (event.began, Reverse(event.took)));
+            put_message(plane, 3, |line| {
+                put_number(line, 1, i as u64 + 1);
+                put_text(line, 2, &lane.name);
+                put_number(line, 3, nanos(self.began_at));
+                for event in events {
+                    let scope = if event.activity == Activity::Operator {
+                        scopes.get(&std::ptr::from_ref(event))
+                    } else {
+                        None
+                    };
+                    let name = name_of(event, scope.copied());
+                    put_message(line, 4, |out| put_event(out, event, names.number(name), &mut stats));
                 }
-                put_message(plane, 3, |line| {
-                    put_number(line, 1, i as u64 * 2 + u64::from(name != "python") + 1);
-                    put_text(line, 2, name);
-                    put_number(line, 3, nanos(self.began_at));
-                    for event in events {
-                        let scope = if event.activity == Activity::Operator {
-                            scopes.get(&std::ptr::from_ref(event))
-                        } else {
-                            None
-                        };
-                        let name = name_of(event, scope.copied());
-                        put_message(line, 4, |out| put_event(out, event, names.number(name), &mut stats));
-                    }
-                });
-            }
+            });
         }
         names.put(plane, 4);
         stats.put(plane, 5);
@@ -105,6 +101,8 @@ fn name_of(event: &Event, scope: Option<&str>) -> String {
     match event.activity {
         Activity::Operator => format!("{}/{1}:{1}", plain(scope.unwrap_or("eager")), plain(&event.name)),
         Activity::Mark | Activity::Function | Activity::Part => event.name.to_string(),
+        // By this name the plugin knows that a step waits for its input.
+        Activity::Input => format!("IteratorGetNext {}", event.name),
         activity => format!("{} {}", activity.name(), event.name),
     }
 }
