@@ -101,7 +101,8 @@ class CustomOp:
         self._gradient: Callable[..., Any] | None = None
         self._vmap: Callable[..., Any] | None = None
         self._with_gradient = custom_gradient(self._and_gradient)
-        functools.update_wrapper(self, kernel, updated=())
+        # No `__wrapped__`: a traced function of the operator would give it the kernel's defaults, as tensors.
+        self.__doc__ = getattr(kernel, "__doc__", None)
         self.name: str = name or str(getattr(kernel, "__name__", type(kernel).__name__))
         self.__name__ = self.name
 

@@ -427,7 +427,7 @@ def graph(graph_data: TracedGraph | GraphDef) -> bool:
     found: Any = graph_data
     found = found.as_graph_def() if hasattr(found, "as_graph_def") else found
     if not hasattr(found, "node"):
-        own = "the `graph` of " if isinstance(getattr(found, "graph", None), _core._Graph) else ""
+        own = "the `graph` of " if hasattr(getattr(found, "graph", None), "as_graph_def") else ""
         raise ValueError(
             f"argument 'graph_data' must be {own or 'a graph or a GraphDef, got '}{graph_data!r}"
         )

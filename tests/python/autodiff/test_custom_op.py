@@ -56,7 +56,6 @@ def test_arguments_have_the_names_of_the_kernel(traced):
     assert float(run(y=two, x=one)) == 521.0
     assert float(run(x=one, z=two)) == 231.0
     assert (weighted.__name__, weighted.__doc__) == ("weighted", "Add up with weights.")
-    assert weighted.__wrapped__.__name__ == "weighted"
     assert float(tf.function(weighted)(one, z=two)) == 231.0
     for call, message in (
         (lambda: weighted(one, w=two), "weighted: got an unexpected keyword argument 'w'"),
@@ -208,3 +207,11 @@ def test_an_operator_and_its_traces_are_collected():
     del cube
     gc.collect()
     assert gone() is None
+
+
+def test_a_function_of_an_operator_leaves_the_kernels_defaults_to_the_kernel():
+    def scaled(x, by=2, *, plus=1):
+        return x * by + plus
+
+    operator = tf.custom_op(scaled, tf.TensorSpec([], tf.float32))
+    assert float(tf.function(operator)(tf.constant(3.0))) == 7.0

@@ -426,6 +426,8 @@ def test_scratch_memory_that_cannot_be_had_is_an_error(expression: str) -> None:
         definite = tf.matmul(a, a, transpose_b=True) + n * tf.eye(n)
         # A prime number of elements.
         row = tf.ones([99_991])
+        # Python's parser does not say what is wrong where memory is short.
+        tf.linalg, tf.signal
         unlimited = resource.getrlimit(resource.RLIMIT_AS)
         for spare in [0, *(2**k for k in range(15, 27))]:
             with open("/proc/self/statm") as file:
