@@ -206,7 +206,7 @@ fn zeros(inputs: &[Tensor]) -> Vec<Tensor> {
 fn random_programs_do_the_same_wherever_their_operands_are() {
     let Some(gpu) = gpu() else { return };
     let (mut tried, mut failed, mut seed) = (0, 0, 0);
-    // So many, and until one has failed.
+    // The loop goes on until a program has failed, so that errors are compared too.
     while tried < programs() || failed == 0 && tried < 50 * programs() {
         seed += 1;
         let random = random_graph(seed, 12, RandomOptions::default());

@@ -55,7 +55,7 @@ impl Recording {
         for (i, lane) in self.lanes.iter().enumerate() {
             let parents = lane.parents();
             let scopes = scopes(lane, &parents);
-            // The plugin counts what lies within a mark, on its line, as the time of a step.
+            // The plugin takes the events inside a mark for its step. They have to be on the line of the mark.
             let mut events: Vec<&Event> = lane.events.iter().collect();
             events.sort_by_key(|event| (event.began, Reverse(event.took)));
             put_message(plane, 3, |line| {

@@ -220,7 +220,8 @@ fn tensorboards_message_has_operators_by_scope_and_steps_by_number() {
         all(plane, 4).iter().map(|entry| all(all(entry.bytes(), 2)[0].bytes(), 2)[0].text().unwrap()).collect();
     assert!(names.contains(&"f/matmul:matmul") && names.contains(&"eager/add:add"), "{names:?}");
     assert!(names.contains(&"IteratorGetNext Batch"), "{names:?}");
-    // A step counts what lies within its mark, on the same line: what begins first, then what takes longest.
+    // The events of a step are on the line of its mark, in the order in which they begin. Of two that begin together the longer
+    // one comes first.
     let lines = all(plane, 3);
     assert_eq!(lines.len(), 1);
     let times: Vec<_> = all(lines[0].bytes(), 4)

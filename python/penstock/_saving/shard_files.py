@@ -22,7 +22,7 @@ __all__ = ["object_graph", "write_shards"]
 _MAGIC: Final = 0xDB4775248B80FB57
 _FOOTER: Final = 48
 _BLOCK: Final = 256 << 10
-# After so many entries one is written whole.
+# The distance of keys that are written in full. Those between leave out what they share with the one before.
 _RESTART: Final = 16
 
 
@@ -163,7 +163,7 @@ def _varint(number: int) -> bytes:
 
 
 def _varints(data: bytes, at: int, count: int) -> tuple[list[int], int]:
-    """So many numbers, and where they end."""
+    """Reads `count` numbers from index `at`. Gives them and the index after the last one."""
     found = []
     for _ in range(count):
         number = shift = 0

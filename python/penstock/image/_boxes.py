@@ -131,7 +131,7 @@ def crop_and_resize(
 
     @custom_gradient
     def placed(found: _core.Tensor, rows: _core.Tensor, columns: _core.Tensor) -> Any:
-        """The nearest pixels, which change with their places as what lies between pixels does."""
+        """Gives the nearest pixels the gradient of bilinear interpolation with respect to their places."""
 
         def gradient(upstream: _core.Tensor) -> tuple[_core.Tensor, _core.Tensor, _core.Tensor]:
             one, two, three, four, down, across = corners()

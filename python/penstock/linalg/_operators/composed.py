@@ -80,7 +80,7 @@ def _batch_tensor(operators: Sequence[LinearOperator]) -> _core.Tensor:
 
 
 def shape_of(operators: Sequence[LinearOperator], rows: Any, columns: Any) -> _core.Tensor:
-    """The shape of an operator of so many rows and columns that is made of others."""
+    """The shape of an operator made of others: their common batch shape, then `rows` and `columns`."""
     return concat([_batch_tensor(operators), rows[None], columns[None]], 0)
 
 
