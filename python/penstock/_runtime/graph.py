@@ -74,6 +74,7 @@ class GraphDef:
     def __init__(self, node: Iterable[NodeDef] = (), message: Callable[[], Any] | None = None) -> None:
         self.node = list(node)
         self._make, self._made = message, None
+        self._by_name: dict[str, Mapping[str, Any]] | None = None
         for each in self.node:
             each._graph = self
 
@@ -90,7 +91,9 @@ class GraphDef:
     def _attributes(self, name: str) -> Mapping[str, Any]:
         if self._make is None:
             return {}
-        return next((node.attr for node in self._message().node if node.name == name), {})
+        if self._by_name is None:
+            self._by_name = {node.name: node.attr for node in self._message().node}
+        return self._by_name.get(name, {})
 
     @property
     def library(self) -> Any:
