@@ -945,7 +945,8 @@ def select(condition: _TensorLike, x: _TensorLike, y: _TensorLike, *, name: str 
     Dtypes:
         condition: bool.
         x, y: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128.
+            float64, complex64, complex128, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e4m3b11fnuz,
+            float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def string_select(
@@ -1002,13 +1003,15 @@ def cast(x: _TensorLike, *, dtype: _DTypeLike, name: str | None = None) -> Tenso
 
     Elementwise: the result has the shape of `x`. Floats round to the nearest, ties to even, and become
     integers by dropping the fraction, clamped to the range of the dtype (NaN gives 0). Integers wrap. Complex
-    numbers lose their imaginary part. Anything but 0 is true.
+    numbers lose their imaginary part. Anything but 0 is true. Of narrow floats, what is too large becomes
+    infinite, else NaN, else the greatest number, whichever the dtype has.
 
     Errors: `DType` for strings.
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128.
+            float64, complex64, complex128, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e4m3b11fnuz,
+            float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def bitcast(x: _TensorLike, *, dtype: _DTypeLike, name: str | None = None) -> Tensor:
@@ -1018,11 +1021,13 @@ def bitcast(x: _TensorLike, *, dtype: _DTypeLike, name: str | None = None) -> Te
     holds those of one element of `x`; larger ones take the place of a last dimension, which holds as many as
     make one. The first is the least significant on a little-endian machine.
 
-    Errors: `DType` for booleans and strings, `InvalidArgument` for a last dimension of another size.
+    Errors: `DType` for booleans, strings and numbers of fewer than 8 bits, `InvalidArgument` for a last
+    dimension of another size.
 
     Dtypes:
         x: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
-            complex64, complex128.
+            complex64, complex128, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz, float8_e4m3b11fnuz,
+            float8_e5m2fnuz.
     """
 
 # --- reduce ---
@@ -1406,7 +1411,8 @@ def take_along_axis(
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         indices: int32, int64.
     """
 
@@ -2191,7 +2197,8 @@ def identity(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def stop_gradient(x: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2199,7 +2206,8 @@ def stop_gradient(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def barrier(*values: _TensorLike, name: str | None = None) -> _Tensors:
@@ -2210,7 +2218,8 @@ def barrier(*values: _TensorLike, name: str | None = None) -> _Tensors:
 
     Dtypes:
         values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def ensure_shape(x: _TensorLike, *, shape: _ShapeLike, name: str | None = None) -> Tensor:
@@ -2221,7 +2230,8 @@ def ensure_shape(x: _TensorLike, *, shape: _ShapeLike, name: str | None = None) 
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def placeholder_with_default(x: _TensorLike, *, shape: _ShapeLike, name: str | None = None) -> Tensor:
@@ -2231,7 +2241,8 @@ def placeholder_with_default(x: _TensorLike, *, shape: _ShapeLike, name: str | N
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def check_numerics(tensor: _TensorLike, *, message: str = "", name: str | None = None) -> Tensor:
@@ -2249,7 +2260,8 @@ def shape(x: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = Non
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def size(x: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = None) -> Tensor:
@@ -2257,7 +2269,8 @@ def size(x: _TensorLike, *, dtype: _DTypeLike = "int32", name: str | None = None
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def rank(x: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2265,7 +2278,8 @@ def rank(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def fill(dims: _TensorLike, value: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2276,7 +2290,8 @@ def fill(dims: _TensorLike, value: _TensorLike, *, name: str | None = None) -> T
     Dtypes:
         dims: int32, int64.
         value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def zeros_like(x: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2284,7 +2299,8 @@ def zeros_like(x: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def ones_like(x: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2325,7 +2341,8 @@ def one_hot(
         indices: int8, int16, int32, int64, uint8, uint16, uint32, uint64.
         depth: int32, int64.
         on_value, off_value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16,
-            bfloat16, float32, float64, complex64, complex128, string.
+            bfloat16, float32, float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2,
+            float8_e4m3fnuz, float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def reshape(x: _TensorLike, shape: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2336,7 +2353,8 @@ def reshape(x: _TensorLike, shape: _TensorLike, *, name: str | None = None) -> T
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         shape: int32, int64.
     """
 
@@ -2347,7 +2365,8 @@ def expand_dims(x: _TensorLike, *, axis: int, name: str | None = None) -> Tensor
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def squeeze(
@@ -2360,7 +2379,8 @@ def squeeze(
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def transpose(
@@ -2373,7 +2393,8 @@ def transpose(
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def broadcast_to(x: _TensorLike, shape: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -2384,7 +2405,8 @@ def broadcast_to(x: _TensorLike, shape: _TensorLike, *, name: str | None = None)
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         shape: int32, int64.
     """
 
@@ -2393,7 +2415,8 @@ def tile(x: _TensorLike, multiples: _TensorLike, *, name: str | None = None) -> 
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         multiples: int32, int64.
     """
 
@@ -2402,7 +2425,8 @@ def reverse(x: _TensorLike, *, axes: int | Sequence[int] | Tensor, name: str | N
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def pad(
@@ -2415,7 +2439,8 @@ def pad(
 
     Dtypes:
         x, constant_values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
-            float32, float64, complex64, complex128, string.
+            float32, float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         paddings: int32, int64.
     """
 
@@ -2426,7 +2451,8 @@ def concat(*values: _TensorLike, axis: int, name: str | None = None) -> Tensor:
 
     Dtypes:
         values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def concat_offset(*shapes: _TensorLike, axis: int, name: str | None = None) -> _Tensors:
@@ -2443,7 +2469,8 @@ def stack(*values: _TensorLike, axis: int = 0, name: str | None = None) -> Tenso
 
     Dtypes:
         values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def unstack(
@@ -2456,7 +2483,8 @@ def unstack(
 
     Dtypes:
         value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def split(
@@ -2475,7 +2503,8 @@ def split(
 
     Dtypes:
         value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def strided_slice(
@@ -2503,7 +2532,8 @@ def strided_slice(
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         begin: int32, int64.
         end: int32, int64.
         strides: int32, int64.
@@ -2532,7 +2562,8 @@ def strided_slice_grad(
         end: int32, int64.
         strides: int32, int64.
         dy: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def strided_slice_accumulate(
@@ -2570,7 +2601,8 @@ def slice(x: _TensorLike, begin: _TensorLike, size: _TensorLike, *, name: str | 
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         begin: int32, int64.
         size: int32, int64.
     """
@@ -2584,7 +2616,8 @@ def slice_grad(shape: _TensorLike, begin: _TensorLike, dy: _TensorLike, *, name:
         shape: int32, int64.
         begin: int32, int64.
         dy: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def part(x: _TensorLike, *indices: _TensorLike, name: str | None = None) -> Tensor:
@@ -2596,7 +2629,8 @@ def part(x: _TensorLike, *indices: _TensorLike, name: str | None = None) -> Tens
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         indices: int32, int64.
     """
 
@@ -2619,7 +2653,8 @@ def gather(
 
     Dtypes:
         params: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         indices: int32, int64.
     """
 
@@ -2677,7 +2712,8 @@ def gather_nd(params: _TensorLike, indices: _TensorLike, *, name: str | None = N
 
     Dtypes:
         params: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         indices: int32, int64.
     """
 
@@ -2707,7 +2743,8 @@ def tensor_scatter_nd_update(
 
     Dtypes:
         tensor, updates: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16,
-            float32, float64, complex64, complex128, string.
+            float32, float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         indices: int32, int64.
     """
 
@@ -3041,7 +3078,8 @@ def as_string(
 
     Dtypes:
         x: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def string_to_number(x: _TensorLike, *, dtype: _DTypeLike = "float32", name: str | None = None) -> Tensor:
@@ -3307,7 +3345,8 @@ def serialize_tensor(tensor: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         tensor: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def parse_tensor(serialized: _TensorLike, *, out_type: _DTypeLike, name: str | None = None) -> Tensor:
@@ -3451,6 +3490,21 @@ def decode_webp(
         contents: string.
     """
 
+def decode_jxl(
+    contents: _TensorLike, *, channels: int = 0, dtype: _DTypeLike = "uint8", name: str | None = None
+) -> Tensor:
+    """The image in `contents`, a JPEG XL, `u8` of shape `[height, width, channels]`; of an animation the
+    first frame.
+
+    `channels` is 0, or as many as the image has: 1 for grey, 3 for colours, 4 for colours and opacity. Grey
+    with opacity has 2. Samples of more bits are rounded to 8.
+
+    Errors: `InvalidArgument` for contents that are damaged or no JPEG XL, and another number of channels.
+
+    Dtypes:
+        contents: string.
+    """
+
 def decode_image(
     contents: _TensorLike,
     *,
@@ -3459,8 +3513,8 @@ def decode_image(
     expand_animations: bool = True,
     name: str | None = None,
 ) -> Tensor:
-    """The image in `contents`, of any of the formats JPEG, PNG, GIF, BMP and WebP, of shape `[height, width,
-    channels]`.
+    """The image in `contents`, of any of the formats JPEG, JPEG XL, PNG, GIF, BMP and WebP, of shape
+    `[height, width, channels]`.
 
     With `expand_animations` a GIF or a WebP has shape `[frames, height, width, channels]`, and without it is
     its first frame. `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours
@@ -3733,7 +3787,8 @@ def list_from_tensor(tensor: _TensorLike, *, name: str | None = None) -> Tensor:
 
     Dtypes:
         tensor: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def list_length(list: _TensorLike, *, dtype: _DTypeLike = "int64", name: str | None = None) -> Tensor:
@@ -3781,7 +3836,8 @@ def list_set(
         list: variant.
         indices: int32, int64.
         values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string, variant.
+            float64, complex64, complex128, string, variant, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def list_take(
@@ -3823,7 +3879,8 @@ def list_push(list: _TensorLike, value: _TensorLike, *, name: str | None = None)
     Dtypes:
         list: variant.
         value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string, variant.
+            float64, complex64, complex128, string, variant, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def list_pop(
@@ -3897,7 +3954,8 @@ def list_split(tensor: _TensorLike, lengths: _TensorLike, *, name: str | None = 
 
     Dtypes:
         tensor: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
         lengths: int32, int64.
     """
 
@@ -3930,7 +3988,8 @@ def print(
 
     Dtypes:
         data: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def string_format(*data: _TensorLike, template: str, summarize: int = 3, name: str | None = None) -> Tensor:
@@ -3941,7 +4000,8 @@ def string_format(*data: _TensorLike, template: str, summarize: int = 3, name: s
 
     Dtypes:
         data: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 # A keyword of Python: `getattr(raw_ops, "assert")`.
@@ -3956,7 +4016,8 @@ def string_format(*data: _TensorLike, template: str, summarize: int = 3, name: s
 #     Dtypes:
 #         condition: bool.
 #         data: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-#             float64, complex64, complex128, string.
+#             float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+#             float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
 #     """
 
 def host_call(
@@ -3976,7 +4037,8 @@ def host_call(
 
     Dtypes:
         args: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string, variant.
+            float64, complex64, complex128, string, variant, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def timestamp(*, name: str | None = None) -> Tensor:
@@ -4071,7 +4133,8 @@ def switch(index: _TensorLike, *, name: str | None = None) -> _Tensors | None:
 #
 #     Dtypes:
 #         init: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-#             float64, complex64, complex128, string, variant.
+#             float64, complex64, complex128, string, variant, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+#             float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
 #     """
 
 def call(*args: _TensorLike, func: Never, name: str | None = None) -> _Tensors | None:
@@ -4129,7 +4192,8 @@ def assign(variable: _Variable, value: _TensorLike, *, name: str | None = None) 
 
     Dtypes:
         value: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def assign_add(variable: _Variable, value: _TensorLike, *, name: str | None = None) -> None:
@@ -4219,7 +4283,8 @@ def table_of(keys: _TensorLike, values: _TensorLike, *, key_rank: int = 0, name:
         keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             string.
         values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def table_find(
@@ -4240,7 +4305,8 @@ def table_find(
         keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             string.
         default: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def table_size(table: _TensorLike, *, name: str | None = None) -> Tensor:
@@ -4277,7 +4343,8 @@ def table_insert(
         keys: int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32, float64,
             string.
         values: bool, int8, int16, int32, int64, uint8, uint16, uint32, uint64, float16, bfloat16, float32,
-            float64, complex64, complex128, string.
+            float64, complex64, complex128, string, float8_e4m3fn, float8_e5m2, float8_e4m3fnuz,
+            float8_e4m3b11fnuz, float8_e5m2fnuz, float4_e2m1fn, int4, uint4, int2, uint2.
     """
 
 def table_remove(

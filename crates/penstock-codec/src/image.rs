@@ -19,6 +19,8 @@ pub enum Format {
     Bmp,
     /// WebP.
     Webp,
+    /// JPEG XL.
+    Jxl,
 }
 
 impl Format {
@@ -29,6 +31,10 @@ impl Format {
             [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some(Format::Png),
             [b'G', b'I', b'F', b'8', ..] => Some(Format::Gif),
             [b'B', b'M', ..] => Some(Format::Bmp),
+            // Alone, or in a container.
+            [0xff, 0x0a, ..] | [0, 0, 0, 12, b'J', b'X', b'L', b' ', b'\r', b'\n', 0x87, b'\n', ..] => {
+                Some(Format::Jxl)
+            }
             [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', _, ..] => Some(Format::Webp),
             _ => None,
         }
@@ -41,6 +47,7 @@ impl Format {
             Format::Gif => "GIF",
             Format::Bmp => "BMP",
             Format::Webp => "WebP",
+            Format::Jxl => "JPEG XL",
         }
     }
 }
@@ -55,7 +62,7 @@ pub fn decode(contents: &[u8], options: &Options) -> Result<Tensor> {
         return Err(damaged("must not be empty"));
     }
     let Some(format) = Format::of(contents) else {
-        return Err(damaged("is no image of a known format, which are JPEG, PNG, GIF, BMP and WebP"));
+        return Err(damaged("is no image of a known format, which are JPEG, JPEG XL, PNG, GIF, BMP and WebP"));
     };
     check_reader(format, options.reader)?;
     check_options(format, options)?;
@@ -70,11 +77,13 @@ fn check_reader(format: Format, reader: Reader) -> Result<()> {
         | (Reader::Png | Reader::Jpeg | Reader::Gif, Format::Png | Format::Jpeg | Format::Gif)
         | (Reader::CropJpeg(_), Format::Jpeg)
         | (Reader::Bmp, Format::Bmp)
-        | (Reader::Webp, Format::Webp) => return Ok(()),
+        | (Reader::Webp, Format::Webp)
+        | (Reader::Jxl, Format::Jxl) => return Ok(()),
         (Reader::Png | Reader::Jpeg | Reader::Gif, _) => "a PNG, a JPEG or a GIF",
         (Reader::CropJpeg(_), _) => "a JPEG",
         (Reader::Bmp, _) => "a BMP",
         (Reader::Webp, _) => "a WebP",
+        (Reader::Jxl, _) => "a JPEG XL",
     };
     Err(damaged(format!("must be {due}, got a {}; decode_image reads every format", format.name())))
 }
@@ -82,7 +91,7 @@ fn check_reader(format: Format, reader: Reader) -> Result<()> {
 fn check_options(format: Format, options: &Options) -> Result<()> {
     let allowed: &[usize] = match format {
         Format::Jpeg => &[0, 1, 3],
-        Format::Png => &[0, 1, 3, 4],
+        Format::Png | Format::Jxl => &[0, 1, 3, 4],
         Format::Gif => &[0, 3],
         Format::Bmp | Format::Webp => &[0, 3, 4],
     };
@@ -90,8 +99,8 @@ fn check_options(format: Format, options: &Options) -> Result<()> {
         let message = format!("a {} is not read with {} channels", format.name(), options.channels);
         return Err(Error::invalid(message).argument("channels"));
     }
-    if format == Format::Webp && options.dtype != DType::U8 {
-        return Err(Error::invalid("a WebP is read as uint8 only").argument("dtype"));
+    if matches!(format, Format::Webp | Format::Jxl) && options.dtype != DType::U8 {
+        return Err(Error::invalid(format!("a {} is read as uint8 only", format.name())).argument("dtype"));
     }
     Ok(())
 }
@@ -106,6 +115,7 @@ fn read(contents: &[u8], format: Format, options: &Options) -> Result<Decoded> {
             crate::gif::read(contents, all)
         }
         Format::Bmp => bmp::read(contents, options.channels),
+        Format::Jxl => crate::jxl::read(contents, options.channels),
         Format::Webp => {
             let all = !matches!(options.reader, Reader::Any { expand_animations: false });
             crate::webp::read(contents, options.channels, all)
@@ -152,7 +162,7 @@ fn converted(samples: Tensor, format: Format, dtype: DType) -> Result<Tensor> {
 fn shaped(mut samples: Tensor, reader: Reader) -> Result<Tensor> {
     let dims = Dims::from_slice(samples.dims());
     let wanted = match reader {
-        Reader::Png | Reader::Jpeg | Reader::CropJpeg(_) | Reader::Bmp => 3,
+        Reader::Png | Reader::Jpeg | Reader::CropJpeg(_) | Reader::Bmp | Reader::Jxl => 3,
         Reader::Gif | Reader::Webp => 4,
         Reader::Any { .. } => dims.len(),
     };

@@ -3,7 +3,7 @@
 //! Contents come from anywhere, so nothing that they say is believed: a size in a header is checked against what the rest can
 //! hold before memory is taken for it, and damaged contents are errors. There is no `unsafe` code here.
 //!
-//! PNG, JPEG, GIF and WebP are read and written by crates; without the feature `images` they are errors. BMP and WAV are small
+//! PNG, JPEG, JPEG XL, GIF and WebP are read and written by crates; without the feature `images` they are errors. BMP and WAV are small
 //! enough to be read here.
 
 mod bmp;
@@ -15,6 +15,8 @@ pub mod image;
 #[cfg(feature = "images")]
 mod jpeg;
 mod jpeg_header;
+#[cfg(feature = "images")]
+mod jxl;
 mod options;
 #[cfg(feature = "images")]
 mod png;

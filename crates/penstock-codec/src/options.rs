@@ -19,6 +19,8 @@ pub enum Reader {
     Bmp,
     /// A WebP: rank 4.
     Webp,
+    /// A JPEG XL: rank 3.
+    Jxl,
     /// Any format: rank 4 for GIF and WebP where frames are wanted, else 3.
     Any {
         /// Whether all frames are read.

@@ -1,10 +1,12 @@
 //! Tensors as `TensorProto` messages, and back.
 
-use penstock_data::{Bytes, C64, C128, DType, Error, Result, Tensor, bf16, check_rank, f16, memory, num_elements};
+use penstock_data::{
+    Bytes, C64, C128, DType, Error, Format, Result, Tensor, bf16, check_rank, f16, memory, num_elements,
+};
 use penstock_wire::{Field, fields, put_bytes, put_message, put_number, take_varint};
 
 /// TensorFlow's numbers of dtypes.
-const DTYPES: [(u64, DType); 18] = [
+const DTYPES: [(u64, DType); 28] = [
     (1, DType::F32),
     (2, DType::F64),
     (3, DType::I32),
@@ -23,6 +25,16 @@ const DTYPES: [(u64, DType); 18] = [
     (21, DType::Variant),
     (22, DType::U32),
     (23, DType::U64),
+    (24, DType::F8E5M2),
+    (25, DType::F8E4M3Fn),
+    (26, DType::F8E4M3Fnuz),
+    (27, DType::F8E4M3B11Fnuz),
+    (28, DType::F8E5M2Fnuz),
+    (29, DType::I4),
+    (30, DType::U4),
+    (31, DType::I2),
+    (32, DType::U2),
+    (33, DType::F4E2M1Fn),
 ];
 
 /// The dtype of TensorFlow's number; `None` for one that no message has values of here.
@@ -201,6 +213,18 @@ pub fn elements(bytes: &[u8], dtype: DType, damaged: Damaged<'_>) -> Result<Tens
             Tensor::from_strings(&[texts.len()], texts)?
         }
         DType::Variant | DType::Resource => return Err(damaged("a constant is a list of tensors")),
+        _ => {
+            // Floats are the bytes of one field, integers numbers.
+            let bytes = match Format::of(dtype) {
+                Some(Format::Float(_)) => {
+                    listed(bytes, 18, damaged, |field, out: &mut Vec<u8>| out.extend_from_slice(field.bytes()))?
+                }
+                format => integers(bytes, 7, damaged, |v| format.map_or(0, |f| f.wrap(v as i64)))?,
+            };
+            let mut tensor = Tensor::empty(dtype, &[bytes.len()])?;
+            tensor.bytes_mut().copy_from_slice(&bytes);
+            tensor
+        }
     })
 }
 

@@ -89,7 +89,7 @@ pub(crate) fn storage_type(dtype: DType) -> Option<&'static str> {
         DType::F64 => "f64",
         DType::C64 => "c64",
         DType::C128 => "c128",
-        DType::Str | DType::Variant | DType::Resource => return None,
+        _ => return None,
     })
 }
 

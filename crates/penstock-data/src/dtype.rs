@@ -6,6 +6,8 @@ use bytemuck::Pod;
 use half::{bf16, f16};
 use num_complex::Complex;
 
+use crate::narrow::Narrow;
+
 /// `Complex<f32>`, the element type of [`DType::C64`].
 pub type C64 = Complex<f32>;
 /// `Complex<f64>`, the element type of [`DType::C128`].
@@ -53,16 +55,65 @@ pub enum DType {
     Variant = 16,
     /// A handle of a variable or another resource. It names what programs may ask for; no tensor is of it.
     Resource = 17,
+    /// 8 bits, 4 of exponent, 3 of mantissa, without infinities: one of the narrow dtypes, which are stored and converted, and not computed with.
+    F8E4M3Fn = 18,
+    /// 8 bits, 5 of exponent, 2 of mantissa; narrow.
+    F8E5M2 = 19,
+    /// 8 bits, 4 of exponent, 3 of mantissa, without infinities and negative zero; narrow.
+    F8E4M3Fnuz = 20,
+    /// 8 bits, 4 of exponent with a bias of 11, 3 of mantissa, without infinities and negative zero; narrow.
+    F8E4M3B11Fnuz = 21,
+    /// 8 bits, 5 of exponent, 2 of mantissa, without infinities and negative zero; narrow.
+    F8E5M2Fnuz = 22,
+    /// 4 bits, 2 of exponent, 1 of mantissa, without infinities and NaN; narrow.
+    F4E2M1Fn = 23,
+    /// Signed 4-bit integer; narrow.
+    I4 = 24,
+    /// Unsigned 4-bit integer; narrow.
+    U4 = 25,
+    /// Signed 2-bit integer; narrow.
+    I2 = 26,
+    /// Unsigned 2-bit integer; narrow.
+    U2 = 27,
 }
 
 /// Every dtype, in the order of the discriminants.
-pub const ALL_DTYPES: [DType; 18] = {
+pub const ALL_DTYPES: [DType; 28] = {
     use DType::*;
-    [Bool, I8, I16, I32, I64, U8, U16, U32, U64, F16, Bf16, F32, F64, C64, C128, Str, Variant, Resource]
+    [
+        Bool,
+        I8,
+        I16,
+        I32,
+        I64,
+        U8,
+        U16,
+        U32,
+        U64,
+        F16,
+        Bf16,
+        F32,
+        F64,
+        C64,
+        C128,
+        Str,
+        Variant,
+        Resource,
+        F8E4M3Fn,
+        F8E5M2,
+        F8E4M3Fnuz,
+        F8E4M3B11Fnuz,
+        F8E5M2Fnuz,
+        F4E2M1Fn,
+        I4,
+        U4,
+        I2,
+        U2,
+    ]
 };
 
 /// `(short name of the text form, TensorFlow's name, NumPy's name)` by discriminant.
-const NAMES: [(&str, &str, &str); 18] = [
+const NAMES: [(&str, &str, &str); 28] = [
     ("bool", "bool", "bool"),
     ("i8", "int8", "int8"),
     ("i16", "int16", "int16"),
@@ -81,6 +132,16 @@ const NAMES: [(&str, &str, &str); 18] = [
     ("str", "string", "object"),
     ("variant", "variant", "object"),
     ("resource", "resource", "object"),
+    ("f8e4m3fn", "float8_e4m3fn", "float8_e4m3fn"),
+    ("f8e5m2", "float8_e5m2", "float8_e5m2"),
+    ("f8e4m3fnuz", "float8_e4m3fnuz", "float8_e4m3fnuz"),
+    ("f8e4m3b11fnuz", "float8_e4m3b11fnuz", "float8_e4m3b11fnuz"),
+    ("f8e5m2fnuz", "float8_e5m2fnuz", "float8_e5m2fnuz"),
+    ("f4e2m1fn", "float4_e2m1fn", "float4_e2m1fn"),
+    ("i4", "int4", "int4"),
+    ("u4", "uint4", "uint4"),
+    ("i2", "int2", "int2"),
+    ("u2", "uint2", "uint2"),
 ];
 
 impl DType {
@@ -89,7 +150,7 @@ impl DType {
     #[inline]
     pub const fn size(self) -> usize {
         const SIZES: [u8; 18] = [1, 1, 2, 4, 8, 1, 2, 4, 8, 2, 2, 4, 8, 8, 16, 0, 0, 0];
-        SIZES[self as usize] as usize
+        if self.is_narrow() { 1 } else { SIZES[self as usize] as usize }
     }
 
     /// The name in the text form of graphs: `f32`, `i64`, `str`.
@@ -102,7 +163,8 @@ impl DType {
         NAMES[self as usize].1
     }
 
-    /// NumPy's name: as TensorFlow's, but `object` for strings and lists.
+    /// NumPy's name: as TensorFlow's, but `object` for strings and lists. Those of `bfloat16` and of narrow dtypes are in the package
+    /// `ml_dtypes`.
     pub const fn numpy_name(self) -> &'static str {
         NAMES[self as usize].2
     }
@@ -115,6 +177,12 @@ impl DType {
     /// The dtype of a discriminant.
     pub fn from_index(index: u8) -> Option<DType> {
         ALL_DTYPES.get(index as usize).copied()
+    }
+
+    /// Stored and converted, and not computed with: floats and integers of 8 bits and fewer that are not those of a machine. Each takes a
+    /// byte. None is an integer, a float or numeric by the other predicates, which say what is computed with.
+    pub const fn is_narrow(self) -> bool {
+        self as u8 >= DType::F8E4M3Fn as u8
     }
 
     /// Signed or unsigned integer; `bool` is not one.
@@ -176,9 +244,13 @@ impl DTypeSet {
     /// No dtype.
     pub const NONE: DTypeSet = DTypeSet(0);
     /// Every dtype of arrays: all but lists and resources.
-    pub const ANY: DTypeSet = DTypeSet(0xffff);
+    pub const ANY: DTypeSet = DTypeSet(0xffff).or(DTypeSet::NARROW);
     /// Every dtype of tensors: all but resources.
-    pub const ALL: DTypeSet = DTypeSet(0x1ffff);
+    pub const ALL: DTypeSet = DTypeSet(0x1ffff).or(DTypeSet::NARROW);
+    /// What is stored and converted, and not computed with ([`DType::is_narrow`]).
+    pub const NARROW: DTypeSet = DTypeSet(0xffc0000);
+    /// Narrow floating point of 8 bits.
+    pub const FLOAT8: DTypeSet = DTypeSet(0x7c0000);
     /// Lists only.
     pub const VARIANT: DTypeSet = DTypeSet::of(&[DType::Variant]);
     /// Booleans only.
@@ -197,8 +269,10 @@ impl DTypeSet {
     pub const REAL: DTypeSet = DTypeSet(0x1ffe);
     /// Integer, floating point and complex.
     pub const NUMERIC: DTypeSet = DTypeSet(0x7ffe);
-    /// Everything with a flat buffer: all but strings and lists.
+    /// Booleans and numbers: everything in a flat buffer that is computed with.
     pub const PLAIN: DTypeSet = DTypeSet(0x7fff);
+    /// Everything in a flat buffer.
+    pub const FLAT: DTypeSet = DTypeSet::PLAIN.or(DTypeSet::NARROW);
     /// Strings only.
     pub const STR: DTypeSet = DTypeSet::of(&[DType::Str]);
     /// The two index dtypes, `i32` and `i64`.
@@ -296,8 +370,13 @@ elements! {
     f16 => F16, bf16 => Bf16, f32 => F32, f64 => F64, C64 => C64, C128 => C128,
 }
 
+impl<const D: u8> sealed::Sealed for Narrow<D> {}
+impl<const D: u8> Element for Narrow<D> {
+    const DTYPE: DType = ALL_DTYPES[D as usize];
+}
+
 /// Runs `$body` with `$T` bound to the element type of a runtime dtype, for the dtypes of one
-/// family (`plain`, `numeric`, `real`, `integer`, `float`, `inexact`, `complex`); any other dtype
+/// family (`plain`, `narrow`, `numeric`, `real`, `integer`, `float`, `inexact`, `complex`); any other dtype
 /// takes the `else` arm.
 ///
 /// ```
@@ -318,6 +397,12 @@ macro_rules! with_dtype {
         $crate::with_dtype!(@arm $d, $T, $body, $o; Bool = $crate::Bool8, I8 = i8, I16 = i16, I32 = i32, I64 = i64,
             U8 = u8, U16 = u16, U32 = u32, U64 = u64, F16 = $crate::f16, Bf16 = $crate::bf16, F32 = f32, F64 = f64,
             C64 = $crate::C64, C128 = $crate::C128)
+    };
+    (narrow, $d:expr, $T:ident => $body:expr, else $o:expr) => {
+        $crate::with_dtype!(@arm $d, $T, $body, $o; F8E4M3Fn = $crate::Narrow<18>, F8E5M2 = $crate::Narrow<19>,
+            F8E4M3Fnuz = $crate::Narrow<20>, F8E4M3B11Fnuz = $crate::Narrow<21>, F8E5M2Fnuz = $crate::Narrow<22>,
+            F4E2M1Fn = $crate::Narrow<23>, I4 = $crate::Narrow<24>, U4 = $crate::Narrow<25>, I2 = $crate::Narrow<26>,
+            U2 = $crate::Narrow<27>)
     };
     (numeric, $d:expr, $T:ident => $body:expr, else $o:expr) => {
         $crate::with_dtype!(@arm $d, $T, $body, $o; I8 = i8, I16 = i16, I32 = i32, I64 = i64,
@@ -356,7 +441,7 @@ mod tests {
             assert_eq!(DType::from_name(d.name()), Some(d));
             assert_eq!(DType::from_name(d.tf_name()), Some(d));
         }
-        assert_eq!(DType::from_index(18), None);
+        assert_eq!(DType::from_index(28), None);
     }
 
     #[test]
@@ -364,6 +449,11 @@ mod tests {
         for d in DTypeSet::PLAIN.iter() {
             let size = with_dtype!(plain, d, T => std::mem::size_of::<T>(), else unreachable!());
             assert_eq!(size, d.size(), "{d}");
+        }
+        for d in DTypeSet::NARROW.iter() {
+            let of =
+                with_dtype!(narrow, d, T => (<T as Element>::DTYPE, std::mem::size_of::<T>()), else unreachable!());
+            assert_eq!(of, (d, d.size()), "{d}");
         }
     }
 
@@ -375,7 +465,9 @@ mod tests {
             assert_eq!(DTypeSet::COMPLEX.contains(d), d.is_complex(), "{d}");
             assert_eq!(DTypeSet::INEXACT.contains(d), d.is_differentiable(), "{d}");
             assert_eq!(DTypeSet::NUMERIC.contains(d), d.is_numeric(), "{d}");
-            assert_eq!(DTypeSet::PLAIN.contains(d), d.size() > 0, "{d}");
+            assert_eq!(DTypeSet::FLAT.contains(d), d.size() > 0, "{d}");
+            assert_eq!(DTypeSet::NARROW.contains(d), d.is_narrow(), "{d}");
+            assert_eq!(DTypeSet::FLOAT8.contains(d), d.tf_name().starts_with("float8"), "{d}");
             assert_eq!(DTypeSet::ANY.contains(d), !matches!(d, DType::Variant | DType::Resource), "{d}");
             assert_eq!(DTypeSet::ALL.contains(d), d != DType::Resource, "{d}");
         }

@@ -695,8 +695,11 @@ impl fmt::Debug for Tensor {
         if let Some(table) = self.table() {
             return table.fmt(f);
         }
-        with_dtype!(plain, self.dtype, T => f.debug_list().entries(self.as_slice::<T>().iter().take(SHOWN)).finish(),
-            else Ok(()))?;
+        fn write<T: Element>(f: &mut fmt::Formatter<'_>, tensor: &Tensor) -> fmt::Result {
+            f.debug_list().entries(tensor.as_slice::<T>().iter().take(SHOWN)).finish()
+        }
+        with_dtype!(plain, self.dtype, T => write::<T>(f, self),
+            else with_dtype!(narrow, self.dtype, T => write::<T>(f, self), else Ok(())))?;
         if self.len() > SHOWN { f.write_str("…") } else { Ok(()) }
     }
 }

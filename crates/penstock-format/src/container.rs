@@ -46,8 +46,9 @@ pub(crate) struct Stored {
     pub(crate) end: usize,
 }
 
-/// The elements that arrays of a file may have: safetensors' names, and their dtypes here.
-pub(crate) const DTYPES: [(&str, DType); 14] = [
+/// The elements that arrays of a file may have: safetensors' names, and their dtypes here. Of narrow dtypes it has two whose elements
+/// take a byte each; the others have names of their own, which other programs may not know.
+pub(crate) const DTYPES: [(&str, DType); 24] = [
     ("BOOL", DType::Bool),
     ("I8", DType::I8),
     ("I16", DType::I16),
@@ -62,6 +63,16 @@ pub(crate) const DTYPES: [(&str, DType); 14] = [
     ("F32", DType::F32),
     ("F64", DType::F64),
     ("C64", DType::C64),
+    ("F8_E4M3", DType::F8E4M3Fn),
+    ("F8_E5M2", DType::F8E5M2),
+    ("F8_E4M3FNUZ", DType::F8E4M3Fnuz),
+    ("F8_E4M3B11FNUZ", DType::F8E4M3B11Fnuz),
+    ("F8_E5M2FNUZ", DType::F8E5M2Fnuz),
+    ("F4_E2M1FN", DType::F4E2M1Fn),
+    ("I4", DType::I4),
+    ("U4", DType::U4),
+    ("I2", DType::I2),
+    ("U2", DType::U2),
 ];
 
 /// The header of a file.

@@ -28,7 +28,7 @@ impl ElementFn {
             (ElementFn::Binary(op), &[x, y]) if x == y && binary_output(op, x) == to => binary(op, x),
             (ElementFn::Cast, &[x]) => cast(x, to),
             (ElementFn::Select, &[DType::Bool, x, y]) if x == y && x == to => {
-                DTypeSet::PLAIN.contains(x).then(|| select(x))
+                DTypeSet::FLAT.contains(x).then(|| select(x))
             }
             _ => None,
         }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use penstock_data::{Bool8, C64, C128, Element, Tensor, bf16, f16, with_dtype};
+use penstock_data::{Bool8, C64, C128, Element, Narrow, Tensor, bf16, f16, with_dtype};
 
 /// An element type whose values have an exact notation.
 pub(crate) trait Literal: Element {
@@ -132,6 +132,30 @@ fn same_bits<T: Literal + Into<f32>>(a: T, b: T) -> bool {
     a.to_bits() == b.to_bits()
 }
 
+/// The number, which reads back to the same byte but where bits that do not count are set, or for one of several NaN.
+impl<const D: u8> Literal for Narrow<D> {
+    const EXPECTED: &'static str = "a number of the dtype";
+
+    fn write(self, out: &mut String) {
+        let value = self.to_f32();
+        if Self::from_f32(value).byte() == self.byte() {
+            value.write(out);
+        } else {
+            let _ = write!(out, "{:#x}", self.byte());
+        }
+    }
+
+    fn read(word: &str) -> Option<Self> {
+        if let Some(digits) = word.strip_prefix("0x") {
+            return u8::from_str_radix(digits, 16).ok().map(Self::from_byte);
+        }
+        let value = f32::read(word)?;
+        let element = Self::from_f32(value);
+        // A number that the dtype does not have would silently become another.
+        (element.to_f32() == value || element.to_f32().is_nan() && value.is_nan()).then_some(element)
+    }
+}
+
 macro_rules! complex {
     ($($ty:ty, $part:ty);* $(;)?) => {$(
         impl Literal for $ty {
@@ -250,7 +274,8 @@ pub(crate) fn write_tensor(out: &mut String, tensor: &Tensor, elide: Option<usiz
             out.push(',');
         }
         with_dtype!(plain, tensor.dtype(), T => tensor.as_slice::<T>()[i].write(out),
-            else write_string(out, &tensor.strings()[i]));
+            else with_dtype!(narrow, tensor.dtype(), T => tensor.as_slice::<T>()[i].write(out),
+                else write_string(out, &tensor.strings()[i])));
     }
     if !scalar {
         if shown < tensor.len() {
@@ -262,6 +287,8 @@ pub(crate) fn write_tensor(out: &mut String, tensor: &Tensor, elide: Option<usiz
 
 #[cfg(test)]
 mod tests {
+    use penstock_data::{DType, DTypeSet};
+
     use super::*;
 
     fn round<T: Literal>(value: T) -> String {
@@ -282,6 +309,18 @@ mod tests {
             round(f16::from_bits(bits));
             round(bf16::from_bits(bits));
         }
+    }
+
+    #[test]
+    fn every_narrow_number_round_trips() {
+        for byte in 0..=u8::MAX {
+            for dtype in DTypeSet::NARROW.iter() {
+                with_dtype!(narrow, dtype, T => round(T::from_byte(byte)), else unreachable!("narrow"));
+            }
+        }
+        assert_eq!(round(Narrow::<{ DType::I4 as u8 }>::from_byte(0xf9)), "-7");
+        assert_eq!(round(Narrow::<{ DType::F8E4M3Fn as u8 }>::from_f32(0.1)), "0.1015625");
+        assert_eq!(Narrow::<{ DType::U2 as u8 }>::read("4"), None);
     }
 
     #[test]

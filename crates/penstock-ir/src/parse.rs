@@ -669,13 +669,14 @@ impl<'a, 'e> Parser<'a, 'e> {
         if ty.dtype() == DType::Resource {
             return self.table(at);
         }
-        with_dtype!(plain, ty.dtype(), T => {
-            let values = self.elements(&dims, Self::literal::<T>)?;
-            Tensor::from_slice(&dims, &values).map_err(|e| self.placed(at, &e))
-        }, else {
+        if ty.dtype() == DType::Str {
             let values = self.elements(&dims, |p| p.string("a quoted string").map(penstock_data::Bytes::from))?;
-            Tensor::from_strings(&dims, values).map_err(|e| self.placed(at, &e))
-        })
+            return Tensor::from_strings(&dims, values).map_err(|e| self.placed(at, &e));
+        }
+        let made = with_dtype!(plain, ty.dtype(), T => Tensor::from_slice(&dims, &self.elements(&dims, Self::literal::<T>)?),
+            else with_dtype!(narrow, ty.dtype(), T => Tensor::from_slice(&dims, &self.elements(&dims, Self::literal::<T>)?),
+                else unreachable!("lists and tables are read above")));
+        made.map_err(|e| self.placed(at, &e))
     }
 
     /// The keys of a table and their values: `{str[2] ["a","b"]: i64[2] [1,2]}`.

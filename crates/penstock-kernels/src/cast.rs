@@ -5,7 +5,7 @@
 use std::marker::PhantomData;
 
 use num_complex::Complex;
-use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, bf16, f16, with_dtype};
+use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, Format, Narrow, bf16, f16, with_dtype};
 
 use crate::arch::{Level, dispatch};
 use crate::loops::{Fault, Lane, LoopFn, Map1, loop1};
@@ -171,6 +171,41 @@ macro_rules! floats {
 
 floats!(f32 C64 from_f32 from_c64, f64 C128 from_f64 from_c128);
 
+impl<const D: u8> Target for Narrow<D> {
+    #[inline(always)]
+    fn from_signed(v: i64) -> Self {
+        Narrow::from_byte(Self::FORMAT.wrap(v))
+    }
+    #[inline(always)]
+    fn from_unsigned(v: u64) -> Self {
+        match Self::FORMAT {
+            Format::Int { .. } => Self::from_signed(v as i64),
+            Format::Float(_) => Narrow::from_f32(v as f32),
+        }
+    }
+    #[inline(always)]
+    fn from_f32(v: f32) -> Self {
+        Narrow::from_f32(v)
+    }
+    #[inline(always)]
+    fn from_f64(v: f64) -> Self {
+        match Self::FORMAT {
+            Format::Int { .. } => Narrow::from_f32(v as f32),
+            Format::Float(_) => Narrow::from_f32(round_to_odd(v)),
+        }
+    }
+}
+
+impl<const D: u8> Source for Narrow<D> {
+    #[inline(always)]
+    fn to<T: Target>(self) -> T {
+        match Self::FORMAT {
+            Format::Int { .. } => T::from_signed(self.to_f32() as i64),
+            Format::Float(_) => T::from_f32(self.to_f32()),
+        }
+    }
+}
+
 struct Cast<A, R>(PhantomData<(A, R)>);
 
 /// Whether a dtype is among those between which programs convert much.
@@ -182,7 +217,14 @@ const fn common(dtype: DType) -> bool {
 impl<A: Source, R: Target> Map1 for Cast<A, R> {
     type A = A;
     type R = R;
-    const LEVEL: Level = if common(A::DTYPE) && common(R::DTYPE) { Level::V4 } else { Level::V3 };
+    const LEVEL: Level = if common(A::DTYPE) && common(R::DTYPE) {
+        Level::V4
+    } else if A::DTYPE.is_narrow() || R::DTYPE.is_narrow() {
+        // A table of the values of bytes is looked up: wide vectors are of no use.
+        Level::Base
+    } else {
+        Level::V3
+    };
     #[inline(always)]
     fn eval(a: A) -> R {
         a.to()
@@ -208,9 +250,28 @@ macro_rules! with_other {
 /// - Floats to integers truncate; out-of-range values saturate and NaN gives 0.
 /// - Complex to real drops the imaginary part.
 /// - Anything to boolean is `!= 0`; boolean to anything is 0 or 1.
+/// - Narrow integers are like wide ones; narrow floats are rounded to once, through `f32`.
 ///
 /// None if either dtype is `str`.
 pub fn cast(from: DType, to: DType) -> Option<LoopFn> {
+    match (from.is_narrow(), to.is_narrow()) {
+        (false, false) => between_plain(from, to),
+        (true, false) => with_dtype!(narrow, from, A => of_narrow::<A>(to), else None),
+        (false, true) => with_dtype!(narrow, to, R => to_narrow::<R>(from), else None),
+        (true, true) => with_dtype!(narrow, from, A =>
+            with_dtype!(narrow, to, R => Some(loop1::<Cast<A, R>>()), else None), else None),
+    }
+}
+
+fn of_narrow<A: Source>(to: DType) -> Option<LoopFn> {
+    with_dtype!(plain, to, R => Some(loop1::<Cast<A, R>>()), else None)
+}
+
+fn to_narrow<R: Target>(from: DType) -> Option<LoopFn> {
+    with_dtype!(plain, from, A => Some(loop1::<Cast<A, R>>()), else None)
+}
+
+fn between_plain(from: DType, to: DType) -> Option<LoopFn> {
     match (from.is_integer(), to.is_integer()) {
         (true, true) => Some(between_integers(from, to)),
         (true, false) => with_dtype!(integer, from, A => of_integer::<A>(to), else None),

@@ -23,13 +23,14 @@ pub static CAST: OpDef = OpDef {
     doc: "The values of `x` as `dtype`.\n\n\
           Elementwise: the result has the shape of `x`. Floats round to the nearest, ties to even, and become integers by \
           dropping the fraction, clamped to the range of the dtype (NaN gives 0). Integers wrap. Complex numbers lose their \
-          imaginary part. Anything but 0 is true.\n\nErrors: `DType` for strings.",
-    dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN)],
+          imaginary part. Anything but 0 is true. Of narrow floats, what is too large becomes infinite, else NaN, else the greatest \
+          number, whichever the dtype has.\n\nErrors: `DType` for strings.",
+    dtypes: &[DTypeVar::new("T", DTypeSet::FLAT)],
     operands: &[arg("x")],
     attrs: &[AttrDef::required("dtype", AttrKind::DType)],
     effects: &[],
     infer: |cx| {
-        let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::PLAIN, "dtype")?;
+        let dtype = require_dtype(cx.attrs.dtype(0), DTypeSet::FLAT, "dtype")?;
         one(Type::tensor(dtype, cx.shape(0).clone()))
     },
     cpu: Cpu::Elementwise(ElementFn::Cast),
@@ -58,6 +59,10 @@ pub static CAST: OpDef = OpDef {
                 out.push(Sample::new(vec![tensor(from, &[5], values)]).with("dtype", to));
             }
         }
+        for narrow in DTypeSet::NARROW.iter() {
+            let x = tensor(DType::F32, &[5], &[0.5, -1.25, 2.75, 3.0, 7.0]);
+            out.push(Sample::new(vec![x]).with("dtype", narrow));
+        }
         for dims in [&[][..], &[0], &[1], &[3, 5]] {
             out.push(Sample::new(vec![tensor(DType::F64, dims, LINE)]).with("dtype", DType::F32));
         }
@@ -70,6 +75,9 @@ pub static CAST: OpDef = OpDef {
     },
 };
 
+/// Numbers each of whose bits counts.
+const WHOLE_BYTES: DTypeSet = DTypeSet::NUMERIC.or(DTypeSet::FLOAT8);
+
 /// The same bits as elements of another dtype.
 pub static BITCAST: OpDef = OpDef {
     name: "bitcast",
@@ -78,13 +86,13 @@ pub static BITCAST: OpDef = OpDef {
           The shape is that of `x` where both elements have one size. Smaller elements add a last dimension that holds those of \
           one element of `x`; larger ones take the place of a last dimension, which holds as many as make one. The first is \
           the least significant on a little-endian machine.\n\n\
-          Errors: `DType` for booleans and strings, `InvalidArgument` for a last dimension of another size.",
-    dtypes: &[DTypeVar::new("T", DTypeSet::NUMERIC)],
+          Errors: `DType` for booleans, strings and numbers of fewer than 8 bits, `InvalidArgument` for a last dimension of another size.",
+    dtypes: &[DTypeVar::new("T", WHOLE_BYTES)],
     operands: &[arg("x")],
     attrs: &[AttrDef::required("dtype", AttrKind::DType)],
     effects: &[],
     infer: |cx| {
-        let to = require_dtype(cx.attrs.dtype(0), DTypeSet::NUMERIC, "dtype")?;
+        let to = require_dtype(cx.attrs.dtype(0), WHOLE_BYTES, "dtype")?;
         let shape = match cx.shape(0).dims() {
             Some(dims) => Shape::new(recut(dims, cx.dtype(0), to)?),
             None => Shape::UNRANKED,
@@ -118,6 +126,7 @@ pub static BITCAST: OpDef = OpDef {
         use DType::{C64, C128, F16, F32, F64, I8, I32, I64, U8, U16, U64};
         let of = |from: DType, dims: &[usize], to: DType| Sample::new(vec![tensor(from, dims, LINE)]).with("dtype", to);
         let mut out: Vec<Sample> = DTypeSet::NUMERIC.iter().map(|d| of(d, &[3], d)).collect();
+        out.push(of(U8, &[3], DType::F8E5M2));
         out.extend([
             of(F32, &[5], I32),
             of(F64, &[2, 3], U64),

@@ -70,7 +70,7 @@ pub static SELECT: OpDef = OpDef {
     doc: "`x` where `condition` is true, else `y`.\n\n\
           Elementwise: the result has the shape that the operands broadcast to. `x` and `y` have one dtype. Strings are \
           chosen by `string_select`.\n\nErrors: `InvalidArgument` where the shapes do not broadcast.",
-    dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN)],
+    dtypes: &[DTypeVar::new("T", DTypeSet::FLAT)],
     operands: &[arg_of("condition", ArgType::Fixed(DType::Bool)), arg("x"), arg("y")],
     attrs: &[],
     effects: &[],

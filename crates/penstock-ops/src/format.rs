@@ -57,7 +57,8 @@ fn element(tensor: &Tensor, i: usize) -> String {
         DType::F64 => shortest_f64(at!(f64)),
         DType::C64 => complex(shortest_f32(at!(C64).re), shortest_f32(at!(C64).im)),
         DType::C128 => complex(shortest_f64(at!(C128).re), shortest_f64(at!(C128).im)),
-        dtype => with_dtype!(integer, dtype, T => at!(T).to_string(), else String::new()),
+        dtype => with_dtype!(integer, dtype, T => at!(T).to_string(),
+            else with_dtype!(narrow, dtype, T => shortest_f32(at!(T).to_f32()), else String::new())),
     }
 }
 

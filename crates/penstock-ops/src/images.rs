@@ -19,6 +19,7 @@ pub static OPS: &[&OpDef] = &[
     &DECODE_GIF,
     &DECODE_BMP,
     &DECODE_WEBP,
+    &DECODE_JXL,
     &DECODE_IMAGE,
     &EXTRACT_JPEG_SHAPE,
     &ENCODE_PNG,
@@ -250,11 +251,29 @@ pub static DECODE_WEBP: OpDef = decoder(
     || vec![Sample::new(vec![bytes(WEBP)])],
 );
 
+/// Images as JPEG XL.
+pub static DECODE_JXL: OpDef = decoder(
+    "decode_jxl",
+    "DecodeJxl",
+    "The image in `contents`, a JPEG XL, `u8` of shape `[height, width, channels]`; of an animation the first frame.\n\n\
+     `channels` is 0, or as many as the image has: 1 for grey, 3 for colours, 4 for colours and opacity. Grey with opacity has 2. Samples \
+     of more bits are rounded to 8.\n\n\
+     Errors: `InvalidArgument` for contents that are damaged or no JPEG XL, and another number of channels.",
+    &[CONTENTS],
+    &[CHANNELS, DTYPE],
+    |cx| {
+        let dtype = dtype(cx.attrs, 1, &[DType::U8])?;
+        image_type(cx, dtype, 3, channels(cx.attrs, 0)?)
+    },
+    |call| run(call, &plain(Reader::Jxl, channels(call.attrs, 0)?, call.attrs.dtype(1))),
+    || vec![Sample::new(vec![bytes(JXL)]), Sample::new(vec![bytes(JXL)]).with("channels", 3i64)],
+);
+
 /// Images of any format.
 pub static DECODE_IMAGE: OpDef = decoder(
     "decode_image",
     "DecodeImage",
-    "The image in `contents`, of any of the formats JPEG, PNG, GIF, BMP and WebP, of shape `[height, width, channels]`.\n\n\
+    "The image in `contents`, of any of the formats JPEG, JPEG XL, PNG, GIF, BMP and WebP, of shape `[height, width, channels]`.\n\n\
      With `expand_animations` a GIF or a WebP has shape `[frames, height, width, channels]`, and without it is its first frame. \
      `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours and opacity, as far as its format has \
      that. `dtype` is `u8`, `u16`, or `f32` for samples from 0 to 1.\n\n\
@@ -578,5 +597,7 @@ fn bmp() -> Tensor {
 
 /// A GIF of one pixel.
 const GIF: &[u8] = b"GIF89a\x01\0\x01\0\x80\0\0\xff\xff\xff\0\0\0,\0\0\0\0\x01\0\x01\0\0\x02\x02D\x01\0;";
+/// A JPEG XL of two pixels without loss.
+const JXL: &[u8] = b"\xff\n\0p\x10\t\x08\0\x01\0H\0K\x18\x8b\x15B\x91qL\xb2\x0b\x84\0\x80\xceW\x84X\n";
 /// A WebP of one pixel without loss.
 const WEBP: &[u8] = b"RIFF\x1a\0\0\0WEBPVP8L\x0d\0\0\0/\0\0\0\x10\x07\x10\x11\x11\x88\x88\xfe\x07\0";

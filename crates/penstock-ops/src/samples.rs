@@ -1,6 +1,6 @@
 //! Tensors for the samples of the declarations.
 
-use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Tensor, bf16, f16, num_elements};
+use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Tensor, bf16, f16, num_elements, with_dtype};
 use penstock_ir::Sample;
 
 /// A tensor of any dtype but `str`, filled by repeating `values` as far as its dtype holds them. The imaginary part of
@@ -15,7 +15,8 @@ pub fn tensor(dtype: DType, dims: &[usize], values: &[f64]) -> Tensor {
         ($($dtype:ident => $of:expr),*) => {
             match dtype {
                 $(DType::$dtype => Tensor::from_slice(dims, &(0..n).map($of).collect::<Vec<_>>()),)*
-                DType::Str | DType::Variant | DType::Resource => unreachable!("only arrays of numbers are made of numbers"),
+                _ => with_dtype!(narrow, dtype, T => Tensor::from_slice(dims, &(0..n).map(|i| T::from_f32(at(i) as f32)).collect::<Vec<_>>()),
+                    else unreachable!("only arrays of numbers are made of numbers")),
             }
         };
     }

@@ -385,7 +385,7 @@ pub static UNIQUE: OpDef = OpDef {
           them, and how often each occurs.\n\n\
           Positions and counts are of dtype `dtype`: `int32` or `int64`. 0 and -0 are the same; every NaN is distinct.\n\n\
           Errors: `InvalidArgument` where `x` is no vector.",
-    dtypes: ANY,
+    dtypes: &[DTypeVar::new("T", DTypeSet::PLAIN.or(DTypeSet::STR))],
     operands: &[arg("x")],
     attrs: &[POSITION_DTYPE],
     effects: &[],

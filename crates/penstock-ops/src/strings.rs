@@ -1,7 +1,7 @@
 //! Operators on strings. A string is any sequence of bytes; those that speak of characters read it as UTF-8.
 
 use penstock_data::{
-    Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
+    Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Format, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
 };
 use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
@@ -476,7 +476,7 @@ impl Style {
             return Err(Error::invalid("cannot be combined with 'scientific'").argument("shortest"));
         }
         let none = |what: &str| Error::invalid(format!("not supported for dtype {}", dtype.tf_name())).argument(what);
-        if !dtype.is_float() && !dtype.is_complex() {
+        if !dtype.is_float() && !dtype.is_complex() && !matches!(Format::of(dtype), Some(Format::Float(_))) {
             for (given, what) in [
                 (style.precision.is_some(), "precision"),
                 (style.scientific, "scientific"),
@@ -519,7 +519,11 @@ impl Style {
             DType::C64 => pair(at!(C64).re.into(), at!(C64).im.into()),
             DType::C128 => pair(at!(C128).re, at!(C128).im),
             dtype => {
-                with_dtype!(integer, dtype, T => self.filled(at!(T).to_string(), dtype.is_unsigned(), true), else String::new())
+                with_dtype!(integer, dtype, T => self.filled(at!(T).to_string(), dtype.is_unsigned(), true),
+                    else with_dtype!(narrow, dtype, T => match T::FORMAT {
+                        Format::Float(_) => self.float(at!(T).to_f32().into()),
+                        Format::Int { signed, .. } => self.filled(at!(T).to_f32().to_string(), !signed, true),
+                    }, else String::new()))
             }
         }
     }

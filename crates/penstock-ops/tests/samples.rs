@@ -30,6 +30,7 @@ const DATA_DEPENDENT: &[&str] = &[
     "decode_and_crop_jpeg",
     "decode_gif",
     "decode_bmp",
+    "decode_jxl",
     "decode_webp",
     "decode_image",
     "decode_wav",

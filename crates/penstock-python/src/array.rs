@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-use penstock_data::{Bool8, Buffer, Bytes, DType, Dims, Tensor};
+use penstock_data::{Bool8, Buffer, Bytes, DType, Dims, Format, Tensor, with_dtype};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -17,7 +17,7 @@ use pyo3::types::{
     PyBool, PyBytes, PyEllipsis, PyFloat, PyInt, PyList, PyMemoryView, PySlice, PyString, PyTuple, PyType,
 };
 
-use crate::dtype::numpy_dtype;
+use crate::dtype::{bits_of, numpy_dtype};
 use crate::errors::{OrPy, described, has_attribute};
 use crate::exit;
 use crate::tensor::{PyTensor, no_value, wrap_eager};
@@ -57,7 +57,7 @@ fn format_of(dtype: DType) -> &'static CStr {
         DType::F64 => c"d",
         DType::C64 => c"Zf",
         DType::C128 => c"Zd",
-        DType::Bf16 | DType::Str | DType::Variant | DType::Resource => c"O",
+        _ => c"O",
     }
 }
 
@@ -159,14 +159,26 @@ pub(crate) fn from_array(value: &Bound<'_, PyAny>, dtype: Option<DType>) -> PyRe
     let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
     let tensor = match kind.as_str() {
         "O" | "S" | "U" | "T" => from_objects(&array, dtype)?,
-        // The name of a dtype is slow to get: only where the kind leaves it open.
-        "V" if array.getattr("dtype")?.getattr("name")?.extract::<String>()? == "bfloat16" => {
-            let bits = array.call_method1("view", ("uint16",))?;
-            from_buffer(&bits)?.bitcast(DType::Bf16).or_py(py)?
-        }
-        _ => from_buffer(&array)?,
+        _ => match of_ml_dtypes(&array, &kind)? {
+            Some((dtype, bits)) => {
+                let bits = array.call_method1("view", (bits.numpy_name(),))?;
+                from_buffer(&bits)?.bitcast(dtype).or_py(py)?
+            }
+            None => from_buffer(&array)?,
+        },
     };
     meet(py, tensor, dtype).map(Some)
+}
+
+/// The dtype of an array where it is one of those that `ml_dtypes` adds to NumPy, and the integers that its elements are viewed as.
+fn of_ml_dtypes(array: &Bound<'_, PyAny>, kind: &str) -> PyResult<Option<(DType, DType)>> {
+    // The name of a dtype is slow to get: only where the kind leaves it open.
+    let dtype = array.getattr("dtype")?;
+    if kind != "V" && (kind != "f" || dtype.getattr("itemsize")?.extract::<usize>()? > 1) {
+        return Ok(None);
+    }
+    let found = DType::from_name(&dtype.getattr("name")?.extract::<String>()?);
+    Ok(found.and_then(|dtype| bits_of(dtype).map(|bits| (dtype, bits))))
 }
 
 /// The tensor of an array in the dtype that is asked for.
@@ -364,7 +376,7 @@ fn borrow(
 /// caller gives the array up.
 pub(crate) fn adopt(array: &Bound<'_, PyAny>, dtype: DType) -> PyResult<Option<Tensor>> {
     let py = array.py();
-    if dtype == DType::Str || dtype == DType::Bf16 || is_builtin(array) || !array.get_type().is(array_class(py)?) {
+    if dtype == DType::Str || bits_of(dtype).is_some() || is_builtin(array) || !array.get_type().is(array_class(py)?) {
         return Ok(None);
     }
     let Ok(buffer) = PyUntypedBuffer::get(array) else { return Ok(None) };
@@ -459,10 +471,10 @@ pub(crate) fn to_numpy<'py>(tensor: &Bound<'py, PyTensor>, value: &Tensor) -> Py
         flat.set_item(pyo3::types::PySlice::full(py), items)?;
         return flat.call_method1("reshape", (value.dims().to_vec(),));
     }
-    if value.dtype() == DType::Bf16 {
-        let bits = wrap_eager(py, value.bitcast(DType::U16).or_py(py)?)?;
+    if let Some(bits) = bits_of(value.dtype()) {
+        let bits = wrap_eager(py, value.bitcast(bits).or_py(py)?)?;
         let array = numpy.getattr("asarray")?.call1((bits,))?;
-        return array.call_method1("view", (numpy_dtype(py, DType::Bf16)?,));
+        return array.call_method1("view", (numpy_dtype(py, value.dtype())?,));
     }
     numpy.getattr("asarray")?.call1((tensor,))
 }
@@ -488,9 +500,10 @@ pub(crate) unsafe fn get_buffer(
     if value.dtype().size() == 0 {
         return Err(PyBufferError::new_err("tensors of strings and lists have no flat memory"));
     }
-    if value.dtype() == DType::Bf16 {
+    if bits_of(value.dtype()).is_some() {
         // Its bits as integers would be taken for its values.
-        return Err(PyBufferError::new_err("the buffer protocol has no format for bfloat16"));
+        let name = value.dtype().tf_name();
+        return Err(PyBufferError::new_err(format!("the buffer protocol has no format for {name}")));
     }
     let columns_first = flags & ffi::PyBUF_F_CONTIGUOUS == ffi::PyBUF_F_CONTIGUOUS;
     if columns_first && value.dims().iter().filter(|&&d| d != 1).count() > 1 {
@@ -577,8 +590,12 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
             pyo3::types::PyComplex::from_doubles(py, z.re, z.im).into_any().unbind()
         }
         DType::Str => crate::convert::bytes_object(py, &t.strings()[i]).into_any().unbind(),
-        dtype @ (DType::Variant | DType::Resource) => {
-            return Err(PyTypeError::new_err(no_value(dtype).unwrap_or_default()));
-        }
+        dtype => with_dtype!(narrow, dtype, T => {
+            let value = t.as_slice::<T>()[i].to_f32();
+            match T::FORMAT {
+                Format::Float(_) => f64::from(value).into_pyobject(py)?.into_any().unbind(),
+                Format::Int { .. } => (value as i64).into_pyobject(py)?.into_any().unbind(),
+            }
+        }, else return Err(PyTypeError::new_err(no_value(dtype).unwrap_or_default()))),
     })
 }

@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use penstock_data::{Bool8, Bytes, C64, C128, DType, Dims, Element, Error, MAX_RANK, Tensor, bf16, f16, memory};
+use penstock_data::{
+    Bool8, Bytes, C64, C128, DType, Dims, Element, Error, Format, MAX_RANK, Narrow, Tensor, bf16, f16, memory,
+    with_dtype,
+};
 use penstock_trace::{self as trace, Var};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -98,7 +101,7 @@ fn common(scalars: &[Scalar]) -> PyResult<DType> {
                 _ => DType::F32,
             },
             Some(d) => {
-                return Err(PyTypeError::new_err(format!(
+                return Err(PyValueError::new_err(format!(
                     "a list of mixed {} and {} values has no common dtype",
                     d.tf_name(),
                     next.tf_name()
@@ -170,6 +173,22 @@ impl FromScalar for Bool8 {
     }
 }
 
+impl<const D: u8> FromScalar for Narrow<D> {
+    fn from_scalar(s: &Scalar) -> PyResult<Self> {
+        match (s, Self::FORMAT) {
+            (Scalar::Int(v), Format::Float(_)) => Ok(Narrow::from_f32(*v as f32)),
+            (Scalar::Float(v), Format::Float(_)) => Ok(Narrow::from_f32(*v as f32)),
+            (Scalar::Int(v), Format::Int { .. }) => {
+                let element = Narrow::from_f32(*v as f32);
+                (f64::from(element.to_f32()) == *v as f64).then_some(element).ok_or_else(|| {
+                    PyValueError::new_err(format!("{v} is out of range for dtype {}", Self::DTYPE.tf_name()))
+                })
+            }
+            (other, _) => Err(other.refuse(Self::DTYPE)),
+        }
+    }
+}
+
 fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> PyResult<Tensor> {
     let of = match dtype {
         DType::Variant => Some("lists of tensors"),
@@ -200,7 +219,8 @@ fn build(py: Python<'_>, scalars: &[Scalar], dims: &[usize], dtype: DType) -> Py
         }
         Ok(t)
     }
-    penstock_data::with_dtype!(plain, dtype, T => fill::<T>(py, scalars, dims), else unreachable!("strings and lists are handled above"))
+    with_dtype!(plain, dtype, T => fill::<T>(py, scalars, dims),
+        else with_dtype!(narrow, dtype, T => fill::<T>(py, scalars, dims), else unreachable!("strings and lists are handled above")))
 }
 
 /// After so many scalars an interrupt is seen.

@@ -160,6 +160,13 @@ fn dl_dtype(dtype: DType) -> Option<(u8, u8)> {
         DType::Bool => (6, 8),
         DType::Bf16 => (4, 16),
         DType::Str | DType::Variant | DType::Resource => return None,
+        // DLPack's codes of 8-bit floats; it counts elements of fewer bits otherwise.
+        DType::F8E4M3B11Fnuz => (9, 8),
+        DType::F8E4M3Fn => (10, 8),
+        DType::F8E4M3Fnuz => (11, 8),
+        DType::F8E5M2 => (12, 8),
+        DType::F8E5M2Fnuz => (13, 8),
+        d if d.is_narrow() => return None,
         d if d.is_unsigned() => (1, bits),
         d if d.is_integer() => (0, bits),
         d if d.is_float() => (2, bits),

@@ -1,6 +1,6 @@
 //! `penstock.DType`.
 
-use penstock_data::{ALL_DTYPES, DType};
+use penstock_data::{ALL_DTYPES, DType, Format};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -73,13 +73,23 @@ pub(crate) fn parse_opt(value: Option<&Bound<'_, PyAny>>) -> PyResult<Option<DTy
     value.filter(|v| !v.is_none()).map(parse).transpose()
 }
 
-/// The NumPy dtype of a dtype. bfloat16 needs the `ml_dtypes` package.
+/// The integers of the size of a dtype that NumPy itself does not have, and that the package `ml_dtypes` adds to it.
+pub(crate) fn bits_of(dtype: DType) -> Option<DType> {
+    match dtype {
+        DType::Bf16 => Some(DType::U16),
+        d if d.is_narrow() => Some(DType::U8),
+        _ => None,
+    }
+}
+
+/// The NumPy dtype of a dtype. bfloat16 and the narrow dtypes need the `ml_dtypes` package.
 pub(crate) fn numpy_dtype(py: Python<'_>, dtype: DType) -> PyResult<Bound<'_, PyAny>> {
-    if dtype == DType::Bf16 {
+    if bits_of(dtype).is_some() {
+        let name = dtype.numpy_name();
         let ml = py.import("ml_dtypes").map_err(|_| {
-            PyImportError::new_err("NumPy has no bfloat16; install the ml_dtypes package to convert it")
+            PyImportError::new_err(format!("NumPy has no {name}; install the ml_dtypes package to convert it"))
         })?;
-        return ml.getattr("bfloat16");
+        return ml.getattr(name);
     }
     py.import("numpy")?.getattr(match dtype {
         DType::Bool => "bool_",
@@ -121,7 +131,7 @@ impl PyDType {
     /// Whether it is a real floating-point type.
     #[getter]
     fn is_floating(&self) -> bool {
-        self.0.is_float()
+        self.0.is_float() || matches!(Format::of(self.0), Some(Format::Float(_)))
     }
 
     /// Whether it is a complex type.
@@ -133,13 +143,13 @@ impl PyDType {
     /// Whether it is a signed or unsigned integer type.
     #[getter]
     fn is_integer(&self) -> bool {
-        self.0.is_integer()
+        self.0.is_integer() || matches!(Format::of(self.0), Some(Format::Int { .. }))
     }
 
     /// Whether it is an unsigned integer type.
     #[getter]
     fn is_unsigned(&self) -> bool {
-        self.0.is_unsigned()
+        self.0.is_unsigned() || matches!(Format::of(self.0), Some(Format::Int { signed: false, .. }))
     }
 
     /// Whether it is `bool`.
@@ -148,7 +158,7 @@ impl PyDType {
         self.0 == DType::Bool
     }
 
-    /// Whether it is an integer, floating-point or complex type.
+    /// Whether it is an integer, floating-point or complex type that is computed with: not one of 8 bits and fewer that is only stored.
     #[getter]
     fn is_numeric(&self) -> bool {
         self.0.is_numeric()
@@ -357,19 +367,21 @@ impl PyDType {
     }
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (&'static str,))> {
-        Ok((py.get_type::<PyDType>().into_any(), (self.0.tf_name(),)))
+        // The function gives the one object of the dtype, the class a new one.
+        Ok((py.import("penstock")?.getattr("as_dtype")?, (self.0.tf_name(),)))
     }
 }
 
 impl PyDType {
     fn limit<'py>(&self, py: Python<'py>, which: &str) -> PyResult<Bound<'py, PyAny>> {
         let scalar = numpy_dtype(py, self.0)?;
-        match self.0 {
-            DType::Bool => scalar.call1((which == "max",)),
-            d if d.is_integer() => py.import("numpy")?.getattr("iinfo")?.call1((scalar,))?.getattr(which),
-            DType::Bf16 => py.import("ml_dtypes")?.getattr("finfo")?.call1((scalar,))?.getattr(which),
-            d if d.is_float() => py.import("numpy")?.getattr("finfo")?.call1((scalar,))?.getattr(which),
-            d => Err(PyTypeError::new_err(format!("{} has no {which}", d.tf_name()))),
-        }
+        let info = match self.0 {
+            DType::Bool => return scalar.call1((which == "max",)),
+            _ if self.is_integer() => "iinfo",
+            _ if self.is_floating() => "finfo",
+            d => return Err(PyTypeError::new_err(format!("{} has no {which}", d.tf_name()))),
+        };
+        let module = if bits_of(self.0).is_some() { "ml_dtypes" } else { "numpy" };
+        py.import(module)?.getattr(info)?.call1((scalar,))?.getattr(which)
     }
 }

@@ -176,6 +176,7 @@ pub(crate) fn interface<'py>(py: Python<'py>, tensor: Option<&Tensor>) -> PyResu
 fn typestr(dtype: DType) -> Option<String> {
     let kind = match dtype {
         DType::Str | DType::Variant | DType::Resource | DType::Bf16 => return None,
+        d if d.is_narrow() => return None,
         DType::Bool => 'b',
         d if d.is_unsigned() => 'u',
         d if d.is_integer() => 'i',

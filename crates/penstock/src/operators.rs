@@ -1186,7 +1186,8 @@ pub trait Operators {
     ///
     /// Elementwise: the result has the shape of `x`. Floats round to the nearest, ties to even, and become integers by
     /// dropping the fraction, clamped to the range of the dtype (NaN gives 0). Integers wrap. Complex numbers lose their
-    /// imaginary part. Anything but 0 is true.
+    /// imaginary part. Anything but 0 is true. Of narrow floats, what is too large becomes infinite, else NaN, else the
+    /// greatest number, whichever the dtype has.
     ///
     /// Errors: `DType` for strings.
     ///
@@ -1203,7 +1204,8 @@ pub trait Operators {
     /// of one element of `x`; larger ones take the place of a last dimension, which holds as many as make one. The first
     /// is the least significant on a little-endian machine.
     ///
-    /// Errors: `DType` for booleans and strings, `InvalidArgument` for a last dimension of another size.
+    /// Errors: `DType` for booleans, strings and numbers of fewer than 8 bits, `InvalidArgument` for a last dimension of
+    /// another size.
     ///
     /// # Errors
     /// What the operator's declaration and inference report.
@@ -3982,7 +3984,30 @@ pub trait Operators {
         exactly(&results).map(|[result]| result)
     }
 
-    /// The image in `contents`, of any of the formats JPEG, PNG, GIF, BMP and WebP, of shape `[height, width, channels]`.
+    /// The image in `contents`, a JPEG XL, `u8` of shape `[height, width, channels]`; of an animation the first frame.
+    ///
+    /// `channels` is 0, or as many as the image has: 1 for grey, 3 for colours, 4 for colours and opacity. Grey with
+    /// opacity has 2. Samples of more bits are rounded to 8.
+    ///
+    /// Errors: `InvalidArgument` for contents that are damaged or no JPEG XL, and another number of channels.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_jxl(&mut self, contents: Value) -> Result<Value> {
+        self.decode_jxl_with(contents, attributes::DecodeJxl::new())
+    }
+
+    /// As [`Operators::decode_jxl`], with attributes.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn decode_jxl_with(&mut self, contents: Value, attrs: attributes::DecodeJxl) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::images::DECODE_JXL, &[contents], Attrs(SmallVec::from_vec(vec![attrs.channels, attrs.dtype])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
+    /// The image in `contents`, of any of the formats JPEG, JPEG XL, PNG, GIF, BMP and WebP, of shape `[height, width,
+    /// channels]`.
     ///
     /// With `expand_animations` a GIF or a WebP has shape `[frames, height, width, channels]`, and without it is its
     /// first frame. `channels` is 0 for as many as the image has, 1 for grey, 3 for colours, 4 for colours and opacity,
@@ -7679,6 +7704,38 @@ pub mod attributes {
     impl Default for DecodeWebp {
         fn default() -> DecodeWebp {
             DecodeWebp::new()
+        }
+    }
+
+    /// Attributes of [`super::Operators::decode_jxl_with`].
+    #[derive(Clone, Debug)]
+    pub struct DecodeJxl {
+        pub(super) channels: Attr,
+        pub(super) dtype: Attr,
+    }
+
+    impl DecodeJxl {
+        /// The defaults.
+        pub fn new() -> DecodeJxl {
+            DecodeJxl { channels: Attr::from(0i64), dtype: Attr::from(DType::U8) }
+        }
+
+        /// Gives `channels`, by default `0`.
+        #[must_use]
+        pub fn channels(self, channels: i64) -> DecodeJxl {
+            DecodeJxl { channels: Attr::from(channels), ..self }
+        }
+
+        /// Gives `dtype`, by default `uint8`.
+        #[must_use]
+        pub fn dtype(self, dtype: DType) -> DecodeJxl {
+            DecodeJxl { dtype: Attr::from(dtype), ..self }
+        }
+    }
+
+    impl Default for DecodeJxl {
+        fn default() -> DecodeJxl {
+            DecodeJxl::new()
         }
     }
 

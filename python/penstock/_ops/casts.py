@@ -19,7 +19,8 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tens
     """Convert elements to another dtype.
 
     Floats to integers truncate, and saturate outside the range (NaN becomes 0); complex to real drops the
-    imaginary part; anything to `bool` is `x != 0`.
+    imaginary part; anything to `bool` is `x != 0`. What is too large for a float of 8 bits becomes infinite,
+    or NaN where the dtype has no infinities.
 
     Args:
         x: a tensor of any dtype but strings.
@@ -64,6 +65,9 @@ def saturate_cast(value: TensorLike, dtype: DTypeLike, name: str | None = None) 
     x = _core._to_tensor(value)
     if target.is_integer or target.is_floating:
         x = raw_ops.real(x) if x.dtype.is_complex else x
+        if (x.dtype.is_integer or x.dtype.is_floating) and not x.dtype.is_numeric:
+            # Numbers of 8 bits and fewer are not computed with, and all of them are numbers of this dtype.
+            x = raw_ops.cast(x, dtype=_core.float32)
         low, high = float(target.min), float(target.max)
         own_low, own_high = float(x.dtype.min), float(x.dtype.max)
         if own_low < low:

@@ -18,6 +18,7 @@ __all__ = [
     "decode_gif",
     "decode_image",
     "decode_jpeg",
+    "decode_jxl",
     "decode_png",
     "decode_webp",
     "encode_jpeg",
@@ -258,6 +259,35 @@ def decode_webp(
 
 
 @scoped
+def decode_jxl(
+    contents: TensorLike, channels: IntLike = 0, dtype: DTypeLike = _core.uint8, name: str | None = None
+) -> _core.Tensor:
+    """Read a JPEG XL, of an animation the first frame.
+
+    Args:
+        contents: the bytes of the file, a string scalar.
+        channels: 0, or as many as the image has: 1 for grey, 3 for colours, 4 for colours and opacity. Grey
+            with opacity has 2.
+        dtype: `uint8`.
+        name: a scope for the names of its operations in a graph.
+
+    Returns:
+        The image, of shape `[height, width, channels]`. Samples of more than 8 bits are rounded.
+
+    Raises:
+        InvalidArgumentError: for contents that are damaged or no JPEG XL, and other options.
+        TypeError: where `contents` is no string.
+        ValueError: where it is no scalar.
+
+    >>> import penstock as tf
+    >>> head = bytes.fromhex("ff0a00701009080001004800")
+    >>> tf.io.decode_jxl(head + bytes.fromhex("4b188b154291714cb20b840080ce5784580a")).numpy().tolist()
+    [[[10, 20, 30], [40, 50, 60]]]
+    """
+    return raw_ops.decode_jxl(contents_of(contents), channels=integer(channels, "channels"), dtype=dtype)
+
+
+@scoped
 def decode_image(
     contents: TensorLike,
     channels: IntLike | None = None,
@@ -265,7 +295,7 @@ def decode_image(
     name: str | None = None,
     expand_animations: bool = True,
 ) -> _core.Tensor:
-    """Read an image of any of the formats JPEG, PNG, GIF, BMP and WebP.
+    """Read an image of any of the formats JPEG, JPEG XL, PNG, GIF, BMP and WebP.
 
     Args:
         contents: the bytes of the file, a string scalar.

@@ -47,6 +47,16 @@ _DTYPES: Final = {
     "float16": 19,
     "uint32": 22,
     "uint64": 23,
+    "float8_e5m2": 24,
+    "float8_e4m3fn": 25,
+    "float8_e4m3fnuz": 26,
+    "float8_e4m3b11fnuz": 27,
+    "float8_e5m2fnuz": 28,
+    "int4": 29,
+    "uint4": 30,
+    "int2": 31,
+    "uint2": 32,
+    "float4_e2m1fn": 33,
 }
 
 

@@ -20,7 +20,7 @@ def as_dtype(type_value: DTypeLike) -> _core.DType:
             NumPy or Python that stands for one.
 
     Returns:
-        The element type.
+        The element type, always the same object for it.
 
     Raises:
         TypeError: for what is none.
@@ -29,4 +29,5 @@ def as_dtype(type_value: DTypeLike) -> _core.DType:
     >>> tf.as_dtype("float32"), tf.as_dtype(3)
     (tf.float32, tf.int32)
     """
-    return _core.DType(type_value)
+    found: _core.DType = getattr(_core, _core.DType(type_value).name)
+    return found

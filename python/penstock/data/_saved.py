@@ -291,7 +291,8 @@ def _packed(rows: Rows, structure: Structure) -> bytes:
     """Rows as bytes."""
     parts = [_NUMBER.pack(rows.count), _NUMBER.pack(rows.stacked)]
     for tensor in structure.to_tensors(rows.columns):
-        values = np.asarray(tensor.numpy() if tensor.dtype != _core.bfloat16 else _words(tensor).numpy())
+        bits = _bits_of(tensor.dtype)
+        values = np.asarray((tensor if bits is None else raw_ops.bitcast(tensor, dtype=bits)).numpy())
         parts += [_NUMBER.pack(n) for n in (values.ndim, *values.shape)]
         if tensor.dtype == _core.string:
             flat = values.reshape(-1).tolist()
@@ -301,8 +302,9 @@ def _packed(rows: Rows, structure: Structure) -> bytes:
     return b"".join(parts)
 
 
-def _words(tensor: Any) -> Any:
-    return raw_ops.bitcast(tensor, dtype=_core.uint16)
+def _bits_of(dtype: _core.DType) -> _core.DType | None:
+    """The integers as which elements are stored that NumPy itself does not have."""
+    return _core.uint16 if dtype == _core.bfloat16 else None
 
 
 def _chained(checksum: int, record: bytes) -> int:
@@ -461,13 +463,11 @@ def _tensor(content: _Content, dtype: Any) -> Any:
         return raw_ops.reshape(
             _core._to_tensor([content.take(n) for n in lengths], _core.string), np.array(dims, np.int64)
         )
-    words = dtype == _core.bfloat16
-    kind = np.dtype(np.uint16 if words else dtype.as_numpy_dtype)
+    bits = _bits_of(dtype)
+    kind = np.dtype((bits or dtype).as_numpy_dtype)
     flat = np.frombuffer(content.take(size * kind.itemsize), kind.newbyteorder("<"))
     values = flat.astype(kind).reshape(dims)
-    return (
-        raw_ops.bitcast(_core._to_tensor(values), dtype=dtype) if words else _core._to_tensor(values, dtype)
-    )
+    return raw_ops.bitcast(_core._to_tensor(values), dtype=dtype) if bits else _core._to_tensor(values, dtype)
 
 
 # What a leaf of a saved specification is.

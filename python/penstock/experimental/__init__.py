@@ -3,6 +3,18 @@
 import importlib
 from typing import TYPE_CHECKING
 
+from penstock._core import (
+    float4_e2m1fn as float4_e2m1fn,
+    float8_e4m3b11fnuz as float8_e4m3b11fnuz,
+    float8_e4m3fn as float8_e4m3fn,
+    float8_e4m3fnuz as float8_e4m3fnuz,
+    float8_e5m2 as float8_e5m2,
+    float8_e5m2fnuz as float8_e5m2fnuz,
+    int2 as int2,
+    int4 as int4,
+    uint2 as uint2,
+    uint4 as uint4,
+)
 from penstock._runtime.dispatch import (
     dispatch_for_api as dispatch_for_api,
     dispatch_for_binary_elementwise_apis as dispatch_for_binary_elementwise_apis,
@@ -31,9 +43,19 @@ __all__ = [
     "dlpack",
     "enable_strict_mode",
     "extension_type",
+    "float4_e2m1fn",
+    "float8_e4m3b11fnuz",
+    "float8_e4m3fn",
+    "float8_e4m3fnuz",
+    "float8_e5m2",
+    "float8_e5m2fnuz",
     "function_executor_type",
+    "int2",
+    "int4",
     "numpy",
     "onnx",
+    "uint2",
+    "uint4",
     "unregister_dispatch_for",
 ]
 

@@ -1,4 +1,4 @@
-"""Images as files: what Pillow read from the same files is in `files/expected.npz`."""
+"""Images as files: what Pillow read from them is in `files/expected.npz`, of JPEG XL what TensorFlow read."""
 
 from pathlib import Path
 
@@ -53,6 +53,27 @@ def test_webp_without_loss_has_frames(name: str) -> None:
     np.testing.assert_array_equal(found, wanted if wanted.ndim == 4 else wanted[None])
     first = tf.io.decode_image(content(name), expand_animations=False).numpy()
     np.testing.assert_array_equal(first, found[0])
+
+
+@pytest.mark.parametrize("name", sorted(name for name in EXPECTED.files if name.endswith("jxl")))
+def test_a_jpeg_xl_has_the_samples_that_tensorflow_reads(name: str) -> None:
+    found = tf.io.decode_jxl(content(name)).numpy()
+    # Inverse transforms round in their own ways, and so do samples of 16 bits that become ones of 8.
+    near = name in ("lossy.jxl", "gray16.jxl")
+    np.testing.assert_allclose(found.astype(int), expected(name), atol=1 if near else 0)
+    np.testing.assert_array_equal(tf.io.decode_image(content(name)), found)
+    np.testing.assert_array_equal(tf.function(tf.image.decode_jxl)(content(name)), found)
+
+
+def test_a_jpeg_xl_is_read_with_its_own_channels_as_bytes() -> None:
+    assert tf.io.decode_jxl(content("lossless.jxl"), channels=3).shape == [24, 17, 3]
+    for channels in (1, 4):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="channels"):
+            tf.io.decode_jxl(content("lossless.jxl"), channels=channels)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="dtype"):
+        tf.io.decode_image(content("lossless.jxl"), dtype=tf.float32)
+    with pytest.raises(tf.errors.InvalidArgumentError, match="JPEG XL"):
+        tf.io.decode_jxl(content("rgb.png"))
 
 
 @pytest.mark.parametrize("name", NEAR)

@@ -639,6 +639,7 @@ EXEMPT: dict[str, str] = {
     "decode_and_crop_jpeg": FILES,
     "decode_gif": FILES,
     "decode_bmp": FILES,
+    "decode_jxl": FILES,
     "decode_webp": FILES,
     "decode_image": FILES,
     "extract_jpeg_shape": FILES,

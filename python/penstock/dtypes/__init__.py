@@ -28,6 +28,7 @@ from penstock._core import (
 from penstock._ops.casts import cast as cast, saturate_cast as saturate_cast
 from penstock._ops.complex_numbers import complex as complex
 from penstock._types.dtype_names import as_dtype as as_dtype
+from penstock.dtypes import experimental as experimental
 
 __all__ = [
     "QUANTIZED_DTYPES",
@@ -40,6 +41,7 @@ __all__ = [
     "complex64",
     "complex128",
     "double",
+    "experimental",
     "float16",
     "float32",
     "float64",
