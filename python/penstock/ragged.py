@@ -94,7 +94,7 @@ def constant(
         raise InvalidArgumentError("argument 'pylist' has scalars at different depths")
     try:
         flat = _core._to_tensor(values, None if dtype is None else _core.DType(dtype))
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         if dtype is not None:
             raise
         raise InvalidArgumentError(f"argument 'pylist': {error}") from None

@@ -102,8 +102,8 @@ def cast(x: Array, dtype: Any) -> Array:
         return x != 0
     if x.dtype.kind == "c" and target.kind != "c":
         x = x.real
-    if is_float(x.dtype) and target.kind in "iu":
-        least, greatest = limits(target)
+    if is_float(x.dtype) and dtype.is_integer:
+        least, greatest = int(dtype.min), int(dtype.max)
         whole = [0 if math.isnan(v) else v if math.isinf(v) else int(v) for v in x.astype("float64").ravel()]
         return np.array([min(max(v, least), greatest) for v in whole], target).reshape(x.shape)
     return x.astype(target)

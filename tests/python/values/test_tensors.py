@@ -70,7 +70,7 @@ def test_constant_fills_or_reshapes_to_a_shape():
         (object(), None, TypeError, "object"),
         ([1, [2]], None, ValueError, "non-rectangular"),
         ([[1, 2], [3]], None, ValueError, "non-rectangular"),
-        ([1, "a"], None, TypeError, "mixed"),
+        ([1, "a"], None, ValueError, "mixed"),
         (1.5, tf.int32, TypeError, "int32"),
         ("a", tf.float32, TypeError, "float32"),
         (1, tf.bool, TypeError, "bool"),

@@ -67,9 +67,15 @@ impl<'g> Frame<'_, 'g> {
             return;
         }
         let operands: Vec<Item> = data.operands.iter().map(|&v| self.find(v)).collect();
+        let narrow =
+            data.operands.iter().chain(&data.results).map(|&v| self.graph.ty(v).dtype()).find(|d| d.is_narrow());
         let made = match data.op.name {
             // What a model refuses was said where it came up.
             _ if operands.iter().any(|item| matches!(item, Item::Refused)) => Ok(vec![]),
+            // ONNX's casts to these saturate, and it packs two elements in a byte.
+            _ if narrow.is_some() => {
+                Err(Error::unimplemented(format!("{} has another form in ONNX", narrow.map_or("", |d| d.tf_name()))))
+            }
             "const" => Ok(vec![X::constant(data.attrs.tensor(0).clone()).into()]),
             "cond" => self.cond(inst, &operands),
             "switch" => self.switch(inst, &operands),

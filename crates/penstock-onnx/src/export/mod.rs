@@ -16,9 +16,11 @@ mod reductions;
 use std::collections::HashSet;
 use std::path::Path;
 
-use penstock_data::{DType, Error, Loc, Result};
+use penstock_data::{Error, Loc, Result};
 use penstock_format::{Capture, ProgramFunction};
 use penstock_ir::Type;
+
+use crate::tensor::number_of;
 
 use cx::{Cx, Exporter, Handler, Item, X, one, port};
 use message::{Beside, Graph, Name, Node, Value};
@@ -130,7 +132,7 @@ fn graph_of(function: &ProgramFunction) -> Result<Graph> {
     exporter.open_block();
     let (mut operands, mut inputs) = (Vec::new(), Vec::new());
     for (name, ty) in function.inputs() {
-        if matches!(ty.dtype(), DType::Variant | DType::Resource) || ty.is_variable() {
+        if number_of(ty.dtype()) == 0 || ty.is_variable() {
             exporter.refuse(format!("the input '{name}' is {ty}"), Loc::UNKNOWN);
         }
         let name = exporter.name(name);
@@ -144,8 +146,8 @@ fn graph_of(function: &ProgramFunction) -> Result<Graph> {
             Capture::Variable(number) => {
                 let variable = &function.program().variables()[*number].variable;
                 let value = variable.read()?;
-                match value.dtype() {
-                    DType::Variant | DType::Resource => {
+                match number_of(value.dtype()) {
+                    0 => {
                         exporter
                             .refuse(format!("the variable '{}' is {}", variable.name(), variable.ty()), Loc::UNKNOWN);
                         Item::Refused
