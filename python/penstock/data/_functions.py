@@ -33,8 +33,8 @@ def enable_debug_mode() -> None:
     """Have functions that are given to data sets run as Python code, element by element.
 
     They are traced as well, when a data set is made, for what they give. `print`, breakpoints and what else
-    Python does happen for each element then. It holds for data sets that are made from now on; functions that
-    give data sets run traced.
+    Python does happen for each element then. It holds for data sets that are made from now on, outside of
+    traced functions; functions that give data sets run traced.
 
     Raises:
         ValueError: in a traced function.
@@ -190,7 +190,7 @@ def traced(func: Any, argument: str, specs: Sequence[Any], result: Any = None) -
     if isinstance(made_of[0][0], ByHandle):
         # The one instruction of its graph gives the data set.
         made.makes = Makes(*made_of[0], only=not captures and concrete._statistics()[2] == 1)
-    elif Mode.debug:
+    elif Mode.debug and not _core._is_tracing():
         return _Eager(made, func, f"the result of argument '{argument}'")
     return made
 

@@ -51,6 +51,17 @@ def test_what_a_function_gives_is_checked_for_each_element() -> None:
         next(rows)
 
 
+def test_data_sets_of_traced_functions_are_traced_with_them() -> None:
+    @tf.function
+    def total(rows: Any, n: Any) -> Any:
+        s = tf.constant(0, tf.int64)
+        for x in rows.map(lambda x: x * n):
+            s += x
+        return s
+
+    assert [int(total(tf.data.Dataset.range(4), tf.constant(n, tf.int64))) for n in (2, 3)] == [12, 18]
+
+
 def test_data_sets_made_before_stay_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Mode, "debug", False)
     calls = []
