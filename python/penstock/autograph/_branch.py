@@ -440,6 +440,8 @@ def _trace_both(
         second = _trace(state, orelse)
         if isinstance(second, Growth):
             make_list(state, second, where)
+            state.unsettle()
+            state.restore()
             continue
         if state.joined():
             continue
@@ -448,6 +450,8 @@ def _trace_both(
         if grows is None:
             return first, second
         make_list(state, grows, where)
+        state.unsettle()
+        state.restore()
 
 
 class _Packed(NamedTuple):

@@ -115,6 +115,10 @@ class State:
         self._began = self._originals.copy()
         self._created = created.count
 
+        # What `settle` has changed: variables, by index, with what they began with; and pairs of containers
+        # and contents that it added and dropped.
+        self._settled: list[tuple[int, Any, Any]] = []
+        self._settled_contents: list[tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]] = []
     def _first(self, slot: Slot) -> Any:
         """What a variable holds when the statement begins."""
         value = slot.get()
@@ -177,6 +181,7 @@ class State:
         if not (self.overlaps or torn) or self.has_created():
             return False
         self.restore()
+        self.unsettle()
         whole = {i for slot in self.slots for i in self._within(slot)}
         self.keep([i for i in range(len(self.slots)) if i not in whole])
         # As they are now: what they hold when the statement begins.
@@ -321,6 +326,7 @@ class State:
             value = values[i]
             if not same(value, self.frozen[i]) and self.is_python(i, value, levels):
                 self.before[i], self.frozen[i] = self._kept(i, value), value
+                self._settled.append((i, self.before[i], self.frozen[i]))
                 some = True
         return some
 
@@ -330,11 +336,28 @@ class State:
         if isinstance(slot, Contents):
             return value
         found = slot.get()
-        self._contents = [pair for pair in self._contents if pair[0] is not found]
-        collect(found, self._contents, set())
+        dropped = [pair for pair in self._contents if pair[0] is found]
+        added: list[tuple[Any, Any]] = []
+        collect(found, added, set())
+        self._contents = [pair for pair in self._contents if pair[0] is not found] + added
+        self._settled_contents.append((added, dropped))
         return found
 
     def replace(self, index: int, value: Any) -> None:
+    def unsettle(self) -> None:
+        """Has what was settled begin as it did before, since the bodies are traced anew.
+
+        Where variables of the engine were created the effects on Python stay, and the trace goes on from
+        there.
+        """
+        if not self.has_created():
+            for i, before, frozen in reversed(self._settled):
+                self.before[i], self.frozen[i] = before, frozen
+            for added, dropped in reversed(self._settled_contents):
+                mine = {id(pair) for pair in added}
+                self._contents = [pair for pair in self._contents if id(pair) not in mine] + dropped
+        self._settled, self._settled_contents = [], []
+
         """Has a variable begin with another value."""
         slot = self.slots[index]
         if isinstance(slot, Contents):
@@ -472,7 +495,7 @@ class State:
     def _now(self, slot: Slot) -> Any:
         """What a variable holds, but for what another trace has left behind."""
         value = slot.get()
-        return UNDEFINED if self._stale and value is self._stale.get(slot.key) else value
+        return UNDEFINED if slot.key in self._stale and value is self._stale[slot.key] else value
 
     def write(self, index: int, value: Any) -> None:
         """Sets a variable: a container that it held all along keeps its identity."""
