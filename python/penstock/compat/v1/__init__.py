@@ -12,7 +12,6 @@ from penstock._runtime.protos import (
     Summary as Summary,
     SummaryMetadata as SummaryMetadata,
 )
-from penstock._values.variable import Variable as Variable
 from penstock.compat.v1 import (
     logging as logging,
     losses as losses,
@@ -66,6 +65,7 @@ from penstock.compat.v1._session import (
 )
 from penstock.compat.v1._variables import (
     AUTO_REUSE as AUTO_REUSE,
+    VariableV1 as Variable,
     assign as assign,
     assign_add as assign_add,
     assign_sub as assign_sub,
@@ -90,7 +90,13 @@ from penstock.initializers import (
     Zeros as zeros_initializer,
 )
 
-__all__ = ["glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "zeros_initializer"]
+__all__ = [
+    "Variable",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "ones_initializer",
+    "zeros_initializer",
+]
 
 
 _READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
