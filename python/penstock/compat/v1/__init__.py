@@ -13,6 +13,7 @@ from penstock._runtime.protos import (
     SummaryMetadata as SummaryMetadata,
 )
 from penstock.compat.v1 import (
+    data as data,
     logging as logging,
     losses as losses,
     metrics as metrics,

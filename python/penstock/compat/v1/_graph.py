@@ -76,6 +76,8 @@ class Graph(GraphParts):
         self.named: dict[str, Any] = {}
         self.variables: dict[str, Any] = {}
         self.parts: dict[Any, Any] = {}
+        # Variables with operations that set them, which a session runs before it runs anything else.
+        self.begun_by_sessions: list[tuple[Any, Operation]] = []
         self._controls: list[tuple[int, tuple[int, ...]]] = []
         self._names: dict[str, int] = {}
         v1_graph_state.graphs[self.engine.id] = self
