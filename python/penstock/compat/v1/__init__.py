@@ -14,6 +14,7 @@ from penstock._runtime.protos import (
 )
 from penstock.compat.v1 import (
     data as data,
+    image as image,
     logging as logging,
     losses as losses,
     metrics as metrics,
@@ -123,9 +124,15 @@ def __getattr__(name: str) -> object:
 
     import penstock  # which is above this in the package
 
+    parameters = importlib.import_module("penstock.compat.v1._parameters")
     names = importlib.import_module("penstock.compat.v1._names").NAMES
+    path = names.get(name, name)
+    if path in parameters.PARAMETERS:
+        return parameters.old_function(path)
+    if name in parameters.MODULES or name in parameters.NAMES:
+        return parameters.old_module(name)
     if name in names:
-        return attrgetter(names[name])(penstock)
+        return attrgetter(path)(penstock)
     legacy = importlib.import_module("penstock.compat.v1._legacy")
     if name in legacy.__all__:
         return getattr(legacy, name)
