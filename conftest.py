@@ -11,8 +11,8 @@ def _folder_of_its_own(request: pytest.FixtureRequest, monkeypatch: pytest.Monke
     if isinstance(request.node, pytest.DoctestItem):
         folder: Path = request.getfixturevalue("tmp_path")
         monkeypatch.chdir(folder)
-        if "enable_debug_mode" in request.node.name:
-            # It holds for the process.
-            from penstock.data._debug import Mode
+    if "enable_debug_mode" in request.node.name:
+        # It holds for the process. Tests run examples too.
+        from penstock.data._debug import Mode
 
-            monkeypatch.setattr(Mode, "debug", False)
+        monkeypatch.setattr(Mode, "debug", False)

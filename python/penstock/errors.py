@@ -323,7 +323,7 @@ class SignatureError(TypeError, ValueError):
 
 
 class UnsetError(UnboundLocalError, ValueError):
-    """A variable may have no value after a branch or a loop of the graph that sets it.
+    """A variable or an attribute may have no value after a branch or a loop of the graph that sets it.
 
     Give it a value in both branches, or before.
     """

@@ -119,7 +119,7 @@ def _chosen(input: Any, fft_length: Any, axes: Any) -> tuple[_core.Tensor, list[
             )
         along = list(range(rank - count, rank))
     else:
-        along = [axis_of(axis, rank, "axes") for axis in axes_argument(axes) or ()]
+        along = [axis_of(axis, rank, "axes") for axis in axes_argument(axes, "axes") or ()]
     if len(set(along)) != len(along) or not along:
         raise InvalidArgumentError(
             f"argument 'axes' must be different dimensions, at least one, got {axes!r}"
@@ -636,7 +636,7 @@ def ifftshift(x: TensorLike, axes: AxisLike = None, name: str | None = None) -> 
 def _shifted(x: Any, axes: Any, back: bool) -> _core.Tensor:
     tensor = _core._to_tensor(x)
     rank = len(known_rank(tensor))
-    along = axes_argument(axes)
+    along = axes_argument(axes, "axes")
     return rolled(tensor, range(rank) if along is None else [axis_of(a, rank, "axes") for a in along], back)
 
 

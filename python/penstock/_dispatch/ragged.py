@@ -170,7 +170,7 @@ def _reverse(tensor: RaggedTensor, axis: Any, name: str | None = None) -> Any:
 
 @dispatch_for_api(arrangement.tile, {"input": RaggedTensor})
 def _tile(input: RaggedTensor, multiples: Any, name: str | None = None) -> Any:
-    times = axes(multiples) or []
+    times = axes(multiples, "multiples") or []
     if len(times) != rank_of_ragged(input):
         raise InvalidArgumentError(
             f"argument 'multiples' must have {rank_of_ragged(input)} numbers, got {len(times)}"

@@ -304,7 +304,7 @@ def transpose(
     >>> tf.transpose([[1, 2, 3]]).shape
     TensorShape([3, 1])
     """
-    order = axes(perm)
+    order = axes(perm, "perm")
     if conjugate and (x := _core._to_tensor(a)).dtype.is_complex:
         return raw_ops.conj(raw_ops.transpose(x, perm=order), name=name)
     return raw_ops.transpose(a, perm=order, name=name)

@@ -88,7 +88,7 @@ def clip_by_norm(
     """
     x = _elements(t)
     limit = raw_ops.maximum(_core._to_tensor_hinted(clip_norm, x.dtype), 0)
-    squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes), keepdims=True)
+    squares = raw_ops.reduce_sum(raw_ops.square(x), axes=axis_list(axes, "axes"), keepdims=True)
     positive = squares > 0
     safe = raw_ops.select(positive, squares, raw_ops.ones_like(squares))
     length = raw_ops.select(positive, raw_ops.sqrt(safe), squares)

@@ -31,7 +31,7 @@ def _band(k: Any, argument: str = "k") -> tuple[int, int]:
         ValueError: where it is neither a number nor a pair in order.
     """
     if isinstance(k, _core.Tensor) and k.shape.rank != 0:
-        k = axes(k)
+        k = axes(k, argument)
     if not isinstance(k, list | tuple):
         return integer(k, argument), integer(k, argument)
     if len(k) not in (1, 2):

@@ -60,7 +60,7 @@ def sufficient_statistics(
     tensor = _core._to_tensor(x)
     extents = sizes(tensor)
     rank = len(extents)
-    along = list(range(rank)) if axes is None else axis_list(axes) or []
+    along = list(range(rank)) if axes is None else axis_list(axes, "axes") or []
     if any(not -rank <= a < rank for a in along):
         raise InvalidArgumentError(f"argument 'axes' must be within [-{rank}, {rank}), got {along}")
     along = [a % rank for a in along]
@@ -143,7 +143,7 @@ def weighted_moments(
     if own in (_core.float16, _core.bfloat16):
         tensor, weights = (raw_ops.cast(t, dtype=_core.float32) for t in (tensor, weights))
     weights = weights + raw_ops.zeros_like(tensor)
-    along = axis_list(axes)
+    along = axis_list(axes, "axes")
     total = reduce_sum(weights, along, True)
     mean = raw_ops.divide_no_nan(reduce_sum(weights * tensor, along, True), total)
     distance = raw_ops.squared_difference(tensor, raw_ops.stop_gradient(mean))

@@ -25,8 +25,8 @@ def filling(value: Any, dtype: _core.DType) -> _core.Tensor:
     return _core._to_tensor(value, dtype)
 
 
-def axes(axis: Any) -> list[int] | None:
-    """An `axis` argument as a list of integers; None for all axes."""
+def axes(axis: Any, argument: str = "axis") -> list[int] | None:
+    """An argument of dimensions as a list of integers; None for all of them."""
     if axis is None:
         return None
     if isinstance(axis, int):
@@ -35,7 +35,7 @@ def axes(axis: Any) -> list[int] | None:
         known = _core._known_value(axis)
         if known is None:
             raise TypeError(
-                "argument 'axis' must be constant while a function is traced, got a symbolic tensor"
+                f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor"
             )
         axis = known.numpy().reshape(-1).tolist()
     elif hasattr(axis, "reshape"):
@@ -43,9 +43,9 @@ def axes(axis: Any) -> list[int] | None:
     try:
         if isinstance(axis, dict | set):
             raise TypeError
-        return [integer(a, "axis") for a in items(axis, "axis")]
+        return [integer(a, argument) for a in items(axis, argument)]
     except TypeError:
-        raise TypeError(f"argument 'axis' must hold integers, got {axis!r}") from None
+        raise TypeError(f"argument '{argument}' must hold integers, got {axis!r}") from None
 
 
 # How many items are taken of what does not hold them, such as a range: each becomes a tensor or a number.

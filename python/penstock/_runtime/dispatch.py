@@ -44,10 +44,12 @@ class _Target(NamedTuple):
     Attributes:
         types: The class, or classes, of the parameters that it looks at, by their names.
         function: What is called with the arguments.
+        registered: What was registered, which may take no `name`.
     """
 
     types: Mapping[str, Any]
     function: Callable[..., Any]
+    registered: Callable[..., Any]
 
 
 # By public function; by the class of `x`; by the classes of `x` and `y`.
@@ -201,10 +203,12 @@ def dispatch_for_api(api: Callable[..., Any], *signatures: Mapping[str | int, An
             class, a union, or `list[...]` of one. Without any, the annotations of the decorated function.
 
     Returns:
-        A decorator of functions with the parameters of `api`; one that gives NotImplemented passes.
+        A decorator of functions with the parameters of `api`, of which `name` may be left out: it is a scope
+        for the names of operations then. A function that gives NotImplemented passes.
 
     Raises:
-        ValueError: where a parameter is none of `api`, or no signature names a class.
+        ValueError: where a parameter is none of `api`, the function has other parameters, or no signature
+            names a class.
 
     >>> import penstock as tf
     >>> class Masked(tf.experimental.ExtensionType):
@@ -225,7 +229,7 @@ def dispatch_for_api(api: Callable[..., Any], *signatures: Mapping[str | int, An
 
             known = inspect.get_annotations(function, eval_str=True)
             wanted = [{name: known[name] for name in names if name in known}]
-        targets = []
+        found = []
         for signature in wanted:
             types = {names[key] if isinstance(key, int) else key: kind for key, kind in signature.items()}
             if unknown := sorted(set(types) - set(names)):
@@ -234,11 +238,44 @@ def dispatch_for_api(api: Callable[..., Any], *signatures: Mapping[str | int, An
                 )
             if not types:
                 raise ValueError("argument 'signatures' must name the class of at least one parameter")
-            targets.append(_Target(types, function))
-        _TARGETS.setdefault(api, []).extend(targets)
+            found.append(types)
+        taking = _taking_name(function, api)
+        _TARGETS.setdefault(api, []).extend(_Target(types, taking, function) for types in found)
         return function
 
     return register
+
+
+def _taking_name(function: Callable[..., Any], api: Callable[..., Any]) -> Callable[..., Any]:
+    """The function, which takes a `name` where the one that it stands for does.
+
+    Raises:
+        ValueError: where they have other parameters.
+    """
+    own, due = _parameters(function).parameters, _parameters(api).parameters
+    if any(parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD) for parameter in own.values()):
+        return function
+    unnamed = "name" in due and "name" not in own
+    if list(own) != [name for name in due if not (unnamed and name == "name")]:
+        raise ValueError(
+            f"the parameters of {function.__qualname__} must be those of {api.__name__}, which are "
+            f"{', '.join(due)}, got {', '.join(own) or 'none'}"
+        )
+    if not unnamed:
+        return function
+
+    @functools.wraps(function)
+    def taking(*args: Any, **kwargs: Any) -> Any:
+        from penstock._runtime.scope import name_scope  # builds on this
+
+        given = _bound(api, args, kwargs)
+        name = given.pop("name", None)
+        if name is None:
+            return function(**given)
+        with name_scope(name):
+            return function(**given)
+
+    return taking
 
 
 def dispatch_for_unary_elementwise_apis(x_type: ClassLike) -> Callable[[_F], _F]:
@@ -344,7 +381,7 @@ def unregister_dispatch_for(dispatch_target: Callable[..., Any]) -> None:
         found = found or len(kept) < len(table)
         table[:] = kept
     for targets in _TARGETS.values():
-        left = [target for target in targets if target.function is not dispatch_target]
+        left = [target for target in targets if target.registered is not dispatch_target]
         found = found or len(left) < len(targets)
         targets[:] = left
     if not found:

@@ -108,7 +108,7 @@ def load(
         them.
 
     Raises:
-        NotFoundError: where there is no saved program.
+        NotFoundError: where there is no saved program; it is an `OSError` too, as in TensorFlow.
         InvalidArgumentError: for a file that is damaged.
         FailedPreconditionError: for a program of a later version, or that reads or writes files without being
             allowed to.
@@ -131,7 +131,7 @@ def load(
         path = directory / TENSORFLOW_FILE
         program, _ = _core.Program._of_tensorflow(directory)
     elif not path.exists():
-        raise NotFoundError(
+        raise _NoModelError(
             None, None, f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"
         )
     else:
@@ -145,6 +145,10 @@ def load(
             return reader.root(json.loads(text))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: the description of the objects is damaged: {error!r}") from error
+
+
+class _NoModelError(NotFoundError, FileNotFoundError):
+    """There is no saved program."""
 
 
 class _Reader:

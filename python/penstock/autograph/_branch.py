@@ -409,6 +409,7 @@ def branch(
             tracing.notes.append(Note(state.slots[i], found))
         elif found is not _UNCHANGED:
             state.write(i, found.value)
+    state.note_left(f"the 'if' at {where}")
     return True
 
 
@@ -439,6 +440,8 @@ def _trace_both(
         state.restore()
         second = _trace(state, orelse)
         if isinstance(second, Growth):
+            state.unsettle()
+            state.restore()
             make_list(state, second, where)
             continue
         if state.joined():
@@ -447,6 +450,8 @@ def _trace_both(
         grows = kept_growth(state, [*first.grows, *second.grows], Reach())
         if grows is None:
             return first, second
+        state.unsettle()
+        state.restore()
         make_list(state, grows, where)
 
 
@@ -526,10 +531,11 @@ class _Join:
         name = label(entry.name)
         line = entry.first if b is UNDEFINED else entry.second
         missing = "'else' branch does not" if b is UNDEFINED else "'if' branch does not"
+        # Where a called function sets it, there is no line of this one to name.
+        at = f" (line {line})" if line else ""
         return (
             f"{name} may have no value: the 'if' at {self.where} depends on a tensor, and only one of its "
-            f"branches sets {name} (line {line}), the {missing}. Give it a value in both branches, or before "
-            "the 'if'"
+            f"branches sets {name}{at}, the {missing}. Give it a value in both branches, or before the 'if'"
         )
 
     def _packed(self, i: int, a: Any, b: Any) -> Any:

@@ -401,7 +401,7 @@ def convert_function(function: Callable[..., Any], stepped: bool = False) -> Cal
     """The function to trace in place of a Python callable, which a debugger may be told of."""
     from penstock.autograph._lists import outermost  # start-up does without it
     from penstock.autograph._slots import fresh, put_back, tracing  # start-up does without it
-    from penstock.autograph._traceback import explained, filtered  # start-up does without it
+    from penstock.autograph._traceback import check_results, explained, filtered  # start-up does without it
 
     target = function
     unwrapped = getattr(function, "__func__", function)
@@ -428,7 +428,10 @@ def convert_function(function: Callable[..., Any], stepped: bool = False) -> Cal
             t.called.add(code)
         t.outside.update(getattr(unwrapped, "__closure__", None) or ())
         try:
-            return outermost(changed(*args, **kwargs))
+            results = outermost(changed(*args, **kwargs))
+            if tracing.notes:
+                check_results(results, tracing.notes)
+            return results
         except KeyboardInterrupt as error:
             error.__traceback__ = filtered(error.__traceback__)
             raise

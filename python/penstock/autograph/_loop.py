@@ -686,6 +686,7 @@ class _Loop:
             elif not is_stale(value):
                 # A Python object, the same in every iteration.
                 slot.put(value)
+        self.state.note_left(f"the loop at {self.where}")
 
 
 class _Others(NamedTuple):

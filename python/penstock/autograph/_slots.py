@@ -114,10 +114,17 @@ def unset_name(error: NameError) -> str | None:
 
 
 class Note(NamedTuple):
-    """Why a variable has no value."""
+    """Why a variable has no value.
+
+    Attributes:
+        slot: the variable.
+        message: the reason.
+        left: what it holds nevertheless, with tensors that are out of scope; None where it holds nothing.
+    """
 
     slot: Slot
     message: str
+    left: Any = None
 
 
 class _Tracing(threading.local):

@@ -20,6 +20,7 @@ from penstock.autograph._slots import (
     Contents,
     Entries,
     Entry,
+    Note,
     Slot,
     slots_of,
     touch,
@@ -114,6 +115,10 @@ class State:
         self._originals = dict(snapshots(self._contents))
         self._began = self._originals.copy()
         self._created = created.count
+        # What `settle` has changed: variables, by index, with what they began with; and pairs of containers
+        # and contents that it added and dropped.
+        self._settled: list[tuple[int, Any, Any]] = []
+        self._settled_contents: list[tuple[list[tuple[Any, Any]], list[tuple[Any, Any]]]] = []
 
     def _first(self, slot: Slot) -> Any:
         """What a variable holds when the statement begins."""
@@ -176,6 +181,7 @@ class State:
         torn = [c for c in self._replaced() if c in self._changed and (id(c), None) not in self._keys]
         if not (self.overlaps or torn) or self.has_created():
             return False
+        self.unsettle()
         self.restore()
         whole = {i for slot in self.slots for i in self._within(slot)}
         self.keep([i for i in range(len(self.slots)) if i not in whole])
@@ -320,6 +326,7 @@ class State:
         for i in range(0 if self.has_created() else self.own, len(values)):
             value = values[i]
             if not same(value, self.frozen[i]) and self.is_python(i, value, levels):
+                self._settled.append((i, self.before[i], self.frozen[i]))
                 self.before[i], self.frozen[i] = self._kept(i, value), value
                 some = True
         return some
@@ -330,9 +337,26 @@ class State:
         if isinstance(slot, Contents):
             return value
         found = slot.get()
-        self._contents = [pair for pair in self._contents if pair[0] is not found]
-        collect(found, self._contents, set())
+        dropped = [pair for pair in self._contents if pair[0] is found]
+        added: list[tuple[Any, Any]] = []
+        collect(found, added, set())
+        self._contents = [pair for pair in self._contents if pair[0] is not found] + added
+        self._settled_contents.append((added, dropped))
         return found
+
+    def unsettle(self) -> None:
+        """Has what was settled begin as it did before, since the bodies are traced anew.
+
+        Where variables of the engine were created the effects on Python stay, and the trace goes on from
+        there.
+        """
+        if not self.has_created():
+            for i, before, frozen in reversed(self._settled):
+                self.before[i], self.frozen[i] = before, frozen
+            for added, dropped in reversed(self._settled_contents):
+                mine = {id(pair) for pair in added}
+                self._contents = [pair for pair in self._contents if id(pair) not in mine] + dropped
+        self._settled, self._settled_contents = [], []
 
     def replace(self, index: int, value: Any) -> None:
         """Has a variable begin with another value."""
@@ -364,6 +388,23 @@ class State:
         for slot, value in pairs:
             if not isinstance(slot, Contents):
                 slot.put(self._stale.get(slot.key, UNDEFINED) if value is UNDEFINED else value)
+
+    def note_left(self, statement: str) -> None:
+        """Notes which variables of Python hold tensors of the statement once it has ended.
+
+        Args:
+            statement: what kind of statement it is, and where.
+        """
+        for slot in self.slots[self.own :]:
+            value = self._now(slot)
+            if not is_stale(value):
+                continue
+            kind, name = statement.partition(" at ")[0], label(slot.entry.name)
+            message = (
+                f"{name} got a tensor within {statement}, which depends on a tensor: a graph has none for it "
+                f"where that code does not run. Give {name} a tensor before {kind}"
+            )
+            tracing.notes.append(Note(slot, message, value))
 
     def _replaced(self) -> list[Any]:
         """The containers that a body replaces by others."""
@@ -472,7 +513,7 @@ class State:
     def _now(self, slot: Slot) -> Any:
         """What a variable holds, but for what another trace has left behind."""
         value = slot.get()
-        return UNDEFINED if self._stale and value is self._stale.get(slot.key) else value
+        return UNDEFINED if slot.key in self._stale and value is self._stale[slot.key] else value
 
     def write(self, index: int, value: Any) -> None:
         """Sets a variable: a container that it held all along keeps its identity."""

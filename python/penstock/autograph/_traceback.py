@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Sequence
 from types import FrameType, TracebackType
 from typing import Any
 
-from penstock import debugging
+from penstock import _core, debugging, raw_ops
 from penstock.autograph import _convert
-from penstock.autograph._slots import Note, unset_name
-from penstock.errors import OperatorNotAllowedInGraphError, UnsetError
+from penstock.autograph._slots import Attribute, Note, unset_name
+from penstock.autograph._values import flatten, is_made_here
+from penstock.errors import InaccessibleTensorError, OperatorNotAllowedInGraphError, UnsetError
 
-__all__ = ["USER_LINES", "explained", "filtered", "hide_library"]
+__all__ = ["USER_LINES", "check_results", "explained", "filtered", "hide_library"]
 
 
 def filtered(found: TracebackType | None) -> TracebackType | None:
@@ -82,13 +84,47 @@ def explained(error: Exception, notes: Sequence[Note]) -> Exception:
         )
     if isinstance(error, OperatorNotAllowedInGraphError) and not hasattr(error, "__notes__"):
         _say_why(error)
-    if not isinstance(error, NameError) or not notes:
-        return error
-    name = unset_name(error)
     for note in reversed(notes):
-        if note.slot.entry.name == name:
+        if _is_unset(error, note):
             return UnsetError(note.message)
+        if isinstance(error, InaccessibleTensorError) and _is_left(error, note):
+            _, _, where = str(error).partition("\n")
+            return InaccessibleTensorError(f"{note.message}\n{where}" if where else note.message)
     return error
+
+
+def check_results(results: Any, notes: Sequence[Note]) -> None:
+    """Raises the error of a tensor that a traced function returns though a statement left it behind."""
+    left = [leaf for note in notes for leaf in flatten(note.left) if isinstance(leaf, _core.Tensor)]
+    for leaf in flatten(results) if left else ():
+        if any(leaf is tensor for tensor in left) and is_made_here(leaf):
+            raw_ops.identity(leaf)
+
+
+def _is_unset(error: Exception, note: Note) -> bool:
+    """Whether an error is that the variable of a note has no value."""
+    slot = note.slot
+    if isinstance(error, NameError):
+        return slot.entry.name == unset_name(error)
+    if not isinstance(error, AttributeError) or not isinstance(slot, Attribute):
+        return False
+    return error.obj is slot.owner and error.name == slot.name
+
+
+def _is_left(error: InaccessibleTensorError, note: Note) -> bool:
+    """Whether an error is about a tensor that a statement left in the variable of a note."""
+    return any(_named_in_errors(leaf) in str(error) for leaf in flatten(note.left) if is_made_here(leaf))
+
+
+def _named_in_errors(tensor: _core.Tensor) -> str:
+    """What errors call a tensor that is out of scope, which has another name elsewhere."""
+    try:
+        raw_ops.identity(tensor)
+    except InaccessibleTensorError as error:
+        found = re.search(r"<tf\.Tensor '[^']*'", str(error))
+        if found is not None:
+            return found.group()
+    return repr(tensor)
 
 
 def _say_why(error: Exception) -> None:

@@ -21,7 +21,7 @@ from penstock._types.specs import Composite, TensorSpec
 from penstock.autograph._traceback import USER_LINES
 from penstock.errors import FailedPreconditionError, InvalidArgumentError
 
-__all__ = ["HANDLE", "ByHandle", "handle", "held", "in_graph"]
+__all__ = ["HANDLE", "ByHandle", "handle", "held", "in_graph", "number_of", "of_number"]
 
 # Memory of more than 64 bytes is never copied.
 _WORDS = 9
@@ -65,15 +65,38 @@ def held(tensor: Any) -> Any:
         FailedPreconditionError: where the handle has outlived it.
         InvalidArgumentError: where it is none.
     """
+    return _kept(number_of(tensor)).value
+
+
+def number_of(tensor: Any) -> int:
+    """The number of the object of a handle, which tells it from all others.
+
+    Raises:
+        InvalidArgumentError: where it is none.
+    """
     if tensor.dtype != HANDLE.dtype or tensor.shape != HANDLE.shape:
         raise InvalidArgumentError(
             f"a data set, or iterator, is made of a tensor that stands for one, got {tensor!r}"
         )
-    reference = _objects.get(_NUMBER.unpack_from(tensor)[0])
+    number: int = _NUMBER.unpack_from(tensor)[0]
+    return number
+
+
+def of_number(number: int) -> Any:
+    """Another handle of the object that has a number.
+
+    Raises:
+        FailedPreconditionError: where it is gone.
+    """
+    return handle(_kept(number).value)
+
+
+def _kept(number: int) -> _Kept:
+    reference = _objects.get(number)
     kept = None if reference is None else reference()
     if kept is None:
         raise FailedPreconditionError("the data set, or iterator, of this handle is gone")
-    return kept.value
+    return kept
 
 
 class ByHandle(Composite):

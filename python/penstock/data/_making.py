@@ -39,6 +39,7 @@ __all__ = [
     "sample",
     "save",
     "saved_at",
+    "signature_of",
     "zip",
 ]
 
@@ -175,7 +176,7 @@ def from_generator(
     if output_signature is None:
         if output_types is None:
             raise TypeError("from_generator needs argument 'output_signature' or 'output_types'")
-        output_signature = _signature(output_types, output_shapes)
+        output_signature = signature_of(output_types, output_shapes)
     elif output_types is not None or output_shapes is not None:
         raise TypeError("from_generator takes argument 'output_signature', or output_types and output_shapes")
     structure = Structure(checked_spec(output_signature, "output_signature"))
@@ -348,13 +349,13 @@ def _common(sources: Sequence[Any], argument: str) -> Any:
     return first
 
 
-def _signature(types: Any, shapes: Any) -> Any:
+def signature_of(types: Any, shapes: Any) -> Any:
     """The specifications for a nest of dtypes and one of shapes."""
     if isinstance(types, TypeSpec):
         return types
     if isinstance(types, tuple):
         shapes = [None] * len(types) if shapes is None else shapes
-        return tuple(_signature(t, s) for t, s in builtins.zip(types, shapes, strict=True))
+        return tuple(signature_of(t, s) for t, s in builtins.zip(types, shapes, strict=True))
     if isinstance(types, dict):
-        return {k: _signature(t, None if shapes is None else shapes[k]) for k, t in types.items()}
+        return {k: signature_of(t, None if shapes is None else shapes[k]) for k, t in types.items()}
     return TensorSpec(shapes, types)

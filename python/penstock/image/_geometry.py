@@ -5,15 +5,17 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._control.flow import switch_case
 from penstock._ops.creation import zeros
 from penstock._runtime.arguments import extents, integer, items, known_rank, named, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock._types.argument_names import shown
 from penstock.errors import InvalidArgumentError
 from penstock.image._images import batched, images_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from penstock._types.aliases import IntLike, TensorLike
 
@@ -101,13 +103,14 @@ def rot90(image: TensorLike, k: IntLike = 1, name: str | None = None) -> _core.T
 
     Args:
         image: of shape `[height, width, channels]`, or a batch of them.
-        k: how often they are turned by a right angle; constant.
+        k: how often they are turned by a right angle.
         name: a scope for the names of its operations in a graph.
 
     Returns:
         The images, of shape `[width, height, channels]` for an odd `k`.
 
     Raises:
+        TypeError: where `k` is no integer.
         ValueError: for another rank.
 
     >>> import penstock as tf
@@ -115,14 +118,21 @@ def rot90(image: TensorLike, k: IntLike = 1, name: str | None = None) -> _core.T
     [[[2]], [[1]]]
     """
     x = images_of(image)
-    turns = integer(k, "k") % 4
-    if turns == 1:
-        x = transpose(flip_left_right(x))
-    elif turns == 2:
-        x = flip_up_down(flip_left_right(x))
-    elif turns == 3:
-        x = flip_left_right(transpose(x))
-    return x
+    turned: list[Callable[[], _core.Tensor]] = [
+        lambda: x,
+        lambda: transpose(flip_left_right(x)),
+        lambda: flip_up_down(flip_left_right(x)),
+        lambda: flip_left_right(transpose(x)),
+    ]
+    known: Any = k
+    if isinstance(k, _core.Tensor):
+        if not k.dtype.is_integer or k.shape.rank not in (0, None):
+            raise TypeError(f"argument 'k' must be an integer, got {shown(k)}")
+        known = _core._known_value(k)
+    if known is not None:
+        return turned[integer(known, "k") % 4]()
+    chosen: _core.Tensor = switch_case(raw_ops.floormod(raw_ops.cast(k, dtype=_core.int32), 4), turned)
+    return chosen
 
 
 def _least(value: Any, least: int, argument: str) -> Any:
@@ -290,7 +300,7 @@ def central_crop(image: TensorLike, central_fraction: float | _core.Tensor) -> _
     fraction: Any = central_fraction if known is None else float(known)
     if known is not None and not 0.0 < fraction <= 1.0:
         raise InvalidArgumentError(f"argument 'central_fraction' must be above 0 and up to 1, got {fraction}")
-    if fraction == 1.0 and known is not None:
+    if known is not None and fraction == 1.0:
         return x
     starts, counts = [], []
     for size in sizes(x)[-3:-1]:

@@ -81,7 +81,7 @@ def _room(value: Any, size: Any) -> tuple[_core.Tensor, _core.Tensor, _core.Tens
     x = _core._to_tensor(value)
     part = raw_ops.cast(_core._to_tensor(extents(size, "size")), dtype=_core.int32)
     rank = len(known_rank(x))
-    if part.shape != (rank,):
+    if not part.shape.is_compatible_with((rank,)):
         raise InvalidArgumentError(f"argument 'size' must hold {rank} sizes, got shape {part.shape}")
     room = raw_ops.shape(x) - part + 1
     known = _core._known_value(room)

@@ -437,7 +437,7 @@ def moments(
     own = x.dtype
     if own in (_core.float16, _core.bfloat16):
         x = raw_ops.cast(x, dtype=_core.float32)
-    along = axis_list(axes)
+    along = axis_list(axes, "axes")
     mean = raw_ops.reduce_mean(x, axes=along, keepdims=True)
     variance = raw_ops.reduce_mean(
         raw_ops.squared_difference(x, raw_ops.stop_gradient(mean)), axes=along, keepdims=keepdims

@@ -724,3 +724,57 @@ def test_what_a_branch_of_a_loop_only_writes_or_keeps_may_have_had_no_value(give
 
     noted, kept = f(tf.constant(3), given)
     assert (number(noted), number(kept)) == (6, 8)
+
+
+class Seen:
+    """Keeps what it was given last, and counts."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.names: list[str] = []
+        self.last: Any = None
+
+    def see(self, x: Any) -> Any:
+        self.count += 1
+        self.names.append("seen")
+        self.last = x
+        return x + 1
+
+    def lazily(self, x: Any) -> Any:
+        if self.last is None:
+            self.last = x * 0
+        self.last = self.last + x
+        return self.last
+
+
+def grows_in_the_other_branch(seen: Seen, x: Any) -> Any:
+    items, y = [x * 0], x
+    if x > 1:
+        y = seen.see(x)
+    else:
+        items.append(x)
+    return y + sum(items)
+
+
+def grows_further_within(seen: Seen, x: Any) -> Any:
+    items, y = [x * 0], x
+    if x > 1:
+        y = seen.see(x * 2)
+    elif x > 0:
+        items.append(x)
+    return y + sum(items)
+
+
+@pytest.mark.parametrize("body", [grows_in_the_other_branch, grows_further_within])
+def test_a_branch_that_is_traced_again_has_its_effects_on_python_once(body: Any) -> None:
+    seen = Seen()
+    function = tf.function(body)
+    results = [int(function(seen, tf.constant(n))) for n in (0, 1, 5)]
+    assert results == [int(body(Seen(), n)) for n in (0, 1, 5)]
+    assert (seen.count, seen.names) == (1, ["seen"])
+
+
+def test_an_attribute_that_is_none_is_none_where_something_else_was_left_behind() -> None:
+    seen = Seen()
+    tf.function(grows_further_within)(seen, tf.constant(1))
+    assert "last" in vars(seen)

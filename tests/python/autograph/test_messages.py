@@ -49,6 +49,91 @@ def test_a_variable_that_one_branch_sets() -> None:
     assert user_frames(caught.value) == [("f", line_of(f, "return y"))]
 
 
+class Sum:
+    """Makes its attributes when they are needed first."""
+
+    def __init__(self) -> None:
+        self.last: Any = None
+        self.parts: list[Any] = [None]
+
+    def add(self, x: Any) -> Any:
+        if self.last is None:
+            self.last = x * 0
+        self.last = self.last + x
+        return self.last
+
+    def put(self, x: Any) -> None:
+        self.parts[0] = x * 2
+
+    def begin(self, x: Any) -> None:
+        self.first = x * 2
+
+
+def test_an_attribute_that_a_helper_makes_under_a_condition_is_named() -> None:
+    def branch(x: Any) -> Any:
+        s = Sum()
+        if x > 0:
+            s.add(x)
+        return s.add(x)
+
+    def nested(x: Any) -> Any:
+        s = Sum()
+        if x > 1:
+            x += 1
+        elif x > 0:
+            s.add(x)
+        return s.add(x)
+
+    def grown(x: Any) -> Any:
+        s, items = Sum(), [x]
+        if x > 1:
+            s.add(x)
+        elif x > 0:
+            items.append(x)
+        return s.add(x) + len(items)
+
+    for f, test in ((branch, "if x > 0"), (nested, "if x > 1"), (grown, "if x > 1")):
+        with pytest.raises(tf.errors.InaccessibleTensorError) as caught:
+            tf.function(f)(tf.constant(1))
+        message = str(caught.value)
+        assert "last' got a tensor within the 'if' at " in message and "a tensor before the 'if'" in message
+        assert f"{FILE}:{line_of(f, test)}" in message
+        assert f"line {line_of(Sum, 'self.last + x')}" in message
+
+
+def test_a_list_in_which_a_helper_leaves_a_tensor_is_named() -> None:
+    def f(x: Any) -> Any:
+        s = Sum()
+        if x > 0:
+            s.put(x)
+        return s.parts[0] + 1
+
+    with pytest.raises(tf.errors.InaccessibleTensorError, match="parts' got a tensor within the 'if' at "):
+        tf.function(f)(tf.constant(1))
+
+
+def test_an_attribute_that_one_branch_sets() -> None:
+    def f(x: Any) -> Any:
+        s = Sum()
+        if x > 0:
+            s.begin(x)
+        else:
+            x = x + 1
+        return s.first
+
+    def by_itself(x: Any) -> Any:
+        s = Sum()
+        if x > 0:
+            s.first = x
+        return s.first
+
+    with pytest.raises(ValueError, match=r"'s\.first' may have no value: the 'if' at ") as caught:
+        tf.function(by_itself)(tf.constant(1))
+    assert f"line {line_of(by_itself, 's.first = x')}" in str(caught.value)
+    with pytest.raises(ValueError, match="first' got a tensor within the 'if' at "):
+        tf.function(f)(tf.constant(1))
+
+
 def test_a_variable_that_is_never_read_may_stay_undefined() -> None:
     @tf.function
     def f(x: Any) -> Any:

@@ -314,3 +314,34 @@ def test_a_scope_of_a_default_name_gets_a_number_where_there_are_variables():
             with v1.variable_scope(None, default_name="layer"):
                 names.append(v1.get_variable("w", [1]).name)
         assert names == ["layer/w:0", "layer_1/w:0", "layer_2/w:0"]
+
+
+def test_a_variable_takes_the_arguments_of_the_first_version_in_their_order():
+    with tf.Graph().as_default() as graph:
+        v = v1.Variable([1.0, 2.0], False, [v1.GraphKeys.LOCAL_VARIABLES, "mine"], True, None, "v")
+        w = v1.Variable(lambda: tf.zeros([2]), name="w", use_resource=False, expected_shape=[2])
+        assert (v.name, w.name, v.trainable, w.trainable) == ("v:0", "w:0", False, True)
+        assert v1.global_variables() == v1.trainable_variables() == [w]
+        assert v1.local_variables() == graph.get_collection("mine") == [v]
+        with v1.Session() as sess:
+            sess.run([v1.global_variables_initializer(), v1.local_variables_initializer()])
+            assert sess.run(v + w).tolist() == [1.0, 2.0]
+    kept = tf.Variable(1.0)
+    assert isinstance(kept, v1.Variable)
+    assert isinstance(v1.Variable(1.0), tf.Variable)
+    assert not isinstance(kept.read_value(), v1.Variable)
+    with pytest.raises(TypeError, match=r"Variable\(\) got an unexpected keyword argument 'shap'"):
+        v1.Variable(1.0, shap=[])
+    with pytest.raises(TypeError, match="argument 'collections'"):
+        v1.Variable(1.0, collections="mine")
+
+
+def test_variables_may_be_of_a_class_derived_from_that_of_the_first_version():
+    class Counter(v1.Variable):
+        def count(self):
+            return self.assign_add(1)
+
+    counter = Counter(1, trainable=False, use_resource=True)
+    assert int(counter.count()) == 2
+    assert isinstance(counter, Counter)
+    assert not isinstance(v1.Variable(1), Counter)

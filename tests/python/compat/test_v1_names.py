@@ -6,14 +6,15 @@ import numpy as np
 import pytest
 
 import penstock as tf
-from penstock.compat.v1 import _legacy, _names
+from penstock.compat.v1 import _legacy, _names, _parameters
 
 v1 = tf.compat.v1
 
 
 @pytest.mark.parametrize("name", sorted(_names.NAMES))
 def test_a_name_of_version_1_is_the_function_of_version_2(name):
-    assert getattr(v1, name) is attrgetter(_names.NAMES[name])(tf)
+    path = _names.NAMES[name]
+    assert getattr(v1, name) is attrgetter(path)(v1 if path in _parameters.PARAMETERS else tf)
 
 
 @pytest.mark.parametrize("name", _legacy.__all__)
@@ -99,3 +100,14 @@ def test_a_session_takes_a_configuration():
     with tf.Graph().as_default(), v1.Session(config=config) as session:
         options = v1.RunOptions(trace_level=v1.RunOptions.FULL_TRACE)
         assert session.run(tf.constant(1.0) + 1.0, options=options, run_metadata=v1.RunMetadata()) == 2.0
+
+
+def test_the_names_of_collections_are_those_that_programs_look_in():
+    keys = {name: value for name, value in vars(v1.GraphKeys).items() if name.isupper()}
+    assert keys.pop("GLOBAL_VARIABLES") == keys.pop("VARIABLES") == "variables"
+    assert keys.pop("TABLE_INITIALIZERS") == "table_initializer"
+    assert keys == {name: name.lower() for name in keys}
+    with tf.Graph().as_default():
+        v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, "update")
+        assert v1.get_collection("update_ops") == ["update"]
+        assert v1.get_collection(v1.GraphKeys.MOVING_AVERAGE_VARIABLES) == []

@@ -124,3 +124,26 @@ def test_arguments_that_do_not_fit_are_named() -> None:
     ):
         with pytest.raises(ValueError, match=argument):
             call()
+
+
+def test_turns_and_fractions_may_be_known_only_when_a_function_runs() -> None:
+    x = tf.reshape(tf.range(24.0), [2, 4, 3])
+    batch = tf.stack([x, -x])
+    turned = tf.function(lambda image, k: tf.image.rot90(image, k))
+    for dtype in (tf.int32, tf.int64):
+        for k in range(-2, 7):
+            np.testing.assert_array_equal(turned(x, tf.constant(k, dtype)), np.rot90(x, k))
+            np.testing.assert_array_equal(turned(batch, tf.constant(k, dtype)), np.rot90(batch, k, (1, 2)))
+    for k in (1.5, tf.constant(1.5), tf.constant([1, 2])):
+        with pytest.raises(TypeError, match="argument 'k' must be an integer"):
+            turned(x, k)
+
+    square = tf.reshape(tf.range(36.0), [6, 6, 1])
+    middle = tf.function(lambda part: tf.image.central_crop(square, part))
+    for part in (0.3, 0.5, 1.0):
+        np.testing.assert_array_equal(middle(tf.constant(part)), tf.image.central_crop(square, part))
+
+    cut = tf.function(
+        lambda size: tf.image.random_crop(square, size), input_signature=[tf.TensorSpec([None], tf.int32)]
+    )
+    assert cut([2, 3, 1]).shape == (2, 3, 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import ml_dtypes
@@ -379,3 +380,26 @@ def test_rows_of_a_ragged_tensor_are_counted_as_they_are(lengths):
     weights = tf.ragged.constant([[0.5, 2.0], [], [1.0, 3.0, 4.0]])
     weighted = tf.math.bincount(tf.ragged.constant(rows, dtype=tf.int32), weights, axis=-1)
     np.testing.assert_array_equal(weighted, [[0, 0.5, 2, 0], [0, 0, 0, 0], [0, 7, 0, 1]])
+
+
+@pytest.mark.parametrize(
+    ("call", "argument", "value"),
+    [
+        (lambda v: tf.transpose(tf.ones([2, 3]), v), "perm", [1, 0]),
+        (lambda v: tf.reduce_sum(tf.ones([2, 3]), v), "axis", [1]),
+        (lambda v: tf.reverse(tf.ones([2, 3]), v), "axis", [1]),
+        (lambda v: tf.nn.moments(tf.ones([2, 3]), v), "axes", [1]),
+        (lambda v: tf.clip_by_norm(tf.ones([2, 3]), 1.0, v), "axes", [1]),
+        (lambda v: tf.signal.fftshift(tf.ones([2, 3]), v), "axes", [1]),
+        (lambda v: tf.tile(tf.ragged.constant([[1], [2, 3]]), v), "multiples", [1, 2]),
+        (lambda v: tf.linalg.diag_part(tf.ones([3, 3]), k=v), "k", [0, 1]),
+    ],
+)
+def test_an_argument_of_dimensions_that_is_not_known_is_called_by_its_name(
+    call: Callable[[Any], Any], argument: str, value: list[int]
+) -> None:
+    with pytest.raises(TypeError, match=f"argument '{argument}' must be constant"):
+        tf.function(call)(tf.constant(value))
+    if argument != "multiples":
+        with pytest.raises(TypeError, match=f"argument '{argument}' must "):
+            call(["a"] * len(value))

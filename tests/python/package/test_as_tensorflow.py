@@ -25,6 +25,8 @@ def test_the_names_are_this_packages_objects():
     assert tensorflow.Tensor is tf.Tensor
     assert tensorflow.nn.relu is tf.nn.relu
     assert tensorflow.compat.v1.placeholder is tf.compat.v1.placeholder
+    assert tensorflow.compat.v1.math.reduce_sum is tf.compat.v1.math.reduce_sum
+    assert tensorflow.compat.v1.gfile.Exists is tf.io.gfile.exists
     assert tensorflow.compat.v2.function is tf.function
     assert isinstance(tensorflow.constant([1.0]), tf.Tensor)
     assert tensorflow.newaxis is None

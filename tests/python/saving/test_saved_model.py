@@ -493,6 +493,8 @@ def test_a_missing_directory_is_named(tmp_path):
     assert not tf.saved_model.contains_saved_model(tmp_path)
     with pytest.raises(tf.errors.NotFoundError, match=r"neither saved_model\.penstock nor .* in .*nowhere"):
         tf.saved_model.load(tmp_path / "nowhere")
+    with pytest.raises(OSError, match=r"^argument 'export_dir': there is neither"):
+        tf.saved_model.load(str(tmp_path))
     tf.saved_model.save(tf.Module(), tmp_path)
     assert tf.saved_model.contains_saved_model(tmp_path)
 

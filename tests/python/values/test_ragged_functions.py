@@ -284,6 +284,33 @@ def test_other_classes_take_functions_over():
         tf.experimental.dispatch_for_api(tf.abs, {"y": Masked})(unary)
 
 
+def test_what_takes_over_a_function_may_leave_out_its_name():
+    class Masked(tf.experimental.ExtensionType):
+        values: tf.Tensor
+
+    @tf.experimental.dispatch_for_api(tf.abs)
+    def magnitude(x: Masked):
+        return Masked(tf.abs(x.values))
+
+    @tf.experimental.dispatch_for_api(tf.linspace, {"start": Masked})
+    def linspace(start, stop, num, axis=0):
+        return Masked(tf.linspace(start.values, stop, num, axis=axis))
+
+    x = Masked([1.0, -2.0])
+    for made in (tf.abs(x), tf.abs(x, name="mine"), tf.abs(x=x, name=None)):
+        assert made.values.numpy().tolist() == [1, 2]
+    assert tf.linspace(x, 0.0, 3, "mine", 1).values.shape == [2, 3]
+    named = tf.function(lambda x: tf.abs(x, name="mine")).get_concrete_function(x)
+    assert any(op.name.startswith("mine/") for op in named.graph.get_operations())
+
+    for function in (lambda y: y, lambda x, axis: x, lambda x, name, axis: x):
+        with pytest.raises(ValueError, match="must be those of abs, which are x, name, got"):
+            tf.experimental.dispatch_for_api(tf.abs, {"x": Masked})(function)
+    tf.experimental.dispatch_for_api(tf.abs, {"x": Masked})(lambda *args, **kwargs: x)
+    for target in (magnitude, linspace):
+        tf.experimental.unregister_dispatch_for(target)
+
+
 def test_sparse_tensors_keep_their_zeros():
     x = tf.sparse.from_dense([[0.0, -2.0], [3.0, 0.0]])
     assert tf.sparse.to_dense(tf.abs(x)).numpy().tolist() == [[0, 2], [3, 0]]

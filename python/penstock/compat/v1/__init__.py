@@ -12,8 +12,9 @@ from penstock._runtime.protos import (
     Summary as Summary,
     SummaryMetadata as SummaryMetadata,
 )
-from penstock._values.variable import Variable as Variable
 from penstock.compat.v1 import (
+    data as data,
+    image as image,
     logging as logging,
     losses as losses,
     metrics as metrics,
@@ -66,6 +67,7 @@ from penstock.compat.v1._session import (
 )
 from penstock.compat.v1._variables import (
     AUTO_REUSE as AUTO_REUSE,
+    VariableV1 as Variable,
     assign as assign,
     assign_add as assign_add,
     assign_sub as assign_sub,
@@ -90,7 +92,13 @@ from penstock.initializers import (
     Zeros as zeros_initializer,
 )
 
-__all__ = ["glorot_normal_initializer", "glorot_uniform_initializer", "ones_initializer", "zeros_initializer"]
+__all__ = [
+    "Variable",
+    "glorot_normal_initializer",
+    "glorot_uniform_initializer",
+    "ones_initializer",
+    "zeros_initializer",
+]
 
 
 _READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
@@ -116,9 +124,15 @@ def __getattr__(name: str) -> object:
 
     import penstock  # which is above this in the package
 
+    parameters = importlib.import_module("penstock.compat.v1._parameters")
     names = importlib.import_module("penstock.compat.v1._names").NAMES
+    path = names.get(name, name)
+    if path in parameters.PARAMETERS:
+        return parameters.old_function(path)
+    if name in parameters.MODULES or name in parameters.NAMES:
+        return parameters.old_module(name)
     if name in names:
-        return attrgetter(names[name])(penstock)
+        return attrgetter(path)(penstock)
     legacy = importlib.import_module("penstock.compat.v1._legacy")
     if name in legacy.__all__:
         return getattr(legacy, name)

@@ -46,15 +46,38 @@ __all__ = [
 class GraphKeys:
     """The names of collections."""
 
+    ACTIVATIONS = "activations"
+    ASSET_FILEPATHS = "asset_filepaths"
+    BIASES = "biases"
+    CONCATENATED_VARIABLES = "concatenated_variables"
+    COND_CONTEXT = "cond_context"
+    EVAL_STEP = "eval_step"
     GLOBAL_STEP = "global_step"
     GLOBAL_VARIABLES = "variables"
+    INIT_OP = "init_op"
+    LOCAL_INIT_OP = "local_init_op"
+    LOCAL_RESOURCES = "local_resources"
     LOCAL_VARIABLES = "local_variables"
     LOSSES = "losses"
     METRIC_VARIABLES = "metric_variables"
+    MODEL_VARIABLES = "model_variables"
+    MOVING_AVERAGE_VARIABLES = "moving_average_variables"
     QUEUE_RUNNERS = "queue_runners"
+    READY_FOR_LOCAL_INIT_OP = "ready_for_local_init_op"
+    READY_OP = "ready_op"
     REGULARIZATION_LOSSES = "regularization_losses"
+    RESOURCES = "resources"
+    SAVEABLE_OBJECTS = "saveable_objects"
+    SAVERS = "savers"
     SUMMARIES = "summaries"
+    SUMMARY_OP = "summary_op"
+    TABLE_INITIALIZERS = "table_initializer"
     TRAINABLE_VARIABLES = "trainable_variables"
+    TRAIN_OP = "train_op"
+    UPDATE_OPS = "update_ops"
+    VARIABLES = "variables"
+    WEIGHTS = "weights"
+    WHILE_CONTEXT = "while_context"
 
 
 class Graph(GraphParts):
@@ -76,6 +99,8 @@ class Graph(GraphParts):
         self.named: dict[str, Any] = {}
         self.variables: dict[str, Any] = {}
         self.parts: dict[Any, Any] = {}
+        # Variables with operations that set them, which a session runs before it runs anything else.
+        self.begun_by_sessions: list[tuple[Any, Operation]] = []
         self._controls: list[tuple[int, tuple[int, ...]]] = []
         self._names: dict[str, int] = {}
         v1_graph_state.graphs[self.engine.id] = self

@@ -150,6 +150,9 @@ class Session:
         tensors = [f for f in flat if isinstance(f, _core.Tensor)]
         forced = [n for f in flat if isinstance(f, Operation) for n in f._instructions]
         feeds, values = self._feeds(feed_dict)
+        for variable, begin in self.graph.begun_by_sessions:
+            if not self._values.has(variable):
+                self._part([], [], list(begin._instructions))([], self._values)
         part = self._part(tensors, feeds, forced)
         found = iter(part(values, self._values))
         out = []

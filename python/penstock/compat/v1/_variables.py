@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AUTO_REUSE",
+    "VariableV1",
     "assign",
     "assign_add",
     "assign_sub",
@@ -203,6 +204,95 @@ def collected_in(collections: Iterable[str]) -> Iterator[None]:
         yield
     finally:
         v1_graph_state.variable_collections.reset(token)
+
+
+class _VariableMeta(type(Variable)):  # type: ignore[misc]
+    """Makes a `tf.Variable` of the arguments of TensorFlow 1; every variable is an instance."""
+
+    def __call__(
+        cls,
+        initial_value: Any = None,
+        trainable: bool | None = None,
+        collections: Iterable[str] | None = None,
+        validate_shape: bool = True,
+        caching_device: Any = None,
+        name: str | None = None,
+        variable_def: Any = None,
+        dtype: Any = None,
+        expected_shape: Any = None,
+        import_scope: Any = None,
+        constraint: Callable[..., Any] | None = None,
+        use_resource: bool | None = None,
+        synchronization: Any = VariableSynchronization.AUTO,
+        aggregation: Any = VariableAggregation.NONE,
+        shape: Any = None,
+    ) -> Any:
+        made: Any = Variable if cls is VariableV1 else super().__call__
+        if isinstance(collections, str):
+            raise TypeError(f"argument 'collections' must be a list of names, got {collections!r}")
+        with collected_in((GraphKeys.GLOBAL_VARIABLES,) if collections is None else collections):
+            return made(
+                initial_value,
+                trainable=trainable,
+                validate_shape=validate_shape,
+                caching_device=caching_device,
+                name=name,
+                variable_def=variable_def,
+                dtype=dtype,
+                import_scope=import_scope,
+                constraint=constraint,
+                synchronization=synchronization,
+                aggregation=aggregation,
+                shape=shape,
+            )
+
+    @property
+    def __signature__(cls) -> Any:
+        """The parameters of the constructor."""
+        import inspect  # slow to load
+
+        own = inspect.signature(_VariableMeta.__call__)
+        return own.replace(parameters=list(own.parameters.values())[1:])
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Variable) if cls is VariableV1 else super().__instancecheck__(instance)
+
+
+# Errors about arguments name the function, by this.
+_VariableMeta.__call__.__qualname__ = "Variable"
+
+
+class VariableV1(Variable, metaclass=_VariableMeta):
+    """A `tf.Variable`, made by the arguments of TensorFlow 1 in their order.
+
+    Args:
+        initial_value: the first value, anything that can become a tensor, or a function without
+            arguments that gives it.
+        trainable: whether it is among the trainable variables of the graph; by default true.
+        collections: the collections of the graph that it is added to; by default the global variables.
+        validate_shape: where false, values of any shape may be assigned.
+        caching_device: accepted and ignored.
+        name: a name for people.
+        variable_def: not supported.
+        dtype: the element type; by default that of the value.
+        expected_shape: accepted and ignored.
+        import_scope: accepted and ignored.
+        constraint: a function that optimisers apply to the value after an update.
+        use_resource: accepted and ignored: there is one kind of variables.
+        synchronization: accepted and ignored.
+        aggregation: how replicas of a strategy combine what they assign.
+        shape: the shape that values must have; by default that of the value.
+
+    Raises:
+        TypeError: where `collections` is a string.
+        ValueError: without a value, or where value and shape contradict each other.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     v = tf.compat.v1.Variable(0, False, collections=["local_variables"], use_resource=True)
+    ...     tf.compat.v1.local_variables() == [v], tf.compat.v1.trainable_variables()
+    (True, [])
+    """
 
 
 def variables_initializer(var_list: Iterable[Variable], name: str = "init") -> Operation | None:

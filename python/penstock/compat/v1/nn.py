@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+import penstock
 from penstock import _core, nest, raw_ops
 from penstock._control.flow import while_loop
 from penstock._ops.ctc_decoders import ctc_beam_search_decoder as decode, without_repetitions
@@ -12,6 +13,7 @@ from penstock._ops.layouts import reverse_sequence
 from penstock._ops.shapes import shape as shape_of
 from penstock._values.tensor_array import TensorArray
 from penstock.compat.v1 import rnn_cell as rnn_cell
+from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.compat.v1._variables import variable_scope
 
 if TYPE_CHECKING:
@@ -21,9 +23,13 @@ if TYPE_CHECKING:
 __all__ = [
     "bidirectional_dynamic_rnn",
     "ctc_beam_search_decoder",
+    "dropout",
     "dynamic_rnn",
+    "embedding_lookup",
     "fused_batch_norm",
     "rnn_cell",
+    "softmax_cross_entropy_with_logits",
+    "softmax_cross_entropy_with_logits_v2",
     "static_bidirectional_rnn",
     "static_rnn",
 ]
@@ -355,7 +361,146 @@ def ctc_beam_search_decoder(
     return [without_repetitions(labels) for labels in found] if merge_repeated else found, chances
 
 
-def __getattr__(name: str) -> object:
-    import penstock.nn  # whose names are asked for where this has none
+def dropout(
+    x: TensorLike,
+    keep_prob: TensorLike | None = None,
+    noise_shape: Any = None,
+    seed: int | None = None,
+    name: str | None = None,
+    rate: TensorLike | None = None,
+) -> _core.Tensor:
+    """Set elements to 0 by chance, and scale the others up.
 
-    return getattr(penstock.nn, name)
+    Args:
+        x: a tensor of floats.
+        keep_prob: the chance that an element is kept.
+        noise_shape: the shape of what is kept, by default that of `x`.
+        seed: an integer that fixes the elements.
+        name: a scope for the names of its operations in a graph.
+        rate: the chance that an element is set to 0, in place of `keep_prob`.
+
+    Returns:
+        A tensor of the shape and dtype of `x`.
+
+    Raises:
+        ValueError: where both or neither of the chances are given.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.nn.dropout([1.0, 2.0], 1.0).numpy()
+    array([1., 2.], dtype=float32)
+    """
+    if (keep_prob is None) == (rate is None):
+        raise ValueError("nn.dropout takes one of the arguments 'keep_prob' and 'rate'")
+    dropped: Any = rate if keep_prob is None else 1 - keep_prob  # type: ignore[operator]
+    return penstock.nn.dropout(x, dropped, noise_shape=noise_shape, seed=seed, name=name)
+
+
+def softmax_cross_entropy_with_logits(
+    _sentinel: None = None,
+    labels: TensorLike | None = None,
+    logits: TensorLike | None = None,
+    dim: int = -1,
+    name: str | None = None,
+    axis: int | None = None,
+) -> _core.Tensor:
+    """Compute the cross entropy of distributions and of the softmax of logits.
+
+    Args:
+        _sentinel: None: the others are given by name.
+        labels: the distributions, which get no gradient.
+        logits: the logits.
+        dim: the dimension of the classes.
+        name: a scope for the names of its operations in a graph.
+        axis: the same as `dim`.
+
+    Returns:
+        A tensor of the shape of `labels` without the dimension of the classes.
+
+    Raises:
+        ValueError: where `labels` or `logits` is not given by name.
+
+    >>> import penstock as tf
+    >>> loss = tf.compat.v1.nn.softmax_cross_entropy_with_logits(labels=[[0.0, 1.0]], logits=[[0.0, 0.0]])
+    >>> loss.numpy().round(4)
+    array([0.6931], dtype=float32)
+    """
+    if _sentinel is not None or labels is None or logits is None:
+        raise ValueError("nn.softmax_cross_entropy_with_logits takes 'labels' and 'logits', by their names")
+    kept = raw_ops.stop_gradient(_core._to_tensor(labels))
+    along = dim if axis is None else axis
+    return penstock.nn.softmax_cross_entropy_with_logits(kept, logits, along, name)
+
+
+def softmax_cross_entropy_with_logits_v2(
+    labels: TensorLike,
+    logits: TensorLike,
+    axis: int | None = None,
+    name: str | None = None,
+    dim: int | None = None,
+) -> _core.Tensor:
+    """Compute the cross entropy of distributions, which get a gradient too, and of the softmax of logits.
+
+    Args:
+        labels: the distributions.
+        logits: the logits.
+        axis: the dimension of the classes, by default the last one.
+        name: a scope for the names of its operations in a graph.
+        dim: the same as `axis`.
+
+    Returns:
+        A tensor of the shape of `labels` without the dimension of the classes.
+
+    >>> import penstock as tf
+    >>> loss = tf.compat.v1.nn.softmax_cross_entropy_with_logits_v2([[0.0, 1.0]], [[0.0, 0.0]])
+    >>> loss.numpy().round(4)
+    array([0.6931], dtype=float32)
+    """
+    along = next((given for given in (axis, dim) if given is not None), -1)
+    return penstock.nn.softmax_cross_entropy_with_logits(labels, logits, along, name)
+
+
+def embedding_lookup(
+    params: Any,
+    ids: TensorLike,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    validate_indices: bool = True,
+    max_norm: float | None = None,
+) -> Any:
+    """Take the rows of a table, or of one in several parts.
+
+    Args:
+        params: the table, or its parts.
+        ids: the numbers of rows.
+        partition_strategy: where a row is: by "mod" row `i` is in part `i % n`, by "div" the parts follow one
+            another.
+        name: a scope for the names of its operations in a graph.
+        validate_indices: accepted and ignored.
+        max_norm: the norm that rows are clipped to.
+
+    Returns:
+        A tensor of the shape of `ids`, and that of a row.
+
+    Raises:
+        ValueError: for another strategy.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.nn.embedding_lookup([[[0.0], [2.0]], [[1.0], [3.0]]], [1, 2]).numpy().tolist()
+    [[1.0], [2.0]]
+    """
+    if partition_strategy not in ("mod", "div"):
+        raise ValueError(f"argument 'partition_strategy' must be 'mod' or 'div', got {partition_strategy!r}")
+    if partition_strategy == "mod" and isinstance(params, list | tuple) and len(params) > 1:
+        count = len(params)
+        numbers = _core._to_tensor(ids)
+        firsts = penstock.cumsum(
+            penstock.stack([penstock.shape(part, numbers.dtype)[0] for part in params]), exclusive=True
+        )
+        ids = penstock.gather(firsts, numbers % count) + numbers // count
+        params = penstock.concat(params, 0)
+    return penstock.nn.embedding_lookup(params, ids, max_norm=max_norm, name=name)
+
+
+def __getattr__(name: str) -> object:
+    path = f"nn.{name}"
+    return old_function(path) if path in PARAMETERS else getattr(penstock.nn, name)

@@ -1,0 +1,105 @@
+"""Iterators of data sets in graphs of TensorFlow 1."""
+
+from __future__ import annotations
+
+import gc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import penstock as tf
+
+v1 = tf.compat.v1
+
+
+def rest(sess: Any, following: Any, feed_dict: Any = None) -> list[Any]:
+    """What a session gets until the end."""
+    found = []
+    while True:
+        try:
+            found.append(sess.run(following, feed_dict))
+        except tf.errors.OutOfRangeError:
+            return found
+        gc.collect()
+
+
+def test_each_session_begins_a_one_shot_iterator_by_itself() -> None:
+    with tf.Graph().as_default():
+        rows = tf.data.Dataset.from_tensor_slices({"x": np.arange(4.0), "y": np.arange(4)})
+        iterator = v1.data.make_one_shot_iterator(rows.map(lambda row: (row["x"] * 2, row["y"])).batch(3))
+        x, y = iterator.get_next("rows")
+        assert x.name.startswith("rows/")
+        total = v1.Variable(0.0, dtype=tf.float64)
+        step = total.assign_add(tf.reduce_sum(x) + tf.cast(tf.size(y), tf.float64))
+        init = v1.global_variables_initializer()
+        for _ in range(2):
+            with v1.Session() as sess:
+                sess.run(init)
+                assert rest(sess, step) == [9.0, 16.0]
+                assert sess.run(total) == 16.0
+        assert v1.global_variables() == [total]
+        with pytest.raises(ValueError, match="does not have an initializer"):
+            _ = iterator.initializer
+
+
+def test_an_initializable_iterator_begins_with_what_is_fed() -> None:
+    with tf.Graph().as_default():
+        n = v1.placeholder(tf.int64, [])
+        iterator = v1.data.make_initializable_iterator(tf.data.Dataset.range(n).map(lambda i: i * n))
+        following = iterator.get_next()
+        with v1.Session() as sess:
+            with pytest.raises(tf.errors.FailedPreconditionError):
+                sess.run(following)
+            for size in (3, 2):
+                sess.run(iterator.initializer, {n: size})
+                assert rest(sess, following) == [i * size for i in range(size)]
+
+
+def test_one_iterator_begins_with_several_data_sets() -> None:
+    first, second = tf.data.Dataset.range(2), tf.data.Dataset.range(5, 8)
+    types, shapes = v1.data.get_output_types(first), v1.data.get_output_shapes(first)
+    with tf.Graph().as_default():
+        iterator = v1.data.Iterator.from_structure(types, shapes)
+        assert (iterator.output_types, iterator.output_shapes) == (tf.int64, [])
+        assert iterator.output_classes is tf.Tensor
+        following = iterator.get_next()
+        begins = [iterator.make_initializer(d, name=n) for d, n in ((first, "a"), (second, "b"))]
+        with pytest.raises(TypeError, match="argument 'dataset' must have elements of"):
+            iterator.make_initializer(first.batch(2))
+        with v1.Session() as sess:
+            for begin, due in zip([*begins, begins[0]], ([0, 1], [5, 6, 7], [0, 1]), strict=True):
+                sess.run(begin)
+                assert rest(sess, following) == due
+
+
+def test_a_handle_that_is_fed_chooses_the_iterator() -> None:
+    with tf.Graph().as_default():
+        which = v1.placeholder(tf.string, [])
+        following = v1.data.Iterator.from_string_handle(which, tf.int64, []).get_next() * 10
+        one = v1.data.make_one_shot_iterator(tf.data.Dataset.range(3))
+        other = v1.data.make_initializable_iterator(tf.data.Dataset.range(100, 102))
+        handles = one.string_handle(), other.string_handle()
+        with v1.Session() as sess:
+            sess.run(other.initializer)
+            a, b = sess.run(handles)
+            assert [sess.run(following, {which: h}) for h in (a, b, a)] == [0, 1000, 10]
+            assert rest(sess, following, {which: b}) == [1010]
+            with pytest.raises(tf.errors.InvalidArgumentError, match="no handle of an iterator: 'zzz'"):
+                sess.run(following, {which: "zzz"})
+            with pytest.raises(tf.errors.FailedPreconditionError, match="is gone"):
+                sess.run(following, {which: "999999999"})
+
+
+def test_outside_of_graphs() -> None:
+    numbers = tf.data.Dataset.range(2)
+    iterator = v1.data.make_one_shot_iterator(numbers)
+    assert [int(iterator.get_next()), int(next(iterator))] == [0, 1]
+    with pytest.raises(RuntimeError, match="make_initializable_iterator needs a graph"):
+        v1.data.make_initializable_iterator(numbers)
+    with pytest.raises(TypeError, match="argument 'dataset'"):
+        v1.data.make_one_shot_iterator([1, 2])
+    assert v1.data.Dataset is tf.data.Dataset
+    rows = tf.data.Dataset.from_tensors((tf.ragged.constant([[1], [2, 3]]), 1.5))
+    assert v1.data.get_output_classes(rows) == (tf.RaggedTensor, tf.Tensor)
+    assert v1.data.get_output_types(rows) == (tf.int32, tf.float32)
