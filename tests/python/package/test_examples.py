@@ -4,7 +4,6 @@ import doctest
 
 import pytest
 
-from penstock.data._debug import Mode
 from public_names import exported
 
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -18,9 +17,7 @@ def examples():
 
 
 @pytest.mark.parametrize("test", [*examples()])
-def test_an_example_runs_as_pasted(test, monkeypatch):
-    # What an example turns on holds for the process.
-    monkeypatch.setattr(Mode, "debug", False)
+def test_an_example_runs_as_pasted(test):
     report = []
     runner = doctest.DocTestRunner(optionflags=OPTIONS)
     result = runner.run(test, out=report.append, clear_globs=False)
