@@ -118,6 +118,8 @@ fn values(dtype: DType, n: usize, start: usize, stride: usize) -> Raw {
                 DType::F64 => p.cast::<f64>().add(i).write(r),
                 DType::C64 => p.cast::<[f32; 2]>().add(i).write([r as f32, im as f32]),
                 DType::C128 => p.cast::<[f64; 2]>().add(i).write([r, im]),
+                // Every byte is a number.
+                _ if dtype.is_narrow() => p.add(i).write((at * 37) as u8),
                 _ => with_dtype!(integer, dtype, T => p.cast::<T>().add(i).write(w as T), else unreachable!()),
             }
         }
