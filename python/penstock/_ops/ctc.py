@@ -17,6 +17,7 @@ from penstock._ops.reductions import cumsum, reduce_logsumexp, reduce_max, reduc
 from penstock._ops.shapes import reshape
 from penstock._runtime.arguments import integer, known_rank, sizes
 from penstock._runtime.scope import scoped
+from penstock._values.sparse import SparseTensor
 from penstock.errors import DTypeError, InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -45,9 +46,9 @@ def _lengths(value: Any, argument: str) -> _core.Tensor:
 
 @scoped
 def ctc_loss(
-    labels: TensorLike,
+    labels: TensorLike | SparseTensor,
     logits: TensorLike,
-    label_length: TensorLike,
+    label_length: TensorLike | None,
     logit_length: TensorLike,
     logits_time_major: bool = True,
     unique: tuple[TensorLike, TensorLike] | None = None,
@@ -60,13 +61,15 @@ def ctc_loss(
     are one, and blanks are left out.
 
     Args:
-        labels: integers of shape `[batch, labels]`.
+        labels: integers of shape `[batch, labels]`, or a sparse matrix with a row of labels for each element
+            of the batch.
         logits: floating, of shape `[steps, batch, classes]`.
-        label_length: how many labels there are of each element of the batch.
+        label_length: how many labels there are of each element of the batch; None for a sparse matrix.
         logit_length: how many steps there are of each element of the batch.
         logits_time_major: whether steps come first; else the batch does.
         unique: accepted and ignored; it is a help for other implementations.
-        blank_index: the class of the blank, 0 by default; negative numbers count from the end.
+        blank_index: the class of the blank, 0 by default, which must be given for a sparse matrix; negative
+            numbers count from the end.
         name: a scope for the names of its operations in a graph.
 
     Returns:
@@ -75,7 +78,7 @@ def ctc_loss(
 
     Raises:
         TypeError: for labels or lengths that are not integers.
-        ValueError: for tensors of other ranks.
+        ValueError: for tensors of other ranks, and for a sparse matrix without `blank_index`.
 
     >>> import penstock as tf
     >>> logits = tf.zeros([3, 1, 4])
@@ -83,6 +86,12 @@ def ctc_loss(
     >>> round(float(loss[0]), 4)  # five alignments of 64
     2.5494
     """
+    if isinstance(labels, SparseTensor):
+        if blank_index is None:
+            raise InvalidArgumentError("argument 'blank_index' must be given for labels in a SparseTensor")
+        labels, label_length = _rows_of(labels)
+    elif label_length is None:
+        raise InvalidArgumentError("argument 'label_length' must be given for labels in a tensor")
     targets, scores = _core._to_tensor(labels), _core._to_tensor(logits)
     if not targets.dtype.is_integer:
         raise DTypeError(f"argument 'labels' must be integers, got {targets.dtype.name}")
@@ -102,6 +111,14 @@ def ctc_loss(
         blank = sizes(scores)[-1] + blank
     losses = _forward(raw_ops.cast(targets, dtype=_core.int32), scores, counts, steps, blank)
     return raw_ops.cast(losses, dtype=dtype)
+
+
+def _rows_of(labels: SparseTensor) -> tuple[_core.Tensor, _core.Tensor]:
+    """The labels of a sparse matrix from the first column on, and how many there are in each row."""
+    from penstock._values.ragged import RaggedTensor  # builds on this
+
+    rows = RaggedTensor.from_value_rowids(labels.values, labels.indices[:, 0], nrows=labels.dense_shape[0])
+    return rows.to_tensor(), rows.row_lengths()
 
 
 def _forward(

@@ -9,6 +9,7 @@ from penstock._runtime.arguments import known_rank, named
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock._values.ragged import RaggedTensor
+from penstock._values.sparse import SparseTensor
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
@@ -314,8 +315,8 @@ def segment_prod(data: TensorLike, segment_ids: TensorLike, name: str | None = N
 
 @dispatched
 def bincount(
-    arr: TensorLike,
-    weights: TensorLike | None = None,
+    arr: TensorLike | RaggedTensor | SparseTensor,
+    weights: TensorLike | RaggedTensor | SparseTensor | None = None,
     minlength: IntLike | None = None,
     maxlength: IntLike | None = None,
     dtype: DTypeLike = _core.int32,
@@ -326,9 +327,10 @@ def bincount(
     """Count how often each integer occurs.
 
     Args:
-        arr: integers from 0, in a tensor or ragged rows; floats are cut off. All elements count together
-            unless `axis` is -1.
-        weights: what to add for each element in place of 1; where it is empty, 1 of its dtype.
+        arr: integers from 0, in a tensor, ragged rows or a sparse matrix; floats are cut off. All elements
+            count together unless `axis` is -1.
+        weights: what to add for each element in place of 1, of the same kind as `arr`; where it is empty, 1
+            of its dtype.
         minlength: the least length of the result.
         maxlength: its greatest length; integers beyond are left out.
         dtype: the element type of counts.
@@ -349,6 +351,8 @@ def bincount(
     >>> tf.math.bincount([1, 1, 3]).numpy().tolist()
     [0, 2, 0, 1]
     """
+    if isinstance(arr, SparseTensor):
+        arr, weights = _rows_of_sparse(arr), _rows_of_sparse(weights)
     if isinstance(arr, RaggedTensor):
         return _bincount_of_ragged(arr, weights, minlength, maxlength, dtype, name, axis, binary_output)
     x = _core._to_tensor(arr)
@@ -367,6 +371,15 @@ def bincount(
     if binary_output:
         counts = raw_ops.not_equal(counts, raw_ops.zeros_like(counts))
     return named(counts if counts.dtype == target else raw_ops.cast(counts, dtype=target), name)
+
+
+def _rows_of_sparse(x: Any) -> Any:
+    """The elements that a sparse vector or matrix has, in rows; another value as it is."""
+    if not isinstance(x, SparseTensor):
+        return x
+    if x.shape.rank == 1:
+        return x.values
+    return RaggedTensor.from_value_rowids(x.values, x.indices[:, 0], nrows=x.dense_shape[0])
 
 
 def _bincount_of_ragged(

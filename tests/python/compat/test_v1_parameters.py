@@ -107,6 +107,28 @@ def test_labels_get_a_gradient_in_the_second_cross_entropy_alone() -> None:
         v1.nn.softmax_cross_entropy_with_logits(X, X)
 
 
+def test_the_last_class_is_the_blank_of_sequences() -> None:
+    logits = tf.constant(np.random.default_rng(1).normal(size=[5, 2, 4]), tf.float32)
+    labels = tf.sparse.from_dense([[1, 2], [1, 0]])
+    due = tf.nn.ctc_loss(labels, logits, None, [5, 4], blank_index=3)
+    np.testing.assert_allclose(v1.nn.ctc_loss(labels, logits, [5, 4]), due)
+    by_batch = v1.nn.ctc_loss(
+        labels, logits=tf.transpose(logits, [1, 0, 2]), sequence_length=[5, 4], time_major=False
+    )
+    np.testing.assert_allclose(by_batch, due, rtol=1e-6)
+    with pytest.raises(tf.errors.UnimplementedError, match="'ctc_merge_repeated'"):
+        v1.nn.ctc_loss(labels, logits, [5, 4], ctc_merge_repeated=False)
+
+
+def test_blocks_of_space_have_one_size() -> None:
+    cut = v1.space_to_batch(IMAGE, [[0, 0], [0, 0]], block_size=2)
+    assert cut.shape == (4, 2, 2, 1)
+    np.testing.assert_array_equal(v1.batch_to_space(cut, [[0, 0], [0, 0]], 2), IMAGE)
+    np.testing.assert_array_equal(v1.space_to_batch(IMAGE, [[0, 0], [0, 0]], block_shape=[2, 2]), cut)
+    with pytest.raises(ValueError, match="'block_size' and 'block_shape'"):
+        v1.batch_to_space(cut, [[0, 0], [0, 0]])
+
+
 def test_rows_are_dealt_out_to_the_parts_of_a_table() -> None:
     parts = [tf.constant([[0.0], [3.0]]), tf.constant([[1.0], [4.0]]), tf.constant([[2.0]])]
     assert v1.nn.embedding_lookup(parts, [0, 1, 2, 3, 4])[:, 0].numpy().tolist() == [0, 1, 2, 3, 4]

@@ -403,3 +403,20 @@ def test_an_argument_of_dimensions_that_is_not_known_is_called_by_its_name(
     if argument != "multiples":
         with pytest.raises(TypeError, match=f"argument '{argument}' must "):
             call(["a"] * len(value))
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_elements_of_a_sparse_tensor_are_counted_where_they_are(traced: bool) -> None:
+    count = tf.function(tf.math.bincount) if traced else tf.math.bincount
+    places = [[0, 1], [0, 2], [2, 0]]
+    x = tf.SparseTensor(places, [1, 1, 0], [3, 4])
+    weights = tf.SparseTensor(places, [0.5, 1.0, 2.0], [3, 4])
+    assert count(x, axis=-1).numpy().tolist() == [[0, 2], [0, 0], [1, 0]]
+    assert count(x, axis=-1, minlength=3, binary_output=True).numpy().tolist() == [
+        [0, 1, 0],
+        [0, 0, 0],
+        [1, 0, 0],
+    ]
+    assert count(x, weights, axis=-1).numpy().tolist() == [[0, 1.5], [0, 0], [2, 0]]
+    assert count(x, weights, axis=0).numpy().tolist() == [2, 1.5]
+    assert count(tf.SparseTensor([[1], [3]], [2, 2], [5])).numpy().tolist() == [0, 0, 2]

@@ -84,6 +84,22 @@ def test_labels_without_columns_have_no_chance_to_repeat() -> None:
     assert (unique.shape, unique.dtype, places.shape, places.dtype) == ((2, 0), tf.int64, (2, 0), tf.int32)
 
 
+@pytest.mark.parametrize("traced", [False, True])
+def test_labels_may_be_rows_of_a_sparse_matrix(traced: bool) -> None:
+    run = tf.function(tf.nn.ctc_loss) if traced else tf.nn.ctc_loss
+    scores = tf.constant(RNG.normal(size=[5, 3, 4]))
+    due = run([[1, 2], [1, 0], [0, 0]], scores, [2, 1, 0], [5, 4, 3], blank_index=3)
+    # Which columns they are in says nothing, only their order.
+    for columns in ([0, 1, 0], [0, 3, 2]):
+        places = [[0, columns[0]], [0, columns[1]], [1, columns[2]]]
+        labels = tf.SparseTensor(places, tf.constant([1, 2, 1]), [3, 4])
+        np.testing.assert_allclose(run(labels, scores, None, [5, 4, 3], blank_index=-1), due)
+    with pytest.raises(ValueError, match="argument 'blank_index' must be given"):
+        run(labels, scores, None, [5, 4, 3])
+    with pytest.raises(ValueError, match="argument 'label_length' must be given"):
+        run([[1], [1], [1]], scores, None, [5, 4, 3])
+
+
 def test_arguments_of_the_loss_of_labels_are_checked() -> None:
     with pytest.raises(TypeError, match="argument 'labels' must be integers"):
         tf.nn.ctc_loss([[1.0]], tf.zeros([2, 1, 3]), [1], [2])

@@ -49,6 +49,7 @@ __all__ = [
     "assert_scalar",
     "assert_type",
     "batch_gather",
+    "batch_to_space",
     "bincount",
     "count_nonzero",
     "decode_csv",
@@ -76,6 +77,7 @@ __all__ = [
     "scatter_nd_add",
     "scatter_nd_sub",
     "scatter_nd_update",
+    "space_to_batch",
     "space_to_depth",
     "sparse_reduce_max",
     "sparse_reduce_sum",
@@ -316,6 +318,26 @@ def space_to_depth(input: Any, block_size: int, name: str | None = None, data_fo
 def depth_to_space(input: Any, block_size: int, name: str | None = None, data_format: str = "NHWC") -> Any:
     """Move channels to blocks of space."""
     return tf.nn.depth_to_space(input, block_size, data_format, name)
+
+
+def _block(block_size: Any, block_shape: Any) -> Any:
+    if (block_size is None) == (block_shape is None):
+        raise ValueError("one of the arguments 'block_size' and 'block_shape' must be given")
+    return [block_size, block_size] if block_shape is None else block_shape
+
+
+def space_to_batch(
+    input: Any, paddings: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
+) -> Any:
+    """Move blocks of space to the batch."""
+    return tf.space_to_batch(input, _block(block_size, block_shape), paddings, name)
+
+
+def batch_to_space(
+    input: Any, crops: Any, block_size: Any = None, name: str | None = None, block_shape: Any = None
+) -> Any:
+    """Move the batch to blocks of space."""
+    return tf.batch_to_space(input, _block(block_size, block_shape), crops, name)
 
 
 def substr(input: Any, pos: Any, len: Any, name: str | None = None, unit: str = "BYTE") -> Any:

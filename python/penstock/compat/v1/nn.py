@@ -15,6 +15,7 @@ from penstock._values.tensor_array import TensorArray
 from penstock.compat.v1 import rnn_cell as rnn_cell
 from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.compat.v1._variables import variable_scope
+from penstock.errors import UnimplementedError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = [
     "bidirectional_dynamic_rnn",
     "ctc_beam_search_decoder",
+    "ctc_loss",
     "dropout",
     "dynamic_rnn",
     "embedding_lookup",
@@ -457,6 +459,48 @@ def softmax_cross_entropy_with_logits_v2(
     """
     along = next((given for given in (axis, dim) if given is not None), -1)
     return penstock.nn.softmax_cross_entropy_with_logits(labels, logits, along, name)
+
+
+def ctc_loss(
+    labels: SparseTensor,
+    inputs: TensorLike | None = None,
+    sequence_length: TensorLike | None = None,
+    preprocess_collapse_repeated: bool = False,
+    ctc_merge_repeated: bool = True,
+    ignore_longer_outputs_than_inputs: bool = False,
+    time_major: bool = True,
+    logits: TensorLike | None = None,
+) -> _core.Tensor:
+    """Compute the loss of sequences of labels in longer sequences of logits, whose last class is the blank.
+
+    Args:
+        labels: a sparse matrix with a row of labels for each example.
+        inputs: the logits, of shape `[steps, batch, classes]`.
+        sequence_length: how many steps each example has.
+        preprocess_collapse_repeated: must be false.
+        ctc_merge_repeated: must be true.
+        ignore_longer_outputs_than_inputs: accepted and ignored.
+        time_major: whether the steps come first in `inputs`, and not the batch.
+        logits: the same as `inputs`.
+
+    Returns:
+        The loss of each example.
+
+    Raises:
+        UnimplementedError: for repeated labels that are handled otherwise.
+
+    >>> import penstock as tf
+    >>> labels = tf.sparse.from_dense([[1, 2]])
+    >>> tf.compat.v1.nn.ctc_loss(labels, tf.zeros([2, 1, 4]), [2]).numpy().round(4)
+    array([2.7726], dtype=float32)
+    """
+    if preprocess_collapse_repeated or not ctc_merge_repeated:
+        raise UnimplementedError(
+            "nn.ctc_loss takes 'preprocess_collapse_repeated' of false and 'ctc_merge_repeated' of true alone"
+        )
+    given: Any = inputs if logits is None else logits
+    steps: Any = sequence_length
+    return penstock.nn.ctc_loss(labels, given, None, steps, logits_time_major=time_major, blank_index=-1)
 
 
 def embedding_lookup(
