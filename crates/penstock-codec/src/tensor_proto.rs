@@ -1,7 +1,7 @@
 //! Tensors as `TensorProto` messages, and back.
 
 use penstock_data::{
-    Bytes, C64, C128, DType, Error, Format, Result, Tensor, bf16, check_rank, f16, memory, num_elements,
+    Bytes, C64, C128, DType, Error, NarrowFormat, Result, Tensor, bf16, check_rank, f16, memory, num_elements,
 };
 use penstock_wire::{Field, fields, put_bytes, put_message, put_number, take_varint};
 
@@ -215,8 +215,8 @@ pub fn elements(bytes: &[u8], dtype: DType, damaged: Damaged<'_>) -> Result<Tens
         DType::Variant | DType::Resource => return Err(damaged("a constant is a list of tensors")),
         _ => {
             // Floats are the bytes of one field, integers numbers.
-            let bytes = match Format::of(dtype) {
-                Some(Format::Float(_)) => {
+            let bytes = match NarrowFormat::of(dtype) {
+                Some(NarrowFormat::Float(_)) => {
                     listed(bytes, 18, damaged, |field, out: &mut Vec<u8>| out.extend_from_slice(field.bytes()))?
                 }
                 format => integers(bytes, 7, damaged, |v| format.map_or(0, |f| f.wrap(v as i64)))?,

@@ -22,7 +22,7 @@ pub use error::{Class, Error, Result};
 pub use half::{bf16, f16};
 pub use list::List;
 pub use loc::{Frame, Loc};
-pub use narrow::{FloatFormat, Format, Narrow};
+pub use narrow::{FloatFormat, Narrow, NarrowFormat, round_to_odd};
 pub use remote::{Place, Remote, devices_in_use, use_devices};
 pub use reserve::Reserve;
 pub use shape::{Dim, Dims, MAX_RANK, Shape, Symbol, check_rank, num_elements};

@@ -10,7 +10,7 @@ use crate::DType;
 
 /// How the byte of a narrow element is read.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Format {
+pub enum NarrowFormat {
     /// A floating-point number of a sign, an exponent and a mantissa.
     Float(FloatFormat),
     /// An integer in the low bits, in two's complement where it is signed.
@@ -45,13 +45,13 @@ const E4M3FN: FloatFormat =
     FloatFormat { mantissa: 3, bias: 7, sign: 0x80, max: 0x7e, overflow: 0x7f, nan: 0x7f, negative_zero: true };
 
 /// The formats of the narrow dtypes, from the discriminant of [`DType::F8E4M3Fn`] on.
-const FORMATS: [Format; 10] = [
-    Format::Float(E4M3FN),
-    Format::Float(FloatFormat { max: 0x7b, overflow: 0x7c, nan: 0x7e, mantissa: 2, bias: 15, ..E4M3FN }),
-    Format::Float(FloatFormat { bias: 8, ..WITHOUT_NEGATIVE_ZERO }),
-    Format::Float(FloatFormat { bias: 11, ..WITHOUT_NEGATIVE_ZERO }),
-    Format::Float(FloatFormat { mantissa: 2, bias: 16, ..WITHOUT_NEGATIVE_ZERO }),
-    Format::Float(FloatFormat {
+const FORMATS: [NarrowFormat; 10] = [
+    NarrowFormat::Float(E4M3FN),
+    NarrowFormat::Float(FloatFormat { max: 0x7b, overflow: 0x7c, nan: 0x7e, mantissa: 2, bias: 15, ..E4M3FN }),
+    NarrowFormat::Float(FloatFormat { bias: 8, ..WITHOUT_NEGATIVE_ZERO }),
+    NarrowFormat::Float(FloatFormat { bias: 11, ..WITHOUT_NEGATIVE_ZERO }),
+    NarrowFormat::Float(FloatFormat { mantissa: 2, bias: 16, ..WITHOUT_NEGATIVE_ZERO }),
+    NarrowFormat::Float(FloatFormat {
         mantissa: 1,
         bias: 1,
         sign: 0x8,
@@ -60,10 +60,10 @@ const FORMATS: [Format; 10] = [
         nan: 0x8,
         negative_zero: true,
     }),
-    Format::Int { bits: 4, signed: true },
-    Format::Int { bits: 4, signed: false },
-    Format::Int { bits: 2, signed: true },
-    Format::Int { bits: 2, signed: false },
+    NarrowFormat::Int { bits: 4, signed: true },
+    NarrowFormat::Int { bits: 4, signed: false },
+    NarrowFormat::Int { bits: 2, signed: true },
+    NarrowFormat::Int { bits: 2, signed: false },
 ];
 
 /// What would be the negative zero is the one NaN, of which there are no more, nor infinities.
@@ -113,9 +113,9 @@ const fn power_of_two(exponent: i32) -> f32 {
     f32::from_bits(((exponent + 127) as u32) << 23)
 }
 
-impl Format {
+impl NarrowFormat {
     /// The format of a dtype, where it is narrow.
-    pub const fn of(dtype: DType) -> Option<Format> {
+    pub const fn of(dtype: DType) -> Option<NarrowFormat> {
         match dtype.is_narrow() {
             true => Some(FORMATS[dtype as usize - DType::F8E4M3Fn as usize]),
             false => None,
@@ -125,8 +125,8 @@ impl Format {
     /// The number that a byte stands for. Bits above those of the format do not count.
     pub const fn decode(self, byte: u8) -> f32 {
         match self {
-            Format::Float(format) => format.decode(byte),
-            Format::Int { bits, signed } => {
+            NarrowFormat::Float(format) => format.decode(byte),
+            NarrowFormat::Int { bits, signed } => {
                 let unused = 8 - bits;
                 let high = byte << unused;
                 if signed { ((high as i8) >> unused) as f32 } else { (high >> unused) as f32 }
@@ -138,8 +138,8 @@ impl Format {
     /// number, whichever the format has. Integers drop the fraction and are clamped; NaN gives 0.
     pub fn encode(self, value: f32) -> u8 {
         match self {
-            Format::Float(format) => format.encode(value),
-            Format::Int { bits, signed } => {
+            NarrowFormat::Float(format) => format.encode(value),
+            NarrowFormat::Int { bits, signed } => {
                 let (low, high) =
                     if signed { (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) } else { (0, (1 << bits) - 1) };
                 // Of NaN and of what is too large `as` makes 0 and the limits.
@@ -151,11 +151,24 @@ impl Format {
     /// The byte of an integer: of an integer format the low bits, and the nearest number of a floating-point one.
     pub fn wrap(self, value: i64) -> u8 {
         match self {
-            Format::Float(format) => format.encode(value as f32),
+            NarrowFormat::Float(format) => format.encode(value as f32),
             // The other bits of the byte are 0 for negative numbers too, as `ml_dtypes` stores them.
-            Format::Int { bits, .. } => value as u8 & (u8::MAX >> (8 - bits)),
+            NarrowFormat::Int { bits, .. } => value as u8 & (u8::MAX >> (8 - bits)),
         }
     }
+}
+
+/// Rounds to `f32` so that a second rounding to a narrower type is as good as a single one: an
+/// inexact result has its lowest bit set.
+#[inline(always)]
+pub fn round_to_odd(v: f64) -> f32 {
+    let nearest = v as f32;
+    let back = f64::from(nearest);
+    let bits = nearest.to_bits();
+    // Step towards `v` if rounding went away from zero, then mark the inexact result.
+    let toward = if back.abs() > v.abs() { bits.wrapping_sub(1) } else { bits };
+    let inexact = back != v && nearest.is_finite() && !v.is_nan();
+    f32::from_bits(if inexact { toward | 1 } else { bits })
 }
 
 /// One element of a narrow dtype, which is given by its discriminant.
@@ -172,7 +185,7 @@ unsafe impl<const D: u8> bytemuck::Pod for Narrow<D> {}
 
 impl<const D: u8> Narrow<D> {
     /// How its byte is read.
-    pub const FORMAT: Format = FORMATS[D as usize - DType::F8E4M3Fn as usize];
+    pub const FORMAT: NarrowFormat = FORMATS[D as usize - DType::F8E4M3Fn as usize];
 
     /// The values of all bytes.
     const VALUES: [f32; 256] = {
@@ -203,10 +216,19 @@ impl<const D: u8> Narrow<D> {
         Self::VALUES[usize::from(self.0)]
     }
 
-    /// The nearest number, as [`Format::encode`] finds it.
+    /// The nearest number, as [`NarrowFormat::encode`] finds it.
     #[inline]
     pub fn from_f32(value: f32) -> Self {
         Narrow(Self::FORMAT.encode(value))
+    }
+
+    /// The same, rounded once.
+    #[inline]
+    pub fn from_f64(value: f64) -> Self {
+        Self::from_f32(match Self::FORMAT {
+            NarrowFormat::Float(_) => round_to_odd(value),
+            NarrowFormat::Int { .. } => value.trunc() as f32,
+        })
     }
 }
 
@@ -227,16 +249,16 @@ mod tests {
     use super::*;
     use crate::DTypeSet;
 
-    fn formats() -> impl Iterator<Item = (DType, Format)> {
-        DTypeSet::NARROW.iter().map(|d| (d, Format::of(d).expect("a format")))
+    fn formats() -> impl Iterator<Item = (DType, NarrowFormat)> {
+        DTypeSet::NARROW.iter().map(|d| (d, NarrowFormat::of(d).expect("a format")))
     }
 
     #[test]
     fn every_number_converts_to_itself() {
         for (dtype, format) in formats() {
             let bits = match format {
-                Format::Int { bits, .. } => bits,
-                Format::Float(float) => float.sign.trailing_zeros() + 1,
+                NarrowFormat::Int { bits, .. } => bits,
+                NarrowFormat::Float(float) => float.sign.trailing_zeros() + 1,
             };
             for byte in 0..=u8::MAX >> (8 - bits) {
                 let value = format.decode(byte);
@@ -249,7 +271,7 @@ mod tests {
     #[test]
     fn what_lies_between_two_numbers_becomes_the_nearer_or_the_even_one() {
         for (dtype, format) in formats() {
-            let Format::Float(float) = format else { continue };
+            let NarrowFormat::Float(float) = format else { continue };
             for code in 0..float.max {
                 let (low, high) = (format.decode(code), format.decode(code + 1));
                 let middle = (low + high) / 2.0;
@@ -265,11 +287,11 @@ mod tests {
 
     #[test]
     fn the_greatest_numbers_and_what_is_beyond_are_those_of_the_specifications() {
-        let max = |d: DType| match Format::of(d) {
-            Some(format @ Format::Float(float)) => format.decode(float.max),
+        let max = |d: DType| match NarrowFormat::of(d) {
+            Some(format @ NarrowFormat::Float(float)) => format.decode(float.max),
             _ => panic!("{d} is no float"),
         };
-        let far = |d: DType| Format::of(d).map(|f| f.decode(f.encode(1e9))).expect("a format");
+        let far = |d: DType| NarrowFormat::of(d).map(|f| f.decode(f.encode(1e9))).expect("a format");
         assert_eq!((max(DType::F8E4M3Fn), far(DType::F8E4M3Fn).is_nan()), (448.0, true));
         assert_eq!((max(DType::F8E5M2), far(DType::F8E5M2)), (57344.0, f32::INFINITY));
         assert_eq!((max(DType::F8E4M3Fnuz), far(DType::F8E4M3Fnuz).is_nan()), (240.0, true));
@@ -280,12 +302,15 @@ mod tests {
 
     #[test]
     fn integers_wrap_where_integers_become_them_and_are_clamped_where_floats_do() {
-        let [i4, u4, i2, u2] = [DType::I4, DType::U4, DType::I2, DType::U2].map(|d| Format::of(d).expect("a format"));
+        let [i4, u4, i2, u2] =
+            [DType::I4, DType::U4, DType::I2, DType::U2].map(|d| NarrowFormat::of(d).expect("a format"));
         assert_eq!([i4.wrap(7), i4.wrap(8), i4.wrap(-9), i4.wrap(16)].map(|b| i4.decode(b)), [7.0, -8.0, 7.0, 0.0]);
         assert_eq!([u4.wrap(15), u4.wrap(17), u4.wrap(-1)].map(|b| u4.decode(b)), [15.0, 1.0, 15.0]);
         assert_eq!([i2.wrap(1), i2.wrap(2), u2.wrap(5)], [1, 2, 1]);
         assert_eq!([i4.encode(99.0), i4.encode(-99.0), i4.encode(-2.9)].map(|b| i4.decode(b)), [7.0, -8.0, -2.0]);
         assert_eq!([u4.encode(-3.0), u4.encode(1e20), u4.encode(f32::NAN)], [0, 15, 0]);
         assert_eq!(u2.encode(f32::INFINITY), 3);
+        // As an `f32` it would be 3.
+        assert_eq!(Narrow::<{ DType::U4 as u8 }>::from_f64(3.0f64.next_down()).byte(), 2);
     }
 }

@@ -5,7 +5,9 @@
 use std::marker::PhantomData;
 
 use num_complex::Complex;
-use penstock_data::{Bool8, C64, C128, DType, DTypeSet, Element, Format, Narrow, bf16, f16, with_dtype};
+use penstock_data::{
+    Bool8, C64, C128, DType, DTypeSet, Element, Narrow, NarrowFormat, bf16, f16, round_to_odd, with_dtype,
+};
 
 use crate::arch::{Level, dispatch};
 use crate::loops::{Fault, Lane, LoopFn, Map1, loop1};
@@ -98,19 +100,6 @@ impl Source for Bool8 {
     }
 }
 
-/// Rounds to `f32` so that a second rounding to a narrower type is as good as a single one: an
-/// inexact result has its lowest bit set.
-#[inline(always)]
-fn round_to_odd(v: f64) -> f32 {
-    let nearest = v as f32;
-    let back = f64::from(nearest);
-    let bits = nearest.to_bits();
-    // Step towards `v` if rounding went away from zero, then mark the inexact result.
-    let toward = if back.abs() > v.abs() { bits.wrapping_sub(1) } else { bits };
-    let inexact = back != v && nearest.is_finite() && !v.is_nan();
-    f32::from_bits(if inexact { toward | 1 } else { bits })
-}
-
 macro_rules! halves {
     ($($ty:ident),*) => {$(
         impl Target for $ty {
@@ -179,8 +168,8 @@ impl<const D: u8> Target for Narrow<D> {
     #[inline(always)]
     fn from_unsigned(v: u64) -> Self {
         match Self::FORMAT {
-            Format::Int { .. } => Self::from_signed(v as i64),
-            Format::Float(_) => Narrow::from_f32(v as f32),
+            NarrowFormat::Int { .. } => Self::from_signed(v as i64),
+            NarrowFormat::Float(_) => Narrow::from_f32(v as f32),
         }
     }
     #[inline(always)]
@@ -189,10 +178,7 @@ impl<const D: u8> Target for Narrow<D> {
     }
     #[inline(always)]
     fn from_f64(v: f64) -> Self {
-        match Self::FORMAT {
-            Format::Int { .. } => Narrow::from_f32(v as f32),
-            Format::Float(_) => Narrow::from_f32(round_to_odd(v)),
-        }
+        Narrow::from_f64(v)
     }
 }
 
@@ -200,8 +186,8 @@ impl<const D: u8> Source for Narrow<D> {
     #[inline(always)]
     fn to<T: Target>(self) -> T {
         match Self::FORMAT {
-            Format::Int { .. } => T::from_signed(self.to_f32() as i64),
-            Format::Float(_) => T::from_f32(self.to_f32()),
+            NarrowFormat::Int { .. } => T::from_signed(self.to_f32() as i64),
+            NarrowFormat::Float(_) => T::from_f32(self.to_f32()),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Operators on strings. A string is any sequence of bytes; those that speak of characters read it as UTF-8.
 
 use penstock_data::{
-    Bool8, Bytes, C64, C128, DType, DTypeSet, Error, Format, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
+    Bool8, Bytes, C64, C128, DType, DTypeSet, Error, NarrowFormat, Result, Shape, Tensor, bf16, f16, memory, with_dtype,
 };
 use penstock_ir::{
     ArgType, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, DTypeVar, Elements, Fails, Fold,
@@ -476,7 +476,8 @@ impl Style {
             return Err(Error::invalid("cannot be combined with 'scientific'").argument("shortest"));
         }
         let none = |what: &str| Error::invalid(format!("not supported for dtype {}", dtype.tf_name())).argument(what);
-        if !dtype.is_float() && !dtype.is_complex() && !matches!(Format::of(dtype), Some(Format::Float(_))) {
+        if !dtype.is_float() && !dtype.is_complex() && !matches!(NarrowFormat::of(dtype), Some(NarrowFormat::Float(_)))
+        {
             for (given, what) in [
                 (style.precision.is_some(), "precision"),
                 (style.scientific, "scientific"),
@@ -521,8 +522,8 @@ impl Style {
             dtype => {
                 with_dtype!(integer, dtype, T => self.filled(at!(T).to_string(), dtype.is_unsigned(), true),
                     else with_dtype!(narrow, dtype, T => match T::FORMAT {
-                        Format::Float(_) => self.float(at!(T).to_f32().into()),
-                        Format::Int { signed, .. } => self.filled(at!(T).to_f32().to_string(), !signed, true),
+                        NarrowFormat::Float(_) => self.float(at!(T).to_f32().into()),
+                        NarrowFormat::Int { signed, .. } => self.filled(at!(T).to_f32().to_string(), !signed, true),
                     }, else String::new()))
             }
         }

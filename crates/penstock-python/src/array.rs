@@ -7,7 +7,7 @@ use std::ffi::{CStr, c_int, c_void};
 use std::mem::ManuallyDrop;
 use std::ptr::{self, NonNull};
 
-use penstock_data::{Bool8, Buffer, Bytes, DType, Dims, Format, Tensor, with_dtype};
+use penstock_data::{Bool8, Buffer, Bytes, DType, Dims, NarrowFormat, Tensor, with_dtype};
 use pyo3::buffer::PyUntypedBuffer;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::ffi;
@@ -593,8 +593,8 @@ pub(crate) fn item(py: Python<'_>, t: &Tensor, i: usize) -> PyResult<Py<PyAny>> 
         dtype => with_dtype!(narrow, dtype, T => {
             let value = t.as_slice::<T>()[i].to_f32();
             match T::FORMAT {
-                Format::Float(_) => f64::from(value).into_pyobject(py)?.into_any().unbind(),
-                Format::Int { .. } => (value as i64).into_pyobject(py)?.into_any().unbind(),
+                NarrowFormat::Float(_) => f64::from(value).into_pyobject(py)?.into_any().unbind(),
+                NarrowFormat::Int { .. } => (value as i64).into_pyobject(py)?.into_any().unbind(),
             }
         }, else return Err(PyTypeError::new_err(no_value(dtype).unwrap_or_default()))),
     })

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use penstock_data::{
-    Bool8, Bytes, C64, C128, DType, Dims, Element, Error, Format, MAX_RANK, Narrow, Tensor, bf16, f16, memory,
+    Bool8, Bytes, C64, C128, DType, Dims, Element, Error, MAX_RANK, Narrow, NarrowFormat, Tensor, bf16, f16, memory,
     with_dtype,
 };
 use penstock_trace::{self as trace, Var};
@@ -176,9 +176,9 @@ impl FromScalar for Bool8 {
 impl<const D: u8> FromScalar for Narrow<D> {
     fn from_scalar(s: &Scalar) -> PyResult<Self> {
         match (s, Self::FORMAT) {
-            (Scalar::Int(v), Format::Float(_)) => Ok(Narrow::from_f32(*v as f32)),
-            (Scalar::Float(v), Format::Float(_)) => Ok(Narrow::from_f32(*v as f32)),
-            (Scalar::Int(v), Format::Int { .. }) => {
+            (Scalar::Int(v), NarrowFormat::Float(_)) => Ok(Narrow::from_f32(*v as f32)),
+            (Scalar::Float(v), NarrowFormat::Float(_)) => Ok(Narrow::from_f64(*v)),
+            (Scalar::Int(v), NarrowFormat::Int { .. }) => {
                 let element = Narrow::from_f32(*v as f32);
                 (f64::from(element.to_f32()) == *v as f64).then_some(element).ok_or_else(|| {
                     PyValueError::new_err(format!("{v} is out of range for dtype {}", Self::DTYPE.tf_name()))

@@ -1,6 +1,6 @@
 //! `penstock.DType`.
 
-use penstock_data::{ALL_DTYPES, DType, Format};
+use penstock_data::{ALL_DTYPES, DType, NarrowFormat};
 use pyo3::exceptions::{PyImportError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -131,7 +131,7 @@ impl PyDType {
     /// Whether it is a real floating-point type.
     #[getter]
     fn is_floating(&self) -> bool {
-        self.0.is_float() || matches!(Format::of(self.0), Some(Format::Float(_)))
+        self.0.is_float() || matches!(NarrowFormat::of(self.0), Some(NarrowFormat::Float(_)))
     }
 
     /// Whether it is a complex type.
@@ -143,13 +143,13 @@ impl PyDType {
     /// Whether it is a signed or unsigned integer type.
     #[getter]
     fn is_integer(&self) -> bool {
-        self.0.is_integer() || matches!(Format::of(self.0), Some(Format::Int { .. }))
+        self.0.is_integer() || matches!(NarrowFormat::of(self.0), Some(NarrowFormat::Int { .. }))
     }
 
     /// Whether it is an unsigned integer type.
     #[getter]
     fn is_unsigned(&self) -> bool {
-        self.0.is_unsigned() || matches!(Format::of(self.0), Some(Format::Int { signed: false, .. }))
+        self.0.is_unsigned() || matches!(NarrowFormat::of(self.0), Some(NarrowFormat::Int { signed: false, .. }))
     }
 
     /// Whether it is `bool`.

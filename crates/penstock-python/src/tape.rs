@@ -22,6 +22,8 @@ use crate::variable::PyVariable;
 pub(crate) struct PyTape {
     tape: SharedTape,
     recording: AtomicBool,
+    /// Whether it has ever recorded.
+    entered: AtomicBool,
     used: AtomicBool,
 }
 
@@ -85,6 +87,7 @@ impl PyTape {
                 "Tape is still recording, This can happen if you try to re-enter an already-active tape.",
             ));
         }
+        slf.get().entered.store(true, Ordering::Relaxed);
         trace::push_recorder(Recorder::Tape(slf.get().tape.clone()));
         Ok(slf.clone())
     }
@@ -108,6 +111,12 @@ impl PyTape {
 
     /// Notes a use by a method; the only one of a tape that is not persistent, which ends its recording.
     fn _use(&self, method: &str) -> PyResult<()> {
+        if !self.entered.load(Ordering::Relaxed) {
+            return Err(PyRuntimeError::new_err(format!(
+                "GradientTape.{method} was called of a tape that has recorded nothing: compute within `with tape:` what it \
+                 differentiates"
+            )));
+        }
         if self.lock().is_persistent() {
             return Ok(());
         }
@@ -195,7 +204,8 @@ impl PyTape {
 
 impl PyTape {
     fn of(tape: Tape<Var>) -> PyTape {
-        PyTape { tape: Arc::new(Mutex::new(tape)), recording: AtomicBool::new(false), used: AtomicBool::new(false) }
+        let flag = || AtomicBool::new(false);
+        PyTape { tape: Arc::new(Mutex::new(tape)), recording: flag(), entered: flag(), used: flag() }
     }
 
     fn stop(&self) {

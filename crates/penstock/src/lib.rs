@@ -289,8 +289,8 @@ pub use ndarray;
 pub use penstock_data::settings;
 #[doc(inline)]
 pub use penstock_data::{
-    ALL_DTYPES, Bool8, Buffer, Bytes, C64, C128, Class, DType, DTypeSet, Dim, Dims, Element, Error, Frame, Loc,
-    Reserve, Result, Shape, Symbol, Tensor, bf16, f16,
+    ALL_DTYPES, Bool8, Buffer, Bytes, C64, C128, Class, DType, DTypeSet, Dim, Dims, Element, Error, Frame, Loc, Narrow,
+    NarrowFormat, Reserve, Result, Shape, Symbol, Tensor, bf16, f16,
 };
 #[doc(inline)]
 pub use penstock_exec::{Arg, Executable, Place, StdEnv, Variable, eager, eager_args, executable, reference};

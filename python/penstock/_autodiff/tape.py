@@ -151,7 +151,8 @@ class GradientTape(_core._Tape):
             A tensor, `IndexedSlices`, `None` or zeros for each source, in the structure of `sources`.
 
         Raises:
-            RuntimeError: for a second call on a tape that is not persistent.
+            RuntimeError: for a second call on a tape that is not persistent, and for a tape that was never
+                entered.
             TypeError: for a source that is neither tensor nor variable, and for `output_gradients` of another
                 dtype than the targets.
             ValueError: where `output_gradients` do not fit the targets.

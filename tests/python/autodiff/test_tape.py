@@ -67,6 +67,16 @@ def test_a_tape_gives_gradients_once_unless_it_is_persistent():
     assert tape.gradient(z, y).numpy() == 18
 
 
+@pytest.mark.parametrize("persistent", [False, True])
+@pytest.mark.parametrize("method", ["gradient", "jacobian", "batch_jacobian"])
+def test_a_tape_that_was_never_entered_says_so(persistent, method):
+    x = tf.ones([2, 2])
+    tape = tf.GradientTape(persistent=persistent)
+    tape.watch(x)
+    with pytest.raises(RuntimeError, match=f"GradientTape.{method} .*recorded nothing"):
+        getattr(tape, method)(x * x, x)
+
+
 def test_structures_of_sources_and_targets():
     x, y = tf.Variable(2.0), tf.Variable(5.0)
     with tf.GradientTape() as tape:

@@ -105,6 +105,8 @@ def test_integers_wrap_and_floats_are_clamped(name: str) -> None:
     due = np.where(np.isnan(given), 0, np.trunc(np.clip(given, low, high)))
     np.testing.assert_array_equal(tf.cast(tf.cast(given, of(name)), tf.int32), due)
     np.testing.assert_array_equal(tf.cast(values(name), tf.int64), values(name).astype(np.int64))
+    below = np.nextafter([1.0, -1.0], 0)
+    np.testing.assert_array_equal(tf.cast(tf.cast(below, of(name)), tf.int32), [0, 0])
 
 
 @pytest.mark.parametrize("name", FLOATS + INTEGERS)
