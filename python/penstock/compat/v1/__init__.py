@@ -102,6 +102,8 @@ __all__ = [
 
 
 _READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
+# Modules that are loaded when they are used.
+_MODULES = ("app", "flags")
 # Names that are not here, and what does the same.
 _ABSENT = {
     "layers": "is not there in TensorFlow 2.21 either, with Keras 3: use tf.keras.layers",
@@ -121,6 +123,9 @@ def __getattr__(name: str) -> object:
 
     if name in _ABSENT:
         raise AttributeError(f"tf.compat.v1.{name} is not there: it {_ABSENT[name]}")
+
+    if name in _MODULES:
+        return importlib.import_module(f"penstock.compat.v1.{name}")
 
     import penstock  # which is above this in the package
 
