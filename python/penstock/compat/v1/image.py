@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import penstock
 from penstock import _core
+from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.errors import InvalidArgumentError
 from penstock.image._images import batched, images_of
 
@@ -246,4 +247,5 @@ def extract_image_patches(
 def __getattr__(name: str) -> object:
     if name == "resize_image_with_crop_or_pad":
         name = "resize_with_crop_or_pad"
-    return getattr(penstock.image, name)
+    path = f"image.{name}"
+    return old_function(path) if path in PARAMETERS else getattr(penstock.image, name)
