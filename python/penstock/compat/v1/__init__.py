@@ -91,9 +91,9 @@ __all__ = ["Variable"]
 
 _READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
 # Modules that are loaded when they are used.
-_MODULES = ("app", "flags", "initializers", "ragged")
+_MODULES = ("app", "flags", "graph_util", "initializers", "ragged", "resource_loader", "saved_model")
 # Modules of functions, likewise.
-_PARTS = ("_legacy", "_functions", "_scopes", "_sparse_functions", "_variable_checks")
+_PARTS = ("_legacy", "_functions", "_graph_messages", "_scopes", "_sparse_functions", "_variable_checks")
 # Names that are not here, and what does the same.
 _ABSENT = {
     "layers": "is not there in TensorFlow 2.21 either, with Keras 3: use tf.keras.layers",

@@ -10,7 +10,11 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core
 from penstock._runtime import v1_graph_state
 from penstock._types.argument_names import path_of, shown
+from penstock.compat.v1._graph import get_default_graph
+from penstock.compat.v1._graph_messages import MetaGraphDef
+from penstock.compat.v1._training import Saver
 from penstock.compat.v1._variables import get_variable_scope, variables_by_name
+from penstock.errors import NotFoundError
 
 if TYPE_CHECKING:
     from penstock._saving.checkpoint_reader import CheckpointReader
@@ -21,6 +25,7 @@ __all__ = [
     "checkpoint_exists",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
+    "import_meta_graph",
     "init_from_checkpoint",
     "remove_checkpoint",
     "update_checkpoint_state",
@@ -289,3 +294,46 @@ def _begin_with(variable: Any, value: Any) -> None:
     start = v1_graph_state.mark()
     variable.assign(_core._to_tensor(value, variable.dtype))
     variable.__dict__["_initializer"] = v1_graph_state.operation(start)
+
+
+def import_meta_graph(
+    meta_graph_or_file: Any,
+    clear_devices: bool = False,
+    import_scope: str | None = None,
+    **kwargs: Any,
+) -> Saver | None:
+    """Add the graph of a file of TensorFlow 1 (`model.meta`) to the default graph.
+
+    Operations have their names; those that the package does not have, and what depends on them, are left out.
+    Collections hold the variables and tensors that they held.
+
+    Args:
+        meta_graph_or_file: the path of the file, or a `MetaGraphDef`.
+        clear_devices: accepted and ignored.
+        import_scope: a scope for the names.
+        **kwargs: those of `Saver`.
+
+    Returns:
+        What restores and saves the variables, by the names that they have in the file; None where there are
+        none.
+
+    Raises:
+        NotFoundError: where there is no such file.
+        DataLossError: where it is damaged.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default():
+    ...     tf.compat.v1.train.import_meta_graph(tf.compat.v1.MetaGraphDef()) is None
+    True
+    """
+    from penstock._saving import meta_graph  # which is above this in the package
+
+    content = meta_graph_or_file
+    if not isinstance(content, MetaGraphDef):
+        path = Path(path_of(meta_graph_or_file, "meta_graph_or_file"))
+        if not path.is_file():
+            raise NotFoundError(f"argument 'meta_graph_or_file': there is no file {path}")
+        content = MetaGraphDef.FromString(path.read_bytes())
+    with get_default_graph().entered():
+        made = meta_graph.import_meta_graph(content, import_scope)
+    return Saver(made, **kwargs) if made else None

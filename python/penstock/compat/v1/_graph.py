@@ -103,6 +103,8 @@ class Graph(GraphParts):
         self.begun_by_sessions: list[tuple[Any, Operation]] = []
         # Tensors whose values are what a session that runs says of itself, and what asks it.
         self.told_by_sessions: list[tuple[_core.Tensor, Callable[[Any], Any]]] = []
+        # What is to live as long as the graph.
+        self.kept: list[Any] = []
         self._controls: list[tuple[int, tuple[int, ...]]] = []
         self._names: dict[str, int] = {}
         v1_graph_state.graphs[self.engine.id] = self

@@ -7,6 +7,7 @@ from penstock.compat.v1._checkpoint_files import (
     checkpoint_exists as checkpoint_exists,
     generate_checkpoint_state_proto as generate_checkpoint_state_proto,
     get_checkpoint_mtimes as get_checkpoint_mtimes,
+    import_meta_graph as import_meta_graph,
     init_from_checkpoint as init_from_checkpoint,
     remove_checkpoint as remove_checkpoint,
     update_checkpoint_state as update_checkpoint_state,
