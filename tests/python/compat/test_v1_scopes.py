@@ -148,3 +148,23 @@ def test_records_of_a_file(tmp_path):
         assert list(v1.io.tf_record_iterator(path, given)) == [b"one", b"two"]
     with tf.Graph().as_default():
         assert list(v1.python_io.tf_record_iterator(path, "GZIP")) == [b"one", b"two"]
+
+
+# Values of TensorFlow 2.21.
+def test_images_are_resized_with_a_margin():
+    image = np.arange(8.0, dtype=np.float32).reshape(2, 4, 1)
+    rows = [[0, 0, 0, 0], [0, 1, 2, 3], [4, 5, 6, 7], [0, 0, 0, 0]]
+    assert v1.image.resize_image_with_pad(image, 4, 4)[..., 0].numpy().tolist() == rows
+    for method in (v1.image.ResizeMethod.BILINEAR, v1.image.ResizeMethod.NEAREST_NEIGHBOR):
+        found = v1.image.resize_image_with_pad(image[None], 3, 2, method)
+        assert found[0, ..., 0].numpy().tolist() == [[0, 0], [0, 2], [0, 0]]
+    assert v1.image.transpose_image(image).shape == (4, 2, 1)
+    with pytest.raises(ValueError, match="rank 3 or 4"):
+        v1.image.resize_image_with_pad([1.0], 2, 2)
+
+
+def test_a_session_lists_its_graph(session):
+    v1.placeholder(tf.float32, [], name="x")
+    assert [node.name for node in session.graph_def.node] == ["x"]
+    v = tf.Variable(0)
+    assert v1.count_up_to(v, 1).shape == ()

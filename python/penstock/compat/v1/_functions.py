@@ -20,6 +20,7 @@ __all__ = [
     "clip_by_average_norm",
     "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
+    "count_up_to",
     "enable_tensor_equality",
     "enable_v2_tensorshape",
     "setdiff1d",
@@ -195,6 +196,28 @@ def _of_dtype(value: Any, dtype: Any) -> Any:
     if dtype is not None and _core.DType(dtype) != value.dtype:
         raise RuntimeError(f"argument 'value' must be of {_core.DType(dtype).name}, got {value.dtype.name}")
     return value
+
+
+def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
+    """Add 1 to a variable, an integer scalar below `limit`.
+
+    Args:
+        ref: the variable.
+        limit: where it ends.
+        name: accepted and ignored.
+
+    Returns:
+        The value before, a scalar.
+
+    Raises:
+        OutOfRangeError: where it has reached the limit; in a graph it is an InvalidArgumentError.
+
+    >>> import penstock as tf
+    >>> v = tf.Variable(3)
+    >>> int(tf.compat.v1.count_up_to(v, 5)), int(v)
+    (3, 4)
+    """
+    return ref.count_up_to(limit)
 
 
 def while_loop(

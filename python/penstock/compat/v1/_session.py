@@ -12,6 +12,7 @@ from penstock.compat.v1._graph import Graph, Operation, get_default_graph
 from penstock.compat.v1._session_values import parts_of, value_of
 
 if TYPE_CHECKING:
+    from penstock._runtime.graph import GraphDef
     from penstock._types.aliases import TensorLike
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
@@ -204,6 +205,11 @@ class Session:
             return self.run(fetches, dict(zip(map(_key, keys), values, strict=True)))
 
         return call
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The operations of the graph, as `Graph.as_graph_def` lists them."""
+        return self.graph.as_graph_def()
 
     def load(self, variable: _core._Variable, value: TensorLike) -> None:
         """Make `value` the value of a variable in this session.
