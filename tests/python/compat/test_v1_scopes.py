@@ -128,6 +128,37 @@ def test_parts_of_tables_are_taken_in_turn():
     assert v1.nn.embedding_lookup_sparse(parts, ids, None, "div").numpy().tolist() == [[1.5]]
 
 
+def test_losses_take_tables_in_parts():
+    rows = tf.reshape(tf.range(12.0), [6, 2]) / 10.0
+    biases, labels, inputs = (
+        tf.range(6.0) / 10.0,
+        tf.constant([[1], [4]], tf.int64),
+        tf.constant([[1.0, 2.0], [0.5, 1.0]]),
+    )
+    drawn = (tf.constant([0, 3], tf.int64), tf.fill([2, 1], 0.5), tf.fill([2], 0.25))
+    for loss, due in (
+        (v1.nn.nce_loss, tf.nn.nce_loss),
+        (v1.nn.sampled_softmax_loss, tf.nn.sampled_softmax_loss),
+    ):
+        expected = due(rows, biases, labels, inputs, 2, 6, sampled_values=drawn)
+        for parts, strategy in (
+            (rows, "mod"),
+            ([rows], "mod"),
+            ([rows[::2], rows[1::2]], "mod"),
+            ([rows[:3], rows[3:]], "div"),
+        ):
+            found = loss(parts, biases, labels, inputs, 2, 6, 1, drawn, partition_strategy=strategy)
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+        found = loss(rows, [biases[::2], biases[1::2]], labels, inputs, 2, 6, 1, drawn)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+        with pytest.raises(ValueError, match="'partition_strategy'"):
+            loss(rows, biases, labels, inputs, 2, 6, partition_strategy="by name")
+    ids = tf.SparseTensor([[0, 0], [0, 1]], [1, 4], [2, 2])
+    for parts, strategy in (([rows[::2], rows[1::2]], "mod"), ([rows[:3], rows[3:]], "div")):
+        found = v1.nn.safe_embedding_lookup_sparse(parts, ids, partition_strategy=strategy)
+        np.testing.assert_allclose(found, [[0.5, 0.6], [0, 0]], rtol=1e-6)
+
+
 def test_names_of_modules_that_are_elsewhere_now():
     assert v1.manip.tile([1], [2]).numpy().tolist() == [1, 1]
     assert v1.nn.avg_pool_v2 is tf.nn.avg_pool

@@ -20,6 +20,12 @@ from penstock.compat.v1._nn_products import (
     relu_layer as relu_layer,
     xw_plus_b as xw_plus_b,
 )
+from penstock.compat.v1._nn_tables import (
+    nce_loss as nce_loss,
+    safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
+    sampled_softmax_loss as sampled_softmax_loss,
+    whole_table,
+)
 from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.compat.v1._variables import variable_scope
 from penstock.errors import UnimplementedError
@@ -545,22 +551,8 @@ def embedding_lookup(
     >>> tf.compat.v1.nn.embedding_lookup([[[0.0], [2.0]], [[1.0], [3.0]]], [1, 2]).numpy().tolist()
     [[1.0], [2.0]]
     """
-    params, ids = _whole(params, ids, partition_strategy)
+    params, ids = whole_table(params, ids, partition_strategy)
     return penstock.nn.embedding_lookup(params, ids, max_norm=max_norm, name=name)
-
-
-def _whole(params: Any, ids: Any, strategy: str) -> tuple[Any, Any]:
-    """A table of the parts of one, with the numbers that rows have in it."""
-    if strategy not in ("mod", "div"):
-        raise ValueError(f"argument 'partition_strategy' must be 'mod' or 'div', got {strategy!r}")
-    if strategy == "div" or not isinstance(params, list | tuple) or len(params) < 2:
-        return params, ids
-    count = len(params)
-    numbers = _core._to_tensor(ids)
-    firsts = penstock.cumsum(
-        penstock.stack([penstock.shape(part, numbers.dtype)[0] for part in params]), exclusive=True
-    )
-    return penstock.concat(params, 0), penstock.gather(firsts, numbers % count) + numbers // count
 
 
 def embedding_lookup_sparse(
@@ -596,7 +588,7 @@ def embedding_lookup_sparse(
     >>> tf.compat.v1.nn.embedding_lookup_sparse(tf.constant([[1.0], [3.0]]), ids, None).numpy().tolist()
     [[2.0]]
     """
-    params, values = _whole(params, sp_ids.values, partition_strategy)
+    params, values = whole_table(params, sp_ids.values, partition_strategy)
     return penstock.nn.embedding_lookup_sparse(
         params, sp_ids.with_values(values), sp_weights, combiner or "mean", max_norm, name
     )
