@@ -59,7 +59,8 @@ def add(
     Args:
         a: a tensor.
         b: a tensor of the same shape and dtype.
-        threshold: elements of the sum of two sparse tensors whose magnitude is below it are left out.
+        threshold: elements that both of two sparse tensors have are left out where the magnitude of their
+            sum is below it.
 
     Returns:
         The sum: sparse where both are, else a tensor.
@@ -94,7 +95,11 @@ def add(
     if not isinstance(threshold, _core.Tensor) and threshold == 0:
         return made
     size = raw_ops.abs(values)
-    chosen = kept(size >= raw_ops.cast(_core._to_tensor(threshold), dtype=size.dtype))
+    # Elements that only one of them has stay.
+    ones = raw_ops.ones_like(raw_ops.concat([mine, its], axis=0))
+    both = raw_ops.unsorted_segment_sum(ones, raw_ops.concat([mine, its], axis=0), count) > 1
+    small = size < raw_ops.cast(_core._to_tensor(threshold), dtype=size.dtype)
+    chosen = kept(raw_ops.logical_not(raw_ops.logical_and(both, small)))
     return x._with(raw_ops.gather(indices, chosen), raw_ops.gather(values, chosen))
 
 

@@ -13,8 +13,8 @@ _LATER = "it is TensorFlow's and not there yet; 'python -m penstock.api_report -
 _WHERE = {
     **{name: _IN_KERAS.replace("NAME", name) for name in ("layers", "models", "applications", "callbacks")},
     "contrib": "TensorFlow 1 had it; its parts were packages of their own",
-    "app": "TensorFlow 1 had it: absl.app has taken its place",
-    "flags": "TensorFlow 1 had it: absl.flags has taken its place",
+    "app": "TensorFlow 1 had it: it is absl.app, or tf.compat.v1.app",
+    "flags": "TensorFlow 1 had it: it is absl.flags, or tf.compat.v1.flags",
     "logging": "TensorFlow 1 had it: tf.get_logger() gives the logger of the logging module",
     "estimator": "TensorFlow has it no longer",
     "py_func": "it is tf.numpy_function or tf.py_function",

@@ -21,6 +21,7 @@ __all__ = [
     "graph_operations",
     "in_graph",
     "operation_by_name",
+    "selected",
     "tensor_by_name",
 ]
 
@@ -124,6 +125,69 @@ class GraphDef:
         """
         return bytes(self._message().SerializeToString())
 
+    def ParseFromString(self, serialized: bytes) -> int:
+        """Take the place of the graph that a message describes.
+
+        Args:
+            serialized: the bytes of a `GraphDef`.
+
+        Returns:
+            The number of bytes.
+
+        Raises:
+            DataLossError: where they are no such message.
+
+        >>> import penstock as tf
+        >>> double = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2])])
+        >>> content = double.get_concrete_function().graph.as_graph_def().SerializeToString()
+        >>> graph_def = tf.compat.v1.GraphDef()
+        >>> _ = graph_def.ParseFromString(content)
+        >>> graph_def.node[0].name, graph_def.node[0].op
+        ('x', 'Placeholder')
+        """
+        from penstock._saving.graph_export import ExportedGraph  # start-up does without it
+
+        message = ExportedGraph.FromString(bytes(serialized))
+        nodes = [NodeDef(node.name, node.op, list(node.input)) for node in message.node]
+        self.__init__(nodes, lambda: message)  # type: ignore[misc]
+        return len(serialized)
+
+    @classmethod
+    def FromString(cls, s: bytes) -> GraphDef:
+        """Make the graph that a message describes.
+
+        Args:
+            s: the bytes of a `GraphDef`.
+
+        Returns:
+            The graph.
+
+        Raises:
+            DataLossError: where they are no such message.
+
+        >>> import penstock as tf
+        >>> tf.compat.v1.GraphDef.FromString(b"").node
+        []
+        """
+        made = cls()
+        made.ParseFromString(s)
+        return made
+
+    def CopyFrom(self, other_msg: GraphDef) -> None:
+        """Become a copy of another graph.
+
+        Args:
+            other_msg: the graph.
+
+        >>> import penstock as tf
+        >>> graph_def = tf.compat.v1.GraphDef()
+        >>> graph_def.CopyFrom(tf.Graph().as_graph_def())
+        >>> graph_def.node
+        []
+        """
+        copied = selected(other_msg, other_msg.node)
+        self.__init__(copied.node, copied._make)  # type: ignore[misc]
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, GraphDef) and self.node == other.node
 
@@ -131,6 +195,33 @@ class GraphDef:
 
     def __repr__(self) -> str:
         return f"GraphDef(node={self.node!r})"
+
+
+def selected(
+    graph_def: GraphDef, nodes: Iterable[NodeDef], inputs: Mapping[str, list[str]] | None = None
+) -> GraphDef:
+    """A graph of some nodes of another.
+
+    Args:
+        graph_def: the graph.
+        nodes: its nodes.
+        inputs: what a node of a name takes, where that is something else.
+    """
+    other = inputs or {}
+    kept = [NodeDef(node.name, node.op, list(other.get(node.name, node.input))) for node in nodes]
+
+    def message() -> Any:
+        from penstock._saving.graph_export import ExportedGraph  # start-up does without it
+
+        whole = graph_def._message()
+        attributes = {node.name: node.attr for node in whole.node}
+        written = [
+            {"name": node.name, "op": node.op, "input": node.input, "attr": attributes.get(node.name, {})}
+            for node in kept
+        ]
+        return ExportedGraph(node=written, library=whole.library, versions=whole.versions)
+
+    return GraphDef(kept, None if graph_def._make is None else message)
 
 
 def graph_def(nodes: Iterable[tuple[str, str, list[str]]]) -> GraphDef:

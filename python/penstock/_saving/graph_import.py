@@ -17,7 +17,7 @@ from penstock.errors import DataLossError, InvalidArgumentError, UnimplementedEr
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
-__all__ = ["import_graph_def"]
+__all__ = ["import_graph_def", "is_imported"]
 
 _RESOURCE = 20
 # How TensorFlow is to run a function.
@@ -99,6 +99,14 @@ def import_graph_def(
     return None if return_elements is None else [made.element(element) for element in wanted]
 
 
+def is_imported(op: str) -> bool:
+    """Whether there is an operator for nodes of that kind."""
+    from penstock import _nodes  # it builds on everything, and start-up does without
+
+    known = op in _nodes.operators() and _nodes.function(op) is not None and hasattr(raw_ops, op)
+    return known and op not in _CIRCLES
+
+
 def _message(graph_def: Any) -> GraphMessage:
     """The graph that an argument is."""
     if not isinstance(graph_def, bytes | bytearray) and not hasattr(graph_def, "SerializeToString"):
@@ -139,6 +147,8 @@ class _Nodes:
         self._outputs: dict[str, list[tuple[str, Any]]] = {}
         for key, value in (arguments or {}).items():
             self._outputs[key] = [("", value)]
+        # In an open graph: what runs for each node, with what it is to run after.
+        self._instructions: dict[str, tuple[int, ...]] = {}
 
     # --- what is asked for ---
 
@@ -155,7 +165,8 @@ class _Nodes:
         label = f"{self._prefix}/{text}" if self._prefix else text
         if self._graph is None:
             return GraphOperation(label, node.op, inputs, outputs)
-        return _operation.Operation(self._graph, (), label, node.op, inputs, outputs)
+        numbers = self._instructions.get(text, ())
+        return _operation.Operation(self._graph, numbers, label, node.op, inputs, outputs)
 
     def tensor(self, text: str) -> Any:
         """A tensor by what stands for it in a node: `y`, `y:1`, or in functions `y:output:0`."""
@@ -188,8 +199,10 @@ class _Nodes:
                     stack.pop()
                     open_nodes.discard(name)
                     if name not in self._outputs:
-                        self._outputs[name] = self._made(self._nodes[name])
-                        if self._graph is not None:
+                        if self._graph is None:
+                            self._outputs[name] = self._made(self._nodes[name])
+                        else:
+                            self._add_to_graph(self._nodes[name])
                             operation = self.element(name)
                             self._graph.imported[operation.name] = operation
                 elif following in open_nodes:
@@ -200,6 +213,15 @@ class _Nodes:
                 else:
                     open_nodes.add(following)
                     stack.append((following, iter(self._needed(following))))
+
+    def _add_to_graph(self, node: NodeMessage) -> None:
+        """Make a node in the open graph, behind those that it names with a `^`."""
+        before = [_node_of(text) for text in node.input if text.startswith("^")]
+        first = len(self._graph.engine)
+        with self._graph.control_dependencies([self.element(name) for name in before]):
+            self._outputs[node.name] = self._made(node)
+        own = range(first, len(self._graph.engine))
+        self._instructions[node.name] = (*(n for name in before for n in self._instructions[name]), *own)
 
     def _needed(self, name: str) -> list[str]:
         """The nodes before one that are to be made."""
@@ -219,7 +241,7 @@ class _Nodes:
             # Only what needs its value cannot be made.
             return [("output", _Absent(node.name))]
         operator, compute = _nodes.operators().get(node.op), getattr(raw_ops, node.op, None)
-        if node.op in _CIRCLES or operator is None or _nodes.function(node.op) is None or compute is None:
+        if operator is None or compute is None or not is_imported(node.op):
             raise UnimplementedError(
                 f"argument 'graph_def' has node '{node.name}' of the operator {node.op}, which is not "
                 "imported"

@@ -24,6 +24,10 @@ class SparseTensorValue(NamedTuple):
         indices: `[n, rank]`, where the elements are.
         values: `[n]`, the elements.
         dense_shape: `[rank]`, the extents.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.SparseTensorValue([[0]], [1.0], [2]).dense_shape
+    [2]
     """
 
     indices: Any

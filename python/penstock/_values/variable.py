@@ -356,12 +356,18 @@ class Variable(VariableParts, metaclass=_VariableMeta):
             name: what the scalar is called in a graph.
 
         Returns:
-            A `bool` scalar.
+            A `bool` scalar; in a graph of TensorFlow 1 it tells of each run of a session whether the variable
+            had a value there when the run began.
 
         >>> import penstock as tf
         >>> bool(tf.Variable(1.0).is_initialized())
         True
         """
+        if (graph := v1_graph_state.current()) is not None:
+            found: _core.Tensor = graph.told_by_session(
+                _core.bool, name or "VarIsInitializedOp", lambda session: session._values.has(self)
+            )
+            return found
         return named(_core._to_tensor(self._is_initialized()), name)
 
     def assign(
@@ -465,6 +471,7 @@ class Variable(VariableParts, metaclass=_VariableMeta):
         >>> int(v.count_up_to(5)), int(v)
         (3, 4)
         """
+        start = v1_graph_state.mark()
         before = self.read_value()
         if not _core._is_tracing():
             if int(before) >= limit:
@@ -472,7 +479,11 @@ class Variable(VariableParts, metaclass=_VariableMeta):
         else:
             check(before < limit, [before], f"variable '{self.name}' has reached the limit {limit}.", None)
         self._assign_add(1)
-        return before
+        if (graph := v1_graph_state.current()) is None:
+            return before
+        # Who fetches the value has the variable counted up.
+        with graph.control_dependencies([v1_graph_state.operation(start)]):
+            return _core._ops()["identity"](before)
 
     def initialized_value(self) -> _core.Tensor:
         """Read the value, or the first value where it has none yet.

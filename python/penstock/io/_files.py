@@ -162,7 +162,7 @@ class TFRecordOptions:
 
     def __init__(
         self,
-        compression_type: str | TFRecordOptions | None = None,
+        compression_type: str | int | TFRecordOptions | None = None,
         flush_mode: int | None = None,
         input_buffer_size: int | None = None,
         output_buffer_size: int | None = None,
@@ -175,7 +175,8 @@ class TFRecordOptions:
         """Take the options.
 
         Args:
-            compression_type: `"GZIP"`, `"ZLIB"`, or `""` or None for none; or other options.
+            compression_type: `"GZIP"`, `"ZLIB"`, or `""` or None for none; a number of
+                `tf.compat.v1.python_io.TFRecordCompressionType`; or other options.
             flush_mode: ignored.
             input_buffer_size: ignored.
             output_buffer_size: ignored.
@@ -191,6 +192,9 @@ class TFRecordOptions:
         if isinstance(compression_type, TFRecordOptions):
             compression_level = compression_type.compression_level
             compression_type = compression_type.compression_type
+        if isinstance(compression_type, int):
+            # The numbers of TensorFlow 1.
+            compression_type = dict(enumerate(("", "ZLIB", "GZIP"))).get(compression_type, compression_type)
         if compression_type not in COMPRESSIONS:
             raise InvalidArgumentError(
                 f"argument 'compression_type' must be 'GZIP', 'ZLIB' or '', got {compression_type!r}"

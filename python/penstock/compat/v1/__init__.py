@@ -85,23 +85,15 @@ from penstock.compat.v1._variables import (
     variables_initializer as variables_initializer,
 )
 from penstock.compat.v1._wrapped import wrap_function as wrap_function
-from penstock.initializers import (
-    GlorotNormal as glorot_normal_initializer,
-    GlorotUniform as glorot_uniform_initializer,
-    Ones as ones_initializer,
-    Zeros as zeros_initializer,
-)
 
-__all__ = [
-    "Variable",
-    "glorot_normal_initializer",
-    "glorot_uniform_initializer",
-    "ones_initializer",
-    "zeros_initializer",
-]
+__all__ = ["Variable"]
 
 
 _READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
+# Modules that are loaded when they are used.
+_MODULES = ("app", "flags", "graph_util", "initializers", "ragged", "resource_loader", "saved_model")
+# Modules of functions, likewise.
+_PARTS = ("_legacy", "_functions", "_graph_messages", "_scopes", "_sparse_functions", "_variable_checks")
 # Names that are not here, and what does the same.
 _ABSENT = {
     "layers": "is not there in TensorFlow 2.21 either, with Keras 3: use tf.keras.layers",
@@ -122,6 +114,9 @@ def __getattr__(name: str) -> object:
     if name in _ABSENT:
         raise AttributeError(f"tf.compat.v1.{name} is not there: it {_ABSENT[name]}")
 
+    if name in _MODULES:
+        return importlib.import_module(f"penstock.compat.v1.{name}")
+
     import penstock  # which is above this in the package
 
     parameters = importlib.import_module("penstock.compat.v1._parameters")
@@ -133,8 +128,9 @@ def __getattr__(name: str) -> object:
         return parameters.old_module(name)
     if name in names:
         return attrgetter(path)(penstock)
-    legacy = importlib.import_module("penstock.compat.v1._legacy")
-    if name in legacy.__all__:
-        return getattr(legacy, name)
+    for part in _PARTS:
+        module = importlib.import_module(f"penstock.compat.v1.{part}")
+        if name in module.__all__:
+            return getattr(module, name)
     # Names that version 2 did not change.
     return getattr(penstock, name)

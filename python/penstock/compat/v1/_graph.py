@@ -7,7 +7,7 @@ once for each set of fetches and feeds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -101,6 +101,10 @@ class Graph(GraphParts):
         self.parts: dict[Any, Any] = {}
         # Variables with operations that set them, which a session runs before it runs anything else.
         self.begun_by_sessions: list[tuple[Any, Operation]] = []
+        # Tensors whose values are what a session that runs says of itself, and what asks it.
+        self.told_by_sessions: list[tuple[_core.Tensor, Callable[[Any], Any]]] = []
+        # What is to live as long as the graph.
+        self.kept: list[Any] = []
         self._controls: list[tuple[int, tuple[int, ...]]] = []
         self._names: dict[str, int] = {}
         v1_graph_state.graphs[self.engine.id] = self
@@ -212,6 +216,28 @@ class Graph(GraphParts):
         'set'
         """
         return Operation(self, range(start, len(self.engine)), self.unique_name(name))
+
+    def told_by_session(self, dtype: DTypeLike, name: str, tell: Callable[[Any], Any]) -> _core.Tensor:
+        """Make a scalar whose value is what a session says when a run of it begins.
+
+        Args:
+            dtype: its element type.
+            name: its name.
+            tell: gives the value, of the session.
+
+        Returns:
+            The scalar.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        ...     x = graph.told_by_session(tf.int32, "x", lambda session: 3)
+        ...     int(session.run(x))
+        3
+        """
+        with self.entered():
+            made = placeholder(dtype, [], name)
+        self.told_by_sessions.append((made, tell))
+        return made
 
     def follow(self, later: int, earlier: int) -> None:
         """Have one instruction run after another, by their numbers.

@@ -7,7 +7,6 @@ from typing import Any
 
 from penstock import _core
 from penstock._runtime import v1_graph_state
-from penstock._values.sparse import SparseTensor
 from penstock.compat.v1._configuration import (
     ConfigProto,
     GPUOptions,
@@ -65,7 +64,6 @@ __all__ = [
     "moving_average_variables",
     "multinomial",
     "no_regularizer",
-    "orthogonal_initializer",
     "parse_example",
     "parse_single_example",
     "random_poisson",
@@ -79,8 +77,6 @@ __all__ = [
     "scatter_nd_update",
     "space_to_batch",
     "space_to_depth",
-    "sparse_reduce_max",
-    "sparse_reduce_sum",
     "sparse_segment_mean",
     "sparse_segment_sqrt_n",
     "sparse_segment_sum",
@@ -96,8 +92,6 @@ __all__ = [
     "to_double",
     "to_int32",
     "to_int64",
-    "truncated_normal_initializer",
-    "variance_scaling_initializer",
     "verify_tensor_all_finite",
 ]
 
@@ -435,25 +429,6 @@ def sparse_to_dense(
     )
 
 
-def _sparse_reduction(reduce: Callable[..., Any]) -> Callable[..., Any]:
-    def reduced(
-        sp_input: SparseTensor,
-        axis: Any = None,
-        keepdims: bool | None = None,
-        reduction_axes: Any = None,
-        keep_dims: bool | None = None,
-    ) -> Any:
-        """Reduce a sparse tensor along dimensions, to a dense one."""
-        axis = reduction_axes if axis is None else axis
-        return reduce(sp_input, axis, bool(keep_dims if keepdims is None else keepdims))
-
-    return reduced
-
-
-sparse_reduce_sum = _sparse_reduction(tf.sparse.reduce_sum)
-sparse_reduce_max = _sparse_reduction(tf.sparse.reduce_max)
-
-
 def _sparse_segments(reduce: Callable[..., Any]) -> Callable[..., Any]:
     def reduced(
         data: Any,
@@ -519,29 +494,6 @@ def Print(
         return tf.identity(input_, name=name)
     with get_default_graph().control_dependencies([printed]):
         return tf.identity(input_, name=name)
-
-
-def truncated_normal_initializer(
-    mean: float = 0.0, stddev: float = 1.0, seed: int | None = None, dtype: Any = _core.float32
-) -> Any:
-    """Make an initializer of a normal distribution without its tails."""
-    return tf.initializers.TruncatedNormal(mean, stddev, seed)
-
-
-def orthogonal_initializer(gain: float = 1.0, seed: int | None = None, dtype: Any = _core.float32) -> Any:
-    """Make an initializer of orthogonal matrices."""
-    return tf.initializers.Orthogonal(gain, seed)
-
-
-def variance_scaling_initializer(
-    scale: float = 1.0,
-    mode: str = "fan_in",
-    distribution: str = "truncated_normal",
-    seed: int | None = None,
-    dtype: Any = _core.float32,
-) -> Any:
-    """Make an initializer whose variance follows the shape."""
-    return tf.initializers.VarianceScaling(scale, mode, distribution, seed)
 
 
 def no_regularizer(_: Any) -> None:

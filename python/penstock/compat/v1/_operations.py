@@ -5,19 +5,18 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
 from penstock._ops import indexing
 from penstock._runtime import v1_graph_state
 from penstock._types.shape import TensorShape
 from penstock._values.indexed_slices import IndexedSlices
+from penstock._values.sparse import SparseTensorValue as SparseTensorValue
 from penstock.compat.v1._graph import disable_eager_execution, enable_eager_execution, get_default_graph
 from penstock.compat.v1._variables import get_variable_scope, sharing, variable_scope
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from penstock._types.aliases import TensorLike
 
 __all__ = [
@@ -36,19 +35,6 @@ __all__ = [
     "set_random_seed",
     "where",
 ]
-
-
-class SparseTensorValue(NamedTuple):
-    """The arrays of a sparse tensor.
-
-    >>> import penstock as tf
-    >>> tf.compat.v1.SparseTensorValue([[0]], [1.0], [2]).dense_shape
-    [2]
-    """
-
-    indices: np.ndarray
-    values: np.ndarray
-    dense_shape: np.ndarray
 
 
 def where(

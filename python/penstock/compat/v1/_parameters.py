@@ -37,6 +37,37 @@ PARAMETERS: Final[dict[str, str]] = {
     **_MATH,
     **{f"math.{name}": text for name, text in _MATH.items()},
     "boolean_mask": "tensor mask name axis",
+    "convert_to_tensor": "value dtype name preferred_dtype>dtype_hint dtype_hint",
+    "gather_nd": "params indices name batch_dims bad_indices_policy",
+    "hessians": "ys xs name colocate_gradients_with_ops! gate_gradients aggregation_method",
+    "image.crop_and_resize": (
+        "image boxes box_ind>box_indices crop_size method extrapolation_value name box_indices"
+    ),
+    "image.draw_bounding_boxes": "images boxes name colors",
+    "io.serialize_many_sparse": "sp_input name out_type",
+    "io.serialize_sparse": "sp_input name out_type",
+    "math.in_top_k": "predictions targets k name",
+    "nn.avg_pool2d": _POOL,
+    "nn.batch_norm_with_global_normalization": (
+        "t>input m>mean v>variance beta gamma variance_epsilon scale_after_normalization name "
+        "input mean variance"
+    ),
+    "nn.conv3d_transpose": (
+        "value>input filter>filters output_shape strides padding data_format name input filters dilations"
+    ),
+    "nn.crelu": "features name axis",
+    "nn.depth_to_space": "input block_size name data_format",
+    "nn.fractional_avg_pool": "value pooling_ratio pseudo_random overlapping deterministic! seed seed2! name",
+    "nn.fractional_max_pool": "value pooling_ratio pseudo_random overlapping deterministic! seed seed2! name",
+    "nn.in_top_k": "predictions targets k name",
+    "nn.max_pool_with_argmax": (
+        "input ksize strides padding data_format Targmax>output_dtype name output_dtype "
+        "include_batch_in_index"
+    ),
+    "nn.space_to_depth": "input block_size name data_format",
+    "nn.sufficient_statistics": "x axes shift keep_dims>keepdims name keepdims",
+    "nn.weighted_moments": "x axes frequency_weights name keep_dims>keepdims keepdims",
+    "tuple": "tensors name control_inputs",
     "cond": "pred true_fn false_fn strict! name fn1>true_fn fn2>false_fn",
     "constant": "value dtype shape name verify_shape!",
     "expand_dims": "input axis name dim>axis",
@@ -83,11 +114,27 @@ PARAMETERS: Final[dict[str, str]] = {
     "zeros_like": "tensor>input dtype name optimize!",
 }
 
+_CHECKS: Final = (
+    *("equal", "greater", "greater_equal", "less", "less_equal", "near", "none_equal"),
+    *("negative", "non_negative", "non_positive", "positive", "rank", "rank_at_least", "rank_in", "scalar"),
+)
+_RECORDS: Final = {
+    "TFRecordCompressionType": "compat.v1.TFRecordCompressionType",
+    "tf_record_iterator": "compat.v1.tf_record_iterator",
+}
+
 # Modules that have such functions, besides those that are files here.
-MODULES: Final = ("linalg", "math", "strings")
+MODULES: Final = ("io", "linalg", "math", "strings")
 
 # Names of modules that version 2 has elsewhere, with the same parameters in the same order.
 NAMES: Final[dict[str, dict[str, str]]] = {
+    "debugging": {
+        **{name: f"math.{name}" for name in ("is_finite", "is_inf", "is_nan")},
+        **{name: f"math.{name}" for name in ("is_non_decreasing", "is_strictly_increasing")},
+        **{f"assert_{name}": f"compat.v1.assert_{name}" for name in _CHECKS},
+        "assert_all_finite": "compat.v1.verify_tensor_all_finite",
+    },
+    "dtypes": {"as_string": "strings.as_string"},
     "gfile": {
         "Copy": "io.gfile.copy",
         "DeleteRecursively": "io.gfile.rmtree",
@@ -105,11 +152,56 @@ NAMES: Final[dict[str, dict[str, str]]] = {
         "Stat": "io.gfile.stat",
         "Walk": "io.gfile.walk",
     },
-    "python_io": {"TFRecordOptions": "io.TFRecordOptions", "TFRecordWriter": "io.TFRecordWriter"},
-    "random": {"set_random_seed": "compat.v1.set_random_seed"},
+    "io": {
+        **{name: f"queue.{name}" for name in ("PaddingFIFOQueue", "PriorityQueue", "QueueBase")},
+        "RandomShuffleQueue": "queue.RandomShuffleQueue",
+        **{name: f"compat.v1.{name}" for name in ("decode_csv", "decode_raw")},
+        **{name: f"compat.v1.{name}" for name in ("parse_example", "parse_single_example")},
+        **_RECORDS,
+    },
+    "linalg": {"transpose": "linalg.matrix_transpose"},
+    "manip": {
+        "batch_to_space_nd": "batch_to_space",
+        "space_to_batch_nd": "space_to_batch",
+        "gather_nd": "compat.v1.gather_nd",
+        **{name: name for name in ("reshape", "reverse", "roll", "scatter_nd", "tile")},
+    },
+    "math": {
+        "bincount": "compat.v1.bincount",
+        "count_nonzero": "compat.v1.count_nonzero",
+    },
+    "python_io": {
+        "TFRecordOptions": "io.TFRecordOptions",
+        "TFRecordWriter": "io.TFRecordWriter",
+        **_RECORDS,
+    },
+    "random": {
+        "multinomial": "compat.v1.multinomial",
+        "poisson": "compat.v1.random_poisson",
+        "set_random_seed": "compat.v1.set_random_seed",
+    },
+    "sets": {f"set_{name}": f"sets.{name}" for name in ("difference", "intersection", "size", "union")},
+    "sparse": {
+        "matmul": "sparse.sparse_dense_matmul",
+        **{
+            name: f"compat.v1.sparse_{name}"
+            for name in (
+                *("add", "concat", "merge", "placeholder", "reduce_max", "reduce_max_sparse", "reduce_sum"),
+                *("reduce_sum_sparse", "segment_mean", "segment_sqrt_n", "segment_sum", "split"),
+            )
+        },
+    },
     "spectral": {
         name: f"signal.{name}"
-        for name in ("dct", "fft", "fft2d", "fft3d", "idct", "ifft", "ifft2d", "ifft3d", "irfft", "rfft")
+        for name in (
+            *("dct", "fft", "fft2d", "fft3d", "idct", "ifft", "ifft2d", "ifft3d"),
+            *("irfft", "irfft2d", "irfft3d", "rfft", "rfft2d", "rfft3d"),
+        )
+    },
+    "strings": {
+        "split": "compat.v1._functions.strings_split",
+        "to_hash_bucket": "compat.v1.string_to_hash_bucket",
+        "to_number": "compat.v1.string_to_number",
     },
 }
 

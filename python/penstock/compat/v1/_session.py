@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest
 from penstock.compat.v1._graph import Graph, Operation, get_default_graph
+from penstock.compat.v1._session_values import parts_of, value_of
 
 if TYPE_CHECKING:
+    from penstock._runtime.graph import GraphDef
     from penstock._types.aliases import TensorLike
 
 __all__ = ["InteractiveSession", "Session", "get_default_session"]
@@ -124,13 +126,16 @@ class Session:
         """Run what `fetches` need, and nothing else, in the order of the program.
 
         Args:
-            fetches: a tensor, variable, operation or name of a tensor, or a nest of them.
-            feed_dict: values for tensors of the graph, which are not computed then.
+            fetches: a tensor, variable or operation, the name of a tensor (`x:0`) or of an operation (`x`),
+                or a nest of them.
+            feed_dict: values for tensors of the graph, which are not computed then. For a sparse tensor it is
+                a `SparseTensorValue` or a tuple of the parts, for a ragged one a `RaggedTensorValue`.
             options: ignored.
             run_metadata: ignored.
 
         Returns:
-            `fetches` with a NumPy value for each tensor and variable, and None for each operation.
+            `fetches` with a NumPy value for each tensor and variable, a `SparseTensorValue` and the like for
+            sparse and ragged tensors, and None for each operation.
 
         Raises:
             InvalidArgumentError: where a placeholder is needed and not fed.
@@ -146,7 +151,9 @@ class Session:
         """
         if self._closed:
             raise RuntimeError("attempted to use a closed Session")
-        flat = [self._element(fetch) for fetch in nest.flatten(fetches)]
+        whole = [self._element(fetch) for fetch in nest.flatten(fetches)]
+        made = [value_of(fetch) for fetch in whole]
+        flat = [part for fetch, entry in zip(whole, made, strict=True) for part in (entry or [[fetch]])[0]]
         tensors = [f for f in flat if isinstance(f, _core.Tensor)]
         forced = [n for f in flat if isinstance(f, Operation) for n in f._instructions]
         feeds, values = self._feeds(feed_dict)
@@ -155,15 +162,54 @@ class Session:
                 self._part([], [], list(begin._instructions))([], self._values)
         part = self._part(tensors, feeds, forced)
         found = iter(part(values, self._values))
-        out = []
+        arrays: list[Any] = []
         for fetch in flat:
             if isinstance(fetch, _core.Tensor):
-                out.append(next(found).numpy())
+                arrays.append(next(found).numpy())
             elif isinstance(fetch, Operation):
-                out.append(None)
+                arrays.append(None)
             else:
-                out.append(self._values.read(fetch).numpy())
+                arrays.append(self._values.read(fetch).numpy())
+        rest = iter(arrays)
+        out = [next(rest) if entry is None else entry[1](*(next(rest) for _ in entry[0])) for entry in made]
         return nest.pack_sequence_as(fetches, out) if nest.is_nested(fetches) else out[0]
+
+    def make_callable(
+        self, fetches: Any, feed_list: Sequence[Any] | None = None, accept_options: bool = False
+    ) -> Callable[..., Any]:
+        """Make a function that runs what `fetches` need.
+
+        Args:
+            fetches: as for `run`.
+            feed_list: the tensors that the arguments of the function are values for.
+            accept_options: accepted; options and metadata, which it takes by keyword, are ignored.
+
+        Returns:
+            The function, which gives what `run` does.
+
+        Raises:
+            ValueError: from the function, for another number of arguments.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default():
+        ...     x = tf.compat.v1.placeholder(tf.float32, [])
+        ...     double = tf.compat.v1.Session().make_callable(2.0 * x, [x])
+        >>> float(double(3.0))
+        6.0
+        """
+        keys = list(feed_list or ())
+
+        def call(*values: Any, options: Any = None, run_metadata: Any = None) -> Any:
+            if len(values) != len(keys):
+                raise ValueError(f"the function takes {len(keys)} values, got {len(values)}")
+            return self.run(fetches, dict(zip(map(_key, keys), values, strict=True)))
+
+        return call
+
+    @property
+    def graph_def(self) -> GraphDef:
+        """The operations of the graph, as `Graph.as_graph_def` lists them."""
+        return self.graph.as_graph_def()
 
     def load(self, variable: _core._Variable, value: TensorLike) -> None:
         """Make `value` the value of a variable in this session.
@@ -177,8 +223,9 @@ class Session:
 
     def _element(self, fetch: Any) -> Any:
         if isinstance(fetch, str):
-            return self.graph.get_tensor_by_name(fetch)
-        if isinstance(fetch, _core._Variable | Operation):
+            named = self.graph.get_tensor_by_name if ":" in fetch else self.graph.get_operation_by_name
+            return named(fetch)
+        if isinstance(fetch, _core._Variable | Operation) or value_of(fetch) is not None:
             return fetch
         if isinstance(fetch, _core.Tensor) and fetch._is_symbolic:
             return fetch
@@ -188,11 +235,7 @@ class Session:
 
     def _feeds(self, feed_dict: Any) -> tuple[list[_core.Tensor], list[_core.Tensor]]:
         feeds, values = [], []
-        for key, value in (feed_dict or {}).items():
-            tensor = key.deref() if isinstance(key, _core.Reference) else key
-            tensor = self.graph.get_tensor_by_name(key) if isinstance(key, str) else tensor
-            if not isinstance(tensor, _core.Tensor):
-                raise TypeError(f"argument 'feed_dict' has the key {key!r}, which is no tensor of a graph")
+        for tensor, value in self._fed((feed_dict or {}).items()):
             with _core._Outside():
                 given = _core._to_tensor(value, tensor.dtype)
             if not given.shape.is_compatible_with(tensor.shape):
@@ -202,7 +245,25 @@ class Session:
                 )
             feeds.append(tensor)
             values.append(given)
+        told = {tensor._id for tensor in feeds}
+        for tensor, tell in self.graph.told_by_sessions:
+            if tensor._id not in told:
+                feeds.append(tensor)
+                with _core._Outside():
+                    values.append(_core._to_tensor(tell(self), tensor.dtype))
         return feeds, values
+
+    def _fed(self, pairs: Iterable[tuple[Any, Any]]) -> Iterator[tuple[_core.Tensor, Any]]:
+        """The tensors that are fed, with the value of each."""
+        for key, value in pairs:
+            tensor = key.deref() if isinstance(key, _core.Reference) else key
+            tensor = self.graph.get_tensor_by_name(key) if isinstance(key, str) else tensor
+            if isinstance(tensor, _core.Tensor):
+                yield tensor, value
+            elif isinstance(tensor, tuple):
+                yield from self._fed(zip(tensor, value, strict=True))
+            else:
+                yield from parts_of(tensor, value)
 
     def _part(self, fetches: list[Any], feeds: list[Any], forced: list[int]) -> Any:
         graph = self.graph
@@ -212,6 +273,11 @@ class Session:
         if part is None:
             part = graph.parts[key] = graph.engine.part(fetches, feeds, forced, graph.after)
         return part
+
+
+def _key(tensor: Any) -> Any:
+    """What stands for a tensor in a dict of values."""
+    return tensor.ref() if isinstance(tensor, _core.Tensor) else tensor
 
 
 class InteractiveSession(Session):

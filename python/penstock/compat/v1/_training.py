@@ -21,8 +21,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Saver",
+    "assert_global_step",
     "cosine_decay",
     "create_global_step",
+    "decaying",
     "exponential_decay",
     "get_global_step",
     "get_or_create_global_step",
@@ -101,6 +103,27 @@ def get_or_create_global_step(graph: Graph | None = None) -> Variable:
     return get_global_step(graph) or create_global_step(graph)
 
 
+def assert_global_step(global_step_tensor: Variable) -> None:
+    """Check that a variable or tensor can be a step counter.
+
+    Args:
+        global_step_tensor: the variable.
+
+    Raises:
+        TypeError: where it is no scalar of integers.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.train.assert_global_step(tf.Variable(3))
+    """
+    if not isinstance(global_step_tensor, _core._Variable | _core.Tensor):
+        raise TypeError(f"the step counter must be a variable or a tensor, got {shown(global_step_tensor)}")
+    if not global_step_tensor.dtype.is_integer or global_step_tensor.shape.rank not in (0, None):
+        raise TypeError(
+            f"the step counter must be a scalar of integers, got {global_step_tensor.dtype.name} of shape "
+            f"{global_step_tensor.shape}"
+        )
+
+
 def global_step(sess: Session | None, global_step_tensor: Variable) -> int:
     """Tell the value of a step counter.
 
@@ -118,7 +141,7 @@ def global_step(sess: Session | None, global_step_tensor: Variable) -> int:
     return int(global_step_tensor.numpy() if sess is None else sess.run(global_step_tensor))
 
 
-def _decaying(formula: Callable[[Any, Any], Any], rate: TensorLike, step: Any) -> Any:
+def decaying(formula: Callable[[Any, Any], Any], rate: TensorLike, step: Any) -> Any:
     """A learning rate: a tensor in graphs and traced functions, else a function that gives it."""
 
     def now() -> Any:
@@ -160,7 +183,7 @@ def exponential_decay(
         part = raw_ops.floor(part) if staircase else part
         return rate * raw_ops.cast(decay_rate, dtype=rate.dtype) ** part
 
-    return _decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step)
 
 
 def natural_exp_decay(
@@ -223,7 +246,7 @@ def inverse_time_decay(
         part = raw_ops.floor(part) if staircase else part
         return rate / (1.0 + raw_ops.cast(decay_rate, dtype=rate.dtype) * part)
 
-    return _decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step)
 
 
 def polynomial_decay(
@@ -263,7 +286,7 @@ def polynomial_decay(
         end = raw_ops.cast(end_learning_rate, dtype=rate.dtype)
         return (rate - end) * (1.0 - step / steps) ** power + end
 
-    return _decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step)
 
 
 def cosine_decay(
@@ -295,7 +318,7 @@ def cosine_decay(
         wave = 0.5 * (1.0 + raw_ops.cos(math.pi * raw_ops.minimum(step, steps) / steps))
         return rate * ((1.0 - alpha) * wave + alpha)
 
-    return _decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step)
 
 
 def piecewise_constant(

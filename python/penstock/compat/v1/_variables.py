@@ -36,6 +36,7 @@ __all__ = [
     "to_float",
     "trainable_variables",
     "variable_scope",
+    "variables_by_name",
     "variables_initializer",
 ]
 
@@ -442,14 +443,15 @@ def get_variable_scope() -> VariableScope:
     return _scopes.open[-1] if _scopes.open else VariableScope("")
 
 
-def _variables_by_name() -> dict[str, Any]:
+def variables_by_name() -> dict[str, Any]:
+    """The variables that `get_variable` finds, by their full names."""
     found: dict[str, Any] = _scopes.stores[-1] if _scopes.stores else get_default_graph().variables
     return found
 
 
 def _unused(outer: str, name: str) -> str:
     """A name of a scope below which there are no variables."""
-    store, prefix = _variables_by_name(), f"{outer}/" if outer else ""
+    store, prefix = variables_by_name(), f"{outer}/" if outer else ""
     tried, number = name, 0
     while any(key.startswith(f"{prefix}{tried}/") for key in store):
         number += 1
@@ -610,7 +612,7 @@ def _found_or_made(
     **options: Any,
 ) -> Variable:
     """The variable of a full name."""
-    store = _variables_by_name()
+    store = variables_by_name()
     found: Variable | None = store.get(name)
     if found is not None:
         if not reuse:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import penstock
 from penstock import _core
+from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.errors import InvalidArgumentError
 from penstock.image._images import batched, images_of
 
@@ -20,6 +21,7 @@ __all__ = [
     "resize_area",
     "resize_bicubic",
     "resize_bilinear",
+    "resize_image_with_pad",
     "resize_images",
     "resize_nearest_neighbor",
 ]
@@ -210,6 +212,44 @@ def resize_area(
     return made
 
 
+def resize_image_with_pad(
+    image: TensorLike,
+    target_height: int | _core.Tensor,
+    target_width: int | _core.Tensor,
+    method: int | str = ResizeMethod.BILINEAR,
+    align_corners: bool = False,
+) -> _core.Tensor:
+    """Resize images so that they fit into a size as they are, with zeros around.
+
+    Args:
+        image: an image, [height, width, channels], or a batch of them.
+        target_height: the height.
+        target_width: the width.
+        method: how the pixels are computed, of `ResizeMethod`.
+        align_corners: whether the centres of the corners stay where they are.
+
+    Returns:
+        The image or images, of `float32` unless pixels are the nearest.
+
+    Raises:
+        ValueError: where it is no image.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.image.resize_image_with_pad(tf.ones([1, 2, 1]), 2, 2)[..., 0].numpy().tolist()
+    [[1.0, 1.0], [0.0, 0.0]]
+    """
+    pixels = _core._to_tensor(image)
+    if pixels.shape.rank not in (3, 4):
+        raise InvalidArgumentError(f"argument 'image' must be of rank 3 or 4, got shape {pixels.shape}")
+    extents = penstock.cast(penstock.shape(pixels)[-3:-1], "float64")
+    most = penstock.cast(penstock.stack([target_height, target_width]), "float64")
+    part = penstock.reduce_min(most / extents)
+    size = penstock.maximum(penstock.cast(penstock.math.rint(extents * part), "int32"), 1)
+    found = resize_images(pixels, size, method, align_corners)
+    before = (penstock.cast(most, "int32") - size) // 2
+    return penstock.image.pad_to_bounding_box(found, before[0], before[1], target_height, target_width)
+
+
 def extract_image_patches(
     images: TensorLike,
     ksizes: Sequence[int] | None = None,
@@ -243,7 +283,14 @@ def extract_image_patches(
     return penstock.image.extract_patches(images, extents, *given, name=name)
 
 
+# Names for which others are used now, with the same parameters.
+_RENAMED: Final = {
+    "resize_image_with_crop_or_pad": "resize_with_crop_or_pad",
+    "transpose_image": "transpose",
+}
+
+
 def __getattr__(name: str) -> object:
-    if name == "resize_image_with_crop_or_pad":
-        name = "resize_with_crop_or_pad"
-    return getattr(penstock.image, name)
+    name = _RENAMED.get(name, name)
+    path = f"image.{name}"
+    return old_function(path) if path in PARAMETERS else getattr(penstock.image, name)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import penstock
@@ -13,6 +14,18 @@ from penstock._ops.layouts import reverse_sequence
 from penstock._ops.shapes import shape as shape_of
 from penstock._values.tensor_array import TensorArray
 from penstock.compat.v1 import rnn_cell as rnn_cell
+from penstock.compat.v1._nn_products import (
+    conv2d_backprop_filter as conv2d_backprop_filter,
+    conv2d_backprop_input as conv2d_backprop_input,
+    relu_layer as relu_layer,
+    xw_plus_b as xw_plus_b,
+)
+from penstock.compat.v1._nn_tables import (
+    nce_loss as nce_loss,
+    safe_embedding_lookup_sparse as safe_embedding_lookup_sparse,
+    sampled_softmax_loss as sampled_softmax_loss,
+    whole_table,
+)
 from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.compat.v1._variables import variable_scope
 from penstock.errors import UnimplementedError
@@ -23,17 +36,23 @@ if TYPE_CHECKING:
 
 __all__ = [
     "bidirectional_dynamic_rnn",
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
     "ctc_beam_search_decoder",
     "ctc_loss",
     "dropout",
     "dynamic_rnn",
     "embedding_lookup",
+    "embedding_lookup_sparse",
     "fused_batch_norm",
+    "raw_rnn",
+    "relu_layer",
     "rnn_cell",
     "softmax_cross_entropy_with_logits",
     "softmax_cross_entropy_with_logits_v2",
     "static_bidirectional_rnn",
     "static_rnn",
+    "xw_plus_b",
 ]
 
 
@@ -532,19 +551,147 @@ def embedding_lookup(
     >>> tf.compat.v1.nn.embedding_lookup([[[0.0], [2.0]], [[1.0], [3.0]]], [1, 2]).numpy().tolist()
     [[1.0], [2.0]]
     """
-    if partition_strategy not in ("mod", "div"):
-        raise ValueError(f"argument 'partition_strategy' must be 'mod' or 'div', got {partition_strategy!r}")
-    if partition_strategy == "mod" and isinstance(params, list | tuple) and len(params) > 1:
-        count = len(params)
-        numbers = _core._to_tensor(ids)
-        firsts = penstock.cumsum(
-            penstock.stack([penstock.shape(part, numbers.dtype)[0] for part in params]), exclusive=True
-        )
-        ids = penstock.gather(firsts, numbers % count) + numbers // count
-        params = penstock.concat(params, 0)
+    params, ids = whole_table(params, ids, partition_strategy)
     return penstock.nn.embedding_lookup(params, ids, max_norm=max_norm, name=name)
 
 
+def embedding_lookup_sparse(
+    params: Any,
+    sp_ids: SparseTensor,
+    sp_weights: SparseTensor | None,
+    partition_strategy: str = "mod",
+    name: str | None = None,
+    combiner: str | None = None,
+    max_norm: float | None = None,
+    allow_fast_lookup: bool = False,
+) -> _core.Tensor:
+    """Combine the rows of a table that each row of ids names.
+
+    Args:
+        params: the table, or its parts.
+        sp_ids: the numbers of rows, a sparse matrix.
+        sp_weights: the weight of each, or None for 1.
+        partition_strategy: where a row is, as for `embedding_lookup`.
+        name: a scope for the names of its operations in a graph.
+        combiner: `"sum"`, `"mean"` (the default) or `"sqrtn"`.
+        max_norm: the norm that rows are clipped to.
+        allow_fast_lookup: accepted and ignored.
+
+    Returns:
+        A tensor with a row for each row of `sp_ids`.
+
+    Raises:
+        ValueError: for another strategy or combiner.
+
+    >>> import penstock as tf
+    >>> ids = tf.SparseTensor([[0, 0], [0, 1]], [0, 1], [1, 2])
+    >>> tf.compat.v1.nn.embedding_lookup_sparse(tf.constant([[1.0], [3.0]]), ids, None).numpy().tolist()
+    [[2.0]]
+    """
+    params, values = whole_table(params, sp_ids.values, partition_strategy)
+    return penstock.nn.embedding_lookup_sparse(
+        params, sp_ids.with_values(values), sp_weights, combiner or "mean", max_norm, name
+    )
+
+
+def raw_rnn(
+    cell: Any,
+    loop_fn: Callable[..., Any],
+    parallel_iterations: int | None = None,
+    swap_memory: bool = False,
+    scope: Any = None,
+) -> tuple[TensorArray, Any, Any]:
+    """Run a cell in a loop whose inputs, states and end a function decides.
+
+    Args:
+        cell: the cell.
+        loop_fn: is called with the number of the step and the output of the cell, its state and a state of
+            the function's own, all None the first time. It gives five things: which sequences are finished,
+            [batch]; the next input; the next state of the cell, the first time the initial one; what is given
+            out, the first time zeros like that of one sequence, or None for what the cell gives; its own next
+            state, or None.
+        parallel_iterations: accepted and ignored.
+        swap_memory: accepted and ignored.
+        scope: the name of the scope of the variables, `rnn` by default.
+
+    Returns:
+        What was given out, each step an element of a `TensorArray`, zeros of sequences that are finished; the
+        last state of the cell; the last state of the function.
+
+    Raises:
+        TypeError: where `loop_fn` cannot be called.
+
+    >>> import penstock as tf
+    >>> v1 = tf.compat.v1
+    >>> cell, x = v1.nn.rnn_cell.GRUCell(3), tf.ones([5, 2, 4])
+    >>> def step(time, output, state, own):
+    ...     state = cell.zero_state(2, tf.float32) if output is None else state
+    ...     return tf.fill([2], time >= 5), x[tf.minimum(time, 4)], state, output, None
+    >>> outputs, state, _ = v1.nn.raw_rnn(cell, step)
+    >>> outputs.stack().shape, state.shape
+    (TensorShape([5, 2, 3]), TensorShape([2, 3]))
+    """
+    if not callable(loop_fn):
+        raise TypeError(f"argument 'loop_fn' must be a function, got {loop_fn!r}")
+    with variable_scope(scope or "rnn"):
+        start = _core._to_tensor(0, _core.int32)
+        finished, inputs, state, emitted, own = loop_fn(start, None, None, None)
+        # It makes the variables; what it gives says the shapes of what is given out.
+        output, _ = cell(inputs, state)
+        batch = shape_of(nest.flatten(inputs)[0])[:1]
+        if emitted is None:
+            zeros = nest.map_structure(raw_ops.zeros_like, output)
+        else:
+
+            def of_batch(one: Any) -> Any:
+                item = _core._to_tensor(one)
+                return raw_ops.fill(
+                    raw_ops.concat([batch, shape_of(item)], axis=0), _core._to_tensor(0, item.dtype)
+                )
+
+            zeros = nest.map_structure(of_batch, emitted)
+        arrays = nest.map_structure(
+            lambda zero: TensorArray(zero.dtype, size=0, dynamic_size=True, element_shape=zero.shape), zeros
+        )
+        stateless = own is None
+        held = start if stateless else own
+
+        def goes_on(time: Any, finished: Any, *_: Any) -> Any:
+            return raw_ops.logical_not(raw_ops.reduce_all(finished))
+
+        def step(time: Any, finished: Any, inputs: Any, state: Any, arrays: Any, held: Any) -> Any:
+            output, after = cell(inputs, state)
+            ended, following, after, emitted, own = loop_fn(
+                time + 1, output, after, None if stateless else held
+            )
+            given = output if emitted is None else emitted
+            runs = raw_ops.logical_not(finished)
+            given = _kept(runs, given, zeros)
+            after = _kept(runs, after, state)
+            arrays = nest.map_structure(lambda array, part: array.write(time, part), arrays, given)
+            finished = raw_ops.logical_or(finished, ended)
+            return time + 1, finished, following, after, arrays, held if own is None else own
+
+        first = (start, _core._to_tensor(finished), inputs, state, arrays, held)
+        _, _, _, state, arrays, held = while_loop(goes_on, step, first)
+    return arrays, state, None if stateless else held
+
+
+# Names for which others are used now, with the same parameters, by their paths below `penstock`.
+_RENAMED = {
+    "avg_pool_v2": "nn.avg_pool",
+    "ctc_beam_search_decoder_v2": "nn.ctc_beam_search_decoder",
+    "ctc_loss_v2": "nn.ctc_loss",
+    "depthwise_conv2d_native_backprop_filter": "nn.depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_native_backprop_input": "nn.depthwise_conv2d_backprop_input",
+    "log_uniform_candidate_sampler": "random.log_uniform_candidate_sampler",
+    "max_pool_v2": "nn.max_pool",
+    "uniform_candidate_sampler": "random.uniform_candidate_sampler",
+}
+
+
 def __getattr__(name: str) -> object:
+    if name in _RENAMED:
+        return attrgetter(_RENAMED[name])(penstock)
     path = f"nn.{name}"
     return old_function(path) if path in PARAMETERS else getattr(penstock.nn, name)

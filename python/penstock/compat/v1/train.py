@@ -2,6 +2,21 @@
 
 from __future__ import annotations
 
+from penstock.compat.v1._checkpoint_files import (
+    NewCheckpointReader as NewCheckpointReader,
+    checkpoint_exists as checkpoint_exists,
+    generate_checkpoint_state_proto as generate_checkpoint_state_proto,
+    get_checkpoint_mtimes as get_checkpoint_mtimes,
+    import_meta_graph as import_meta_graph,
+    init_from_checkpoint as init_from_checkpoint,
+    remove_checkpoint as remove_checkpoint,
+    update_checkpoint_state as update_checkpoint_state,
+)
+from penstock.compat.v1._cosine_decays import (
+    cosine_decay_restarts as cosine_decay_restarts,
+    linear_cosine_decay as linear_cosine_decay,
+    noisy_linear_cosine_decay as noisy_linear_cosine_decay,
+)
 from penstock.compat.v1._monitored import (
     ChiefSessionCreator as ChiefSessionCreator,
     MonitoredSession as MonitoredSession,
@@ -43,6 +58,7 @@ from penstock.compat.v1._session_hooks import (
 from penstock.compat.v1._summary_values import summary_iterator as summary_iterator
 from penstock.compat.v1._training import (
     Saver as Saver,
+    assert_global_step as assert_global_step,
     cosine_decay as cosine_decay,
     create_global_step as create_global_step,
     exponential_decay as exponential_decay,
@@ -94,6 +110,8 @@ _ABSENT = {
 def __getattr__(name: str) -> object:
     import penstock.train  # which is above this in the package
 
+    if name == "write_graph":
+        return penstock.io.write_graph
     if name in _ABSENT:
         raise AttributeError(f"tf.compat.v1.train.{name} is not there: it {_ABSENT[name]}")
     return getattr(penstock.train, name)
