@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-import penstock
-from penstock import _core, nest
+from penstock import _core, data as current, nest
 from penstock._runtime import v1_graph_state
+from penstock._runtime.scope import name_scope
 from penstock._types.argument_names import expect
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable
@@ -155,8 +155,8 @@ class Iterator(GraphIterator):
         ...     it.make_initializer(tf.data.Dataset.range(5), name="begin").name
         'begin'
         """
-        own, given = self.element_spec, expect(dataset, penstock.data.Dataset, "dataset", "a tf.data.Dataset")
-        if not given._type_spec.is_subtype_of(penstock.data.DatasetSpec(own)):
+        own, given = self.element_spec, expect(dataset, current.Dataset, "dataset", "a tf.data.Dataset")
+        if not given._type_spec.is_subtype_of(current.DatasetSpec(own)):
             raise TypeError(f"argument 'dataset' must have elements of {own}, got {given.element_spec}")
         graph: Any = v1_graph_state.current()
         (made,) = given._on_host(lambda ds: [handle(OwnedIterator(ds))], [HANDLE])
@@ -180,7 +180,7 @@ class Iterator(GraphIterator):
         ...     sess.run(it.get_next()).tolist()
         [0, 1]
         """
-        with penstock.name_scope(name or "IteratorGetNext"):
+        with name_scope(name or "IteratorGetNext"):
             return super().get_next()
 
     def string_handle(self, name: str | None = None) -> Any:
@@ -197,7 +197,7 @@ class Iterator(GraphIterator):
         ...     tf.compat.v1.data.make_one_shot_iterator(tf.data.Dataset.range(2)).string_handle().dtype
         tf.string
         """
-        with penstock.name_scope(name or "IteratorToStringHandle"):
+        with name_scope(name or "IteratorToStringHandle"):
             (text,) = in_graph(
                 lambda tensor: [_core._to_tensor(str(number_of(tensor)))], [_TEXT], [self._handle()]
             )
@@ -253,7 +253,7 @@ def make_initializable_iterator(dataset: Any, shared_name: str | None = None) ->
     (1.5, 2.5)
     """
     _check_graph("make_initializable_iterator")
-    given = expect(dataset, penstock.data.Dataset, "dataset", "a tf.data.Dataset")
+    given = expect(dataset, current.Dataset, "dataset", "a tf.data.Dataset")
     made = Iterator(_place(), given._structure)
     made._initializer = made.make_initializer(given, "MakeIterator")
     return made
@@ -274,7 +274,7 @@ def make_one_shot_iterator(dataset: Any) -> Any:
     ...     int(sess.run(following)), int(sess.run(following))
     (0, 1)
     """
-    given = expect(dataset, penstock.data.Dataset, "dataset", "a tf.data.Dataset")
+    given = expect(dataset, current.Dataset, "dataset", "a tf.data.Dataset")
     graph: Any = v1_graph_state.current()
     if graph is None:
         return iter(given)
@@ -347,4 +347,4 @@ def _place() -> Any:
 
 
 def __getattr__(name: str) -> object:
-    return getattr(penstock.data, name)
+    return getattr(current, name)

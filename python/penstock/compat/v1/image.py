@@ -5,8 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-import penstock
-from penstock import _core
+from penstock import _core, image as current, raw_ops
+from penstock._ops.arrangement import stack
+from penstock._ops.casts import cast
+from penstock._ops.elementwise import maximum, rint, round as rounded
+from penstock._ops.reductions import reduce_min
+from penstock._ops.shapes import shape
+from penstock._runtime.conversion import convert_to_tensor
+from penstock._runtime.scope import get_static_value
 from penstock.compat.v1._parameters import PARAMETERS, old_function
 from penstock.errors import InvalidArgumentError
 from penstock.image._images import batched, images_of
@@ -87,15 +93,15 @@ def resize_images(
         raise InvalidArgumentError(f"argument 'method' must be one of ResizeMethod, got {method!r}")
     x = images_of(images)
     extents = x.shape[-3:-1]
-    wanted = penstock.convert_to_tensor(size, _core.int32)
+    wanted = convert_to_tensor(size, _core.int32)
     if preserve_aspect_ratio:
-        old = penstock.cast(penstock.shape(x)[-3:-1], _core.float32)
-        scale = penstock.reduce_min(penstock.cast(wanted, _core.float32) / old)
-        wanted = penstock.cast(penstock.round(old * scale), _core.int32)
-    known = penstock.get_static_value(wanted)
+        old = cast(shape(x)[-3:-1], _core.float32)
+        scale = reduce_min(cast(wanted, _core.float32) / old)
+        wanted = cast(rounded(old * scale), _core.int32)
+    known = get_static_value(wanted)
     if known is not None and known.tolist() == [*extents]:
         return x
-    resized: Any = getattr(penstock.raw_ops, operator)
+    resized: Any = getattr(raw_ops, operator)
     return batched(x, lambda b: resized(images=b, size=wanted, align_corners=align_corners, name=name))
 
 
@@ -106,7 +112,7 @@ def _resized(
     operator: str, images: Any, size: Any, align_corners: bool, half_pixel_centers: bool, name: str | None
 ) -> _core.Tensor:
     options = {"align_corners": align_corners, "half_pixel_centers": half_pixel_centers, "name": name}
-    made: _core.Tensor = getattr(penstock.raw_ops, operator)(images=images, size=size, **options)
+    made: _core.Tensor = getattr(raw_ops, operator)(images=images, size=size, **options)
     return made
 
 
@@ -206,9 +212,7 @@ def resize_area(
     >>> tf.compat.v1.image.resize_area([[[[0.0], [2.0]]]], [1, 1]).numpy().ravel()
     array([1.], dtype=float32)
     """
-    made: _core.Tensor = penstock.raw_ops.ResizeArea(
-        images=images, size=size, align_corners=align_corners, name=name
-    )
+    made: _core.Tensor = raw_ops.ResizeArea(images=images, size=size, align_corners=align_corners, name=name)
     return made
 
 
@@ -241,13 +245,13 @@ def resize_image_with_pad(
     pixels = _core._to_tensor(image)
     if pixels.shape.rank not in (3, 4):
         raise InvalidArgumentError(f"argument 'image' must be of rank 3 or 4, got shape {pixels.shape}")
-    extents = penstock.cast(penstock.shape(pixels)[-3:-1], "float64")
-    most = penstock.cast(penstock.stack([target_height, target_width]), "float64")
-    part = penstock.reduce_min(most / extents)
-    size = penstock.maximum(penstock.cast(penstock.math.rint(extents * part), "int32"), 1)
+    extents = cast(shape(pixels)[-3:-1], "float64")
+    most = cast(stack([target_height, target_width]), "float64")
+    part = reduce_min(most / extents)
+    size = maximum(cast(rint(extents * part), "int32"), 1)
     found = resize_images(pixels, size, method, align_corners)
-    before = (penstock.cast(most, "int32") - size) // 2
-    return penstock.image.pad_to_bounding_box(found, before[0], before[1], target_height, target_width)
+    before = (cast(most, "int32") - size) // 2
+    return current.pad_to_bounding_box(found, before[0], before[1], target_height, target_width)
 
 
 def extract_image_patches(
@@ -280,7 +284,7 @@ def extract_image_patches(
     """
     extents: Any = ksizes if sizes is None else sizes
     given: tuple[Any, Any, Any] = (strides, rates, padding)
-    return penstock.image.extract_patches(images, extents, *given, name=name)
+    return current.extract_patches(images, extents, *given, name=name)
 
 
 # Names for which others are used now, with the same parameters.
@@ -293,4 +297,4 @@ _RENAMED: Final = {
 def __getattr__(name: str) -> object:
     name = _RENAMED.get(name, name)
     path = f"image.{name}"
-    return old_function(path) if path in PARAMETERS else getattr(penstock.image, name)
+    return old_function(path) if path in PARAMETERS else getattr(current, name)

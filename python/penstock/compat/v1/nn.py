@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
-import penstock
-from penstock import _core, nest, raw_ops
+from penstock import _core, nest, nn as current, raw_ops
 from penstock._control.flow import while_loop
+from penstock._ops.candidates import (
+    log_uniform_candidate_sampler as log_uniform_candidate_sampler,
+    uniform_candidate_sampler as uniform_candidate_sampler,
+)
 from penstock._ops.ctc_decoders import ctc_beam_search_decoder as decode, without_repetitions
 from penstock._ops.layouts import reverse_sequence
 from penstock._ops.shapes import shape as shape_of
@@ -413,7 +415,7 @@ def dropout(
     if (keep_prob is None) == (rate is None):
         raise ValueError("nn.dropout takes one of the arguments 'keep_prob' and 'rate'")
     dropped: Any = rate if keep_prob is None else 1 - keep_prob  # type: ignore[operator]
-    return penstock.nn.dropout(x, dropped, noise_shape=noise_shape, seed=seed, name=name)
+    return current.dropout(x, dropped, noise_shape=noise_shape, seed=seed, name=name)
 
 
 def softmax_cross_entropy_with_logits(
@@ -449,7 +451,7 @@ def softmax_cross_entropy_with_logits(
         raise ValueError("nn.softmax_cross_entropy_with_logits takes 'labels' and 'logits', by their names")
     kept = raw_ops.stop_gradient(_core._to_tensor(labels))
     along = dim if axis is None else axis
-    return penstock.nn.softmax_cross_entropy_with_logits(kept, logits, along, name)
+    return current.softmax_cross_entropy_with_logits(kept, logits, along, name)
 
 
 def softmax_cross_entropy_with_logits_v2(
@@ -477,7 +479,7 @@ def softmax_cross_entropy_with_logits_v2(
     array([0.6931], dtype=float32)
     """
     along = next((given for given in (axis, dim) if given is not None), -1)
-    return penstock.nn.softmax_cross_entropy_with_logits(labels, logits, along, name)
+    return current.softmax_cross_entropy_with_logits(labels, logits, along, name)
 
 
 def ctc_loss(
@@ -519,7 +521,7 @@ def ctc_loss(
         )
     given: Any = inputs if logits is None else logits
     steps: Any = sequence_length
-    return penstock.nn.ctc_loss(labels, given, None, steps, logits_time_major=time_major, blank_index=-1)
+    return current.ctc_loss(labels, given, None, steps, logits_time_major=time_major, blank_index=-1)
 
 
 def embedding_lookup(
@@ -552,7 +554,7 @@ def embedding_lookup(
     [[1.0], [2.0]]
     """
     params, ids = whole_table(params, ids, partition_strategy)
-    return penstock.nn.embedding_lookup(params, ids, max_norm=max_norm, name=name)
+    return current.embedding_lookup(params, ids, max_norm=max_norm, name=name)
 
 
 def embedding_lookup_sparse(
@@ -589,7 +591,7 @@ def embedding_lookup_sparse(
     [[2.0]]
     """
     params, values = whole_table(params, sp_ids.values, partition_strategy)
-    return penstock.nn.embedding_lookup_sparse(
+    return current.embedding_lookup_sparse(
         params, sp_ids.with_values(values), sp_weights, combiner or "mean", max_norm, name
     )
 
@@ -679,19 +681,17 @@ def raw_rnn(
 
 # Names for which others are used now, with the same parameters, by their paths below `penstock`.
 _RENAMED = {
-    "avg_pool_v2": "nn.avg_pool",
-    "ctc_beam_search_decoder_v2": "nn.ctc_beam_search_decoder",
-    "ctc_loss_v2": "nn.ctc_loss",
-    "depthwise_conv2d_native_backprop_filter": "nn.depthwise_conv2d_backprop_filter",
-    "depthwise_conv2d_native_backprop_input": "nn.depthwise_conv2d_backprop_input",
-    "log_uniform_candidate_sampler": "random.log_uniform_candidate_sampler",
-    "max_pool_v2": "nn.max_pool",
-    "uniform_candidate_sampler": "random.uniform_candidate_sampler",
+    "avg_pool_v2": "avg_pool",
+    "ctc_beam_search_decoder_v2": "ctc_beam_search_decoder",
+    "ctc_loss_v2": "ctc_loss",
+    "depthwise_conv2d_native_backprop_filter": "depthwise_conv2d_backprop_filter",
+    "depthwise_conv2d_native_backprop_input": "depthwise_conv2d_backprop_input",
+    "max_pool_v2": "max_pool",
 }
 
 
 def __getattr__(name: str) -> object:
     if name in _RENAMED:
-        return attrgetter(_RENAMED[name])(penstock)
+        return getattr(current, _RENAMED[name])
     path = f"nn.{name}"
-    return old_function(path) if path in PARAMETERS else getattr(penstock.nn, name)
+    return old_function(path) if path in PARAMETERS else getattr(current, name)
