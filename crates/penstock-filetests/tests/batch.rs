@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use common::parts;
 use penstock_autodiff::{batch_by_loop, batch_function};
-use penstock_data::{Class, DType, List, Tensor, with_dtype};
+use penstock_data::{Class, DType, List, Tensor};
 use penstock_exec::{Arg, Executable, StdEnv, reference};
 use penstock_filetests::{RandomOptions, random_graph, same_tensor};
 use penstock_ir::{Attrs, Builder, Effect, Function, OpDef, Sample, Type, no_hosts, parse_function, verify};
@@ -28,10 +28,9 @@ fn stack(rows: &[Tensor]) -> Tensor {
         let all: Vec<_> = rows.iter().flat_map(|t| t.strings().iter().cloned()).collect();
         return Tensor::from_strings(&dims, all).unwrap();
     }
-    with_dtype!(plain, first.dtype(), T => {
-        let all: Vec<T> = rows.iter().flat_map(|t| t.as_slice::<T>().to_vec()).collect();
-        Tensor::from_slice(&dims, &all).unwrap()
-    }, else panic!("a dtype without elements"))
+    let mut all = Tensor::empty(first.dtype(), &dims).unwrap();
+    all.bytes_mut().copy_from_slice(&rows.iter().flat_map(|t| t.bytes()).copied().collect::<Vec<u8>>());
+    all
 }
 
 /// Whether values can be stacked: arrays of one shape, or lists that have such elements at the same places.
@@ -57,11 +56,10 @@ fn rolled(t: &Tensor, by: usize) -> Tensor {
         all.rotate_left(by % t.len());
         return Tensor::from_strings(t.dims(), all).unwrap();
     }
-    with_dtype!(plain, t.dtype(), T => {
-        let mut all = t.as_slice::<T>().to_vec();
-        all.rotate_left(by % t.len());
-        Tensor::from_slice(t.dims(), &all).unwrap()
-    }, else panic!("a dtype without elements"))
+    let mut all = Tensor::empty(t.dtype(), t.dims()).unwrap();
+    all.bytes_mut().copy_from_slice(t.bytes());
+    all.bytes_mut().rotate_left(by % t.len() * t.dtype().size());
+    all
 }
 
 fn run(function: &Function, args: &[Tensor]) -> penstock_data::Result<Vec<Tensor>> {

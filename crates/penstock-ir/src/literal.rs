@@ -138,7 +138,9 @@ impl<const D: u8> Literal for Narrow<D> {
 
     fn write(self, out: &mut String) {
         let value = self.to_f32();
-        if Self::from_f32(value).byte() == self.byte() {
+        if value.is_nan() && Self::from_f32(f32::NAN).byte() == self.byte() {
+            out.push_str("nan");
+        } else if !value.is_nan() && Self::from_f32(value).byte() == self.byte() {
             value.write(out);
         } else {
             let _ = write!(out, "{:#x}", self.byte());

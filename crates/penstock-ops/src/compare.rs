@@ -104,7 +104,7 @@ pub static SELECT: OpDef = OpDef {
                 tensor(d, y, MIXED),
             ])
         };
-        let mut out: Vec<Sample> = DTypeSet::PLAIN.iter().map(|d| sample(d, &[5], &[5], &[5])).collect();
+        let mut out: Vec<Sample> = DTypeSet::FLAT.iter().map(|d| sample(d, &[5], &[5], &[5])).collect();
         for (c, x, y) in [
             (&[][..], &[][..], &[][..]),
             (&[0], &[0], &[1]),
