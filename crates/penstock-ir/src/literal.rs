@@ -320,7 +320,7 @@ mod tests {
                 with_dtype!(narrow, dtype, T => round(T::from_byte(byte)), else unreachable!("narrow"));
             }
         }
-        assert_eq!(round(Narrow::<{ DType::I4 as u8 }>::from_byte(0xf9)), "-7");
+        assert_eq!(round(Narrow::<{ DType::I4 as u8 }>::from_byte(0x9)), "-7");
         assert_eq!(round(Narrow::<{ DType::F8E4M3Fn as u8 }>::from_f32(0.1)), "0.1015625");
         assert_eq!(Narrow::<{ DType::U2 as u8 }>::read("4"), None);
     }

@@ -62,6 +62,7 @@ pub static CAST: OpDef = OpDef {
         for narrow in DTypeSet::NARROW.iter() {
             let x = tensor(DType::F32, &[5], &[0.5, -1.25, 2.75, 3.0, 7.0]);
             out.push(Sample::new(vec![x]).with("dtype", narrow));
+            out.push(Sample::new(vec![tensor(narrow, &[5], LINE)]).with("dtype", DType::F32));
         }
         for dims in [&[][..], &[0], &[1], &[3, 5]] {
             out.push(Sample::new(vec![tensor(DType::F64, dims, LINE)]).with("dtype", DType::F32));
@@ -126,7 +127,7 @@ pub static BITCAST: OpDef = OpDef {
         use DType::{C64, C128, F16, F32, F64, I8, I32, I64, U8, U16, U64};
         let of = |from: DType, dims: &[usize], to: DType| Sample::new(vec![tensor(from, dims, LINE)]).with("dtype", to);
         let mut out: Vec<Sample> = DTypeSet::NUMERIC.iter().map(|d| of(d, &[3], d)).collect();
-        out.push(of(U8, &[3], DType::F8E5M2));
+        out.extend(DTypeSet::FLOAT8.iter().flat_map(|d| [of(U8, &[3], d), of(d, &[3], U8)]));
         out.extend([
             of(F32, &[5], I32),
             of(F64, &[2, 3], U64),
