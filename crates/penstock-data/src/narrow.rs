@@ -66,7 +66,7 @@ const FORMATS: [NarrowFormat; 10] = [
     NarrowFormat::Int { bits: 2, signed: false },
 ];
 
-/// What would be the negative zero is the one NaN, of which there are no more, nor infinities.
+/// The code of negative zero stands for NaN. There is no other NaN, and there are no infinities.
 const WITHOUT_NEGATIVE_ZERO: FloatFormat =
     FloatFormat { max: 0x7f, overflow: 0x80, nan: 0x80, negative_zero: false, ..E4M3FN };
 

@@ -36,7 +36,7 @@ _TEXT = TensorSpec([], _core.string)
 
 
 class Iterator(GraphIterator):
-    """An iterator of which each session has its own place: what `make_initializable_iterator` gives.
+    """An iterator that `make_initializable_iterator` gives. Each session has its own position in it.
 
     >>> import penstock as tf
     >>> v1 = tf.compat.v1
