@@ -77,7 +77,7 @@ impl Padding {
         if let Some(large) =
             tensors.iter().find(|tensor| tensor.dims().iter().zip(&wanted).any(|(own, most)| own > most))
         {
-            return Err(Error::invalid(format!(
+            return Err(Error::data_loss(format!(
                 "padded_batch: cannot pad shape {:?} to the smaller shape {wanted:?}",
                 large.dims()
             )));

@@ -33,6 +33,7 @@ mod list_kernels;
 mod moves;
 mod murmur;
 pub mod nn;
+pub mod node_names;
 mod operands;
 mod packed;
 pub mod part;

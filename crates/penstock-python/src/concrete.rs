@@ -31,6 +31,15 @@ fn released<'py>(value: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     layer::call(value.py(), "released", (value,))
 }
 
+/// What a graph takes from outside, as Python has it.
+pub(crate) fn taken<'py>(py: Python<'py>, captures: &[Var]) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    let object = |v: &Var| match v.kind() {
+        Kind::Variable(variable) => PyVariable::object(py, variable),
+        _ => Ok(wrap(py, v.clone())?.into_any()),
+    };
+    captures.iter().map(object).collect()
+}
+
 /// One trace, callable.
 ///
 /// >>> import penstock as tf
@@ -423,11 +432,7 @@ impl PyConcrete {
     /// What the graph takes from outside, in its order: tensors and variables.
     #[getter]
     fn captured_inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
-        let taken = |v: &Var| match v.kind() {
-            Kind::Variable(variable) => PyVariable::object(py, variable),
-            _ => Ok(wrap(py, v.clone())?.into_any()),
-        };
-        self.trace().concrete.captures.iter().map(taken).collect()
+        taken(py, &self.trace().concrete.captures)
     }
 
     /// The variables that the function reaches by itself, while the program keeps them.

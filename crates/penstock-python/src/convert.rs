@@ -337,8 +337,10 @@ pub(crate) fn from_python(
     let fits = |hint: DType| {
         scalars.iter().all(|s| match s {
             Scalar::Bool(_) => hint == DType::Bool,
-            Scalar::Int(_) => hint.is_numeric(),
-            Scalar::Float(_) => hint.is_differentiable(),
+            Scalar::Int(_) => hint.is_numeric() || hint.is_narrow(),
+            Scalar::Float(_) => {
+                hint.is_differentiable() || matches!(NarrowFormat::of(hint), Some(NarrowFormat::Float(_)))
+            }
             Scalar::Complex(_) => hint.is_complex(),
             Scalar::Str(_) => hint == DType::Str,
         })

@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_exec::Arg;
 use penstock_ir::{Attr, Attrs, Entity, Function, Graph, Inst, Region, Type, Value, Verified};
-use penstock_trace::{self as trace, Symbolic, UniqueNames};
+use penstock_ops::node_names::NodeNames;
+use penstock_trace::{self as trace, Symbolic};
 use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
@@ -13,87 +14,6 @@ use crate::convert::{spec_type, to_var};
 use crate::errors::OrPy;
 use crate::operators::{find, wrap_outs};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
-
-/// A node of a graph, as `GraphDef` lists it.
-pub(crate) struct Node {
-    name: String,
-    op: &'static str,
-    input: Vec<String>,
-}
-
-/// Names of nodes, of the body and of nested regions.
-#[derive(Default)]
-struct Names {
-    /// For each value that of its node, with `:k` for result `k > 0`.
-    values: FxHashMap<Value, String>,
-    /// Those of nodes without results.
-    silent: FxHashMap<Inst, String>,
-}
-
-impl Names {
-    /// The name of an instruction's node.
-    fn node(&self, graph: &Graph, inst: Inst) -> String {
-        let first = graph.insts[inst].results.first();
-        first.map_or_else(|| self.silent.get(&inst), |v| self.values.get(v)).cloned().unwrap_or_default()
-    }
-}
-
-fn node_names(graph: &Graph) -> Names {
-    let mut taken = UniqueNames::default();
-    let mut unique = |base: &str| taken.take(base);
-    let Names { values: mut names, mut silent } = Names::default();
-    for (i, &v) in graph.inputs().iter().enumerate() {
-        let mut base = graph.names.get(&v).map_or_else(String::new, |n| n.to_string());
-        // No name, or that of a scope alone.
-        if base.is_empty() || base.ends_with('/') {
-            base += &if graph.ty(v).is_variable() { format!("resource_{i}") } else { format!("capture_{i}") };
-        }
-        names.insert(v, unique(&base));
-    }
-    // The scopes of loops and branches: what is within them and has none is in theirs.
-    let mut around: FxHashMap<Region, String> = FxHashMap::default();
-    graph.visit(&mut |region, inst, data| {
-        let named = data.results.first().map_or_else(|| graph.scopes.get(&inst), |v| graph.names.get(v));
-        let mut base = named.map_or_else(|| around.get(&region).cloned().unwrap_or_default(), |n| n.to_string());
-        // No name, or that of a scope alone.
-        if base.is_empty() || base.ends_with('/') {
-            base += base_name(data.op.name, data.op.tf_name);
-        }
-        let name = unique(&base);
-        if data.results.is_empty() {
-            silent.insert(inst, name.clone());
-        }
-        for (k, &v) in data.results.iter().enumerate() {
-            names.insert(v, if k == 0 { name.clone() } else { format!("{name}:{k}") });
-        }
-        for &region in &data.regions {
-            around.insert(region, name.rfind('/').map_or(String::new(), |end| name[..=end].to_owned()));
-            for (k, &p) in graph.regions[region].params.iter().enumerate() {
-                names.insert(p, format!("{name}/loop_var_{k}"));
-            }
-        }
-    });
-    Names { values: names, silent }
-}
-
-/// The name that TensorFlow gives to a node by default: its operator, unless the function or the operator of
-/// Python that makes it has a name for it.
-fn base_name<'a>(name: &'a str, tf_name: &'a str) -> &'a str {
-    match name {
-        "const" => "Const",
-        "matmul_int32" => "MatMul",
-        "add" | "string_add" => "add",
-        "sub" | "mul" | "pow" | "floordiv" | "range" | "stack" | "unstack" | "split" | "concat" | "transpose"
-        | "strided_slice" | "one_hot" | "zeros_like" | "ones_like" => name,
-        "div" => "truediv",
-        "floormod" => "mod",
-        "divide_no_nan" => "div_no_nan",
-        "logical_and" => "and",
-        "logical_or" => "or",
-        "logical_xor" => "xor",
-        _ => tf_name,
-    }
-}
 
 /// The name of a symbolic tensor: `node:k`.
 pub(crate) fn tensor_name(s: &Symbolic) -> String {
@@ -108,26 +28,22 @@ pub(crate) fn closed_name(s: &Symbolic) -> String {
 }
 
 fn name_in(graph: &Graph, s: &Symbolic) -> Option<String> {
-    let name = node_names(graph).values.get(&s.value).cloned()?;
-    Some(if name.contains(':') { name } else { format!("{name}:0") })
+    let names = NodeNames::of(graph);
+    let name = Some(names.value(s.value)).filter(|name| !name.is_empty())?;
+    Some(if name.contains(':') { name.to_owned() } else { format!("{name}:0") })
 }
 
-fn nodes(graph: &Graph) -> Vec<Node> {
-    let names = node_names(graph);
-    let mut nodes: Vec<Node> = graph
-        .inputs()
-        .iter()
-        .map(|v| Node { name: names.values[v].clone(), op: "Placeholder", input: Vec::new() })
-        .collect();
-    let name_of = |v: &Value| names.values.get(v).cloned().unwrap_or_default();
+/// The nodes of a graph, as `(name, op, operands)`: placeholders, operations, and an `Identity` for each result.
+pub(crate) fn listed(graph: &Graph) -> Vec<(String, &'static str, Vec<String>)> {
+    let names = NodeNames::of(graph);
+    let name_of = |v: &Value| names.value(*v).to_owned();
+    let mut nodes: Vec<_> = graph.inputs().iter().map(|v| (name_of(v), "Placeholder", Vec::new())).collect();
     graph.visit(&mut |_, inst, data| {
-        let input = data.operands.iter().map(name_of).collect();
-        nodes.push(Node { name: names.node(graph, inst), op: data.op.tf_name, input });
+        let operands = data.operands.iter().map(name_of).collect();
+        nodes.push((names.node(graph, inst).to_owned(), data.op.tf_name, operands));
     });
-    for (i, v) in graph.outputs().iter().enumerate() {
-        let name = if i == 0 { "Identity".to_owned() } else { format!("Identity_{i}") };
-        nodes.push(Node { name, op: "Identity", input: vec![name_of(v)] });
-    }
+    let results = graph.outputs().iter().zip(names.results());
+    nodes.extend(results.map(|(v, name)| (name.clone(), "Identity", vec![name_of(v)])));
     nodes
 }
 
@@ -158,31 +74,31 @@ pub(crate) fn node_of(s: &Symbolic) -> Option<(Listed, usize)> {
 }
 
 fn node_in(graph: &Graph, value: Value, handle: &dyn Fn(Value) -> trace::Var) -> Option<(Listed, usize)> {
-    let names = node_names(graph);
+    let names = NodeNames::of(graph);
     let vars = |values: &[Value]| -> Vec<trace::Var> {
         values.iter().filter(|&&v| !graph.ty(v).is_variable()).map(|&v| handle(v)).collect()
     };
     let Some(inst) = graph.def_inst(value) else {
-        let name = names.values.get(&value).cloned()?;
+        let name = Some(names.value(value)).filter(|name| !name.is_empty())?.to_owned();
         let listed = Listed { name, kind: "Placeholder", number: None, inputs: Vec::new(), outputs: vars(&[value]) };
         return Some((listed, 0));
     };
     let data = &graph.insts[inst];
     let index = data.results.iter().position(|&v| v == value)?;
     let (inputs, outputs) = (vars(&data.operands), vars(&data.results));
-    let name = names.node(graph, inst);
+    let name = names.node(graph, inst).to_owned();
     Some((Listed { name, kind: data.op.tf_name, number: None, inputs, outputs }, index))
 }
 
 /// The operations of the body of an open graph, placeholders first. Variables are no operands.
 pub(crate) fn operations(graph: &Graph, handle: &dyn Fn(Value) -> trace::Var) -> Vec<Listed> {
-    let names = node_names(graph);
+    let names = NodeNames::of(graph);
     let numbers: FxHashMap<Inst, usize> = graph.insts.keys().enumerate().map(|(i, inst)| (inst, i)).collect();
     let vars = |values: &[Value]| -> Vec<trace::Var> {
         values.iter().filter(|&&v| !graph.ty(v).is_variable()).map(|&v| handle(v)).collect()
     };
     let inputs = graph.inputs().iter().filter(|&&v| !graph.ty(v).is_variable()).map(|v| Listed {
-        name: names.values.get(v).cloned().unwrap_or_default(),
+        name: names.value(*v).to_owned(),
         kind: "Placeholder",
         number: None,
         inputs: Vec::new(),
@@ -191,7 +107,7 @@ pub(crate) fn operations(graph: &Graph, handle: &dyn Fn(Value) -> trace::Var) ->
     let insts = graph.regions[graph.body()].insts.iter().map(|inst| {
         let data = &graph.insts[*inst];
         Listed {
-            name: names.node(graph, *inst),
+            name: names.node(graph, *inst).to_owned(),
             kind: data.op.tf_name,
             number: numbers.get(inst).copied(),
             inputs: vars(&data.operands),
@@ -231,7 +147,7 @@ impl PyGraph {
 
     /// `(name, op, inputs)` of each node.
     fn _nodes(&self) -> PyResult<Vec<(String, &'static str, Vec<String>)>> {
-        Ok(nodes(self.graph()?).into_iter().map(|n| (n.name, n.op, n.input)).collect())
+        Ok(listed(self.graph()?))
     }
 
     /// The nodes, with `.name`, `.op` and `.input`, as TensorFlow's `GraphDef` lists them: placeholders, operations,
@@ -247,17 +163,22 @@ impl PyGraph {
         py: Python<'py>,
     ) -> PyResult<Vec<(String, &'static str, Vec<Bound<'py, PyTensor>>, Vec<Bound<'py, PyTensor>>)>> {
         let graph = Arc::new(self.graph()?.clone());
-        let names = node_names(&graph);
+        let names = NodeNames::of(&graph);
         let tensors = |values: &[Value]| -> PyResult<Vec<Bound<'py, PyTensor>>> {
             let seen: Vec<Value> = values.iter().copied().filter(|&v| !graph.ty(v).is_variable()).collect();
             let found = Symbolic::of_graph(self.function.name(), &graph, &seen);
             found.into_iter().map(|s| wrap(py, trace::Var::symbolic(s))).collect()
         };
-        let name = |v: &Value| names.values.get(v).cloned().unwrap_or_default();
+        let name = |v: &Value| names.value(*v).to_owned();
         let inputs = graph.inputs().iter().map(|v| Ok((name(v), "Placeholder", Vec::new(), tensors(&[*v])?)));
         let insts = graph.regions[graph.body()].insts.iter().map(|&inst| {
             let data = &graph.insts[inst];
-            Ok((names.node(&graph, inst), data.op.tf_name, tensors(&data.operands)?, tensors(&data.results)?))
+            Ok((
+                names.node(&graph, inst).to_owned(),
+                data.op.tf_name,
+                tensors(&data.operands)?,
+                tensors(&data.results)?,
+            ))
         });
         inputs.chain(insts).collect()
     }

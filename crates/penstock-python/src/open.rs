@@ -3,14 +3,17 @@
 use std::sync::{Arc, Mutex, PoisonError};
 
 use penstock_exec::{Arg, Variable};
+use penstock_ir::Graph;
+use penstock_ops::node_names::NodeNames;
 use penstock_trace::{self as trace, Concrete, OpenGraph, Part, Var};
-use pyo3::exceptions::PyTypeError;
+use pyo3::exceptions::{PyRuntimeError, PyTypeError};
 use pyo3::prelude::*;
 use rustc_hash::FxHashMap;
 
+use crate::concrete::taken;
 use crate::convert::spec_type;
 use crate::errors::OrPy;
-use crate::graph::operations;
+use crate::graph::{listed, operations};
 use crate::tensor::{PyTensor, wrap, wrap_eager};
 use crate::variable::PyVariable;
 
@@ -83,8 +86,42 @@ impl PyOpenGraph {
 #[pyclass(frozen, name = "_GraphPart", module = "penstock._core")]
 pub(crate) struct PyPart(Concrete);
 
+impl PyPart {
+    pub(crate) fn concrete(&self) -> &Concrete {
+        &self.0
+    }
+
+    /// The names of what it is fed.
+    pub(crate) fn inputs(&self) -> PyResult<Vec<String>> {
+        let (graph, fed) = (self.graph()?, self.fed());
+        let names = NodeNames::of(graph);
+        Ok(graph.inputs()[..fed].iter().map(|&v| names.value(v).to_owned()).collect())
+    }
+
+    fn graph(&self) -> PyResult<&Graph> {
+        let graph = self.0.function.graph();
+        graph.map(|graph| &**graph).ok_or_else(|| PyRuntimeError::new_err("the part has no graph"))
+    }
+
+    fn fed(&self) -> usize {
+        self.0.function.signature().params.len() - self.0.captures.len()
+    }
+}
+
 #[pymethods]
 impl PyPart {
+    /// The nodes, as `(name, op, operands)`: what it is fed, what it takes from outside, operations, and an `Identity` for each
+    /// result.
+    fn _nodes(&self) -> PyResult<Vec<(String, &'static str, Vec<String>)>> {
+        Ok(listed(self.graph()?))
+    }
+
+    /// What the graph takes from outside, in its order: tensors and variables.
+    #[getter]
+    fn captured_inputs<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        taken(py, &self.0.captures)
+    }
+
     /// Runs it on the values of the feeds and the variables of `values`, at once even if a trace is open.
     fn __call__<'py>(
         &self,

@@ -16,6 +16,7 @@ use crate::concrete::PyConcrete;
 use crate::convert::to_var;
 use crate::errors::OrPy;
 use crate::layer;
+use crate::open::PyPart;
 use crate::tensor::{PyTensor, wrap_eager};
 use crate::variable::PyVariable;
 
@@ -36,6 +37,13 @@ pub(crate) struct PyProgramFunction(pub(crate) ProgramFunction);
 /// A program that is put together.
 #[pyclass(frozen, name = "_ProgramBuilder", module = "penstock._core")]
 pub(crate) struct PyProgramBuilder(Mutex<Option<ProgramBuilder>>);
+
+/// What becomes a function of a program.
+#[derive(FromPyObject)]
+enum Traced<'py> {
+    Function(Bound<'py, PyConcrete>),
+    Part(Bound<'py, PyPart>),
+}
 
 /// A variable of a program: its name, dtype, shape, whether training is to change it, and its value if it has one.
 type Described<'py> = (String, Bound<'py, PyAny>, Bound<'py, PyAny>, bool, Option<Bound<'py, PyTensor>>);
@@ -91,7 +99,7 @@ impl PyProgram {
             })?;
             let count = concrete.get().trace().concrete.function.signature().results.len();
             let outputs = (0..count).map(|i| format!("output_{i}")).collect();
-            builder.function(py, &name, concrete, outputs, HashMap::new())?;
+            builder.function(py, &name, Traced::Function(concrete.clone()), outputs, HashMap::new())?;
         }
         builder.finish(py)
     }
@@ -131,6 +139,18 @@ impl PyProgram {
     /// Writes a SavedModel of TensorFlow to a directory.
     fn _save_tensorflow(&self, py: Python<'_>, directory: PathBuf) -> PyResult<()> {
         py.detach(|| penstock_tf::save_saved_model(&self.0, directory)).or_py(py)
+    }
+
+    /// A function, by its number, as one of TensorFlow: its name, and the bytes of a `FunctionDefLibrary` with it and those that it
+    /// calls.
+    fn _tensorflow_functions<'py>(
+        &self,
+        py: Python<'py>,
+        number: usize,
+        in_parts: bool,
+    ) -> PyResult<(String, Bound<'py, PyBytes>)> {
+        let (name, library) = py.detach(|| penstock_tf::function_library(&self.0, number, in_parts)).or_py(py)?;
+        Ok((name, PyBytes::new(py, &library)))
     }
 
     /// The names of the functions, in their order; one may stand for several.
@@ -296,18 +316,21 @@ impl PyProgramBuilder {
         self.with(|builder| builder.variable(cell, variable.get().is_trainable()))
     }
 
-    /// Adds a trace under a name, with the names of its results; gives its number. `variables` has the numbers of
-    /// variables by their ids; those that are missing are added.
+    /// Adds a trace, or a part of an open graph, under a name, with the names of its results; gives its number. `variables` has the
+    /// numbers of variables by their ids; those that are missing are added.
     fn function(
         &self,
         py: Python<'_>,
         name: &str,
-        concrete: &Bound<'_, PyConcrete>,
+        concrete: Traced<'_>,
         outputs: Vec<String>,
         variables: HashMap<u64, usize>,
     ) -> PyResult<usize> {
-        let held = concrete.get().trace();
-        let captures = held.concrete.captures.iter().map(|var| match var.kind() {
+        let (held, inputs) = match &concrete {
+            Traced::Function(function) => (&function.get().trace().concrete, function.get().trace().inputs.clone()),
+            Traced::Part(part) => (part.get().concrete(), part.get().inputs()?),
+        };
+        let captures = held.captures.iter().map(|var| match var.kind() {
             Kind::Eager(tensor) => Ok(Capture::Constant(tensor.clone())),
             Kind::Variable(cell) => match variables.get(&cell.root_id()) {
                 Some(&number) => Ok(Capture::Variable(number)),
@@ -321,9 +344,9 @@ impl PyProgramBuilder {
             ))),
         });
         let captures = captures.collect::<PyResult<Vec<Capture>>>()?;
-        let inputs: Vec<&str> = held.inputs.iter().map(String::as_str).collect();
+        let inputs: Vec<&str> = inputs.iter().map(String::as_str).collect();
         let outputs: Vec<&str> = outputs.iter().map(String::as_str).collect();
-        self.with(|builder| builder.function(name, held.concrete.function.clone(), &inputs, &outputs, captures))
+        self.with(|builder| builder.function(name, held.function.clone(), &inputs, &outputs, captures))
     }
 
     /// Gives a function, by its number, a name that programs outside call it by.

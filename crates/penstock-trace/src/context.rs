@@ -11,13 +11,13 @@ use penstock_autodiff::{Grad, Influence, Request, Rows, gradients_in, row_pieces
 use penstock_data::{Class, Error, Loc, Result, Shape, Tensor};
 use penstock_ir::{Attrs, Builder, Entity, Env, Graph, Inst, OpDef, Region, Type, Value, Verified};
 use penstock_ops::control;
+use penstock_ops::node_names::UniqueNames;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
 use self::names::own_name;
 use self::recorders::Active;
 use crate::later::{self, Pending};
-use crate::scopes::UniqueNames;
 use crate::var::{Closed, Home, Kind, Symbolic, Var};
 
 pub use self::names::{has_nameless_captures, name_capture};

@@ -35,6 +35,6 @@ pub use later::{MakeGradient, with_gradient};
 pub use names::{set_name, unique_scope};
 pub use open::{OpenGraph, Part, is_open_graph, with_left_graph};
 pub use rows::{gradients_of_rows, map_rows, trace_rows};
-pub use scopes::{UniqueNames, open_scope, set_scope};
+pub use scopes::{open_scope, set_scope};
 pub use trace_lock::{TraceLock, try_trace_lock, wait_for_trace_lock};
 pub use var::{Home, Kind, Symbolic, Var, fresh_id};

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use penstock_data::{Error, Result};
 use penstock_ir::{Def, Function, Graph, Inst, Value, ValueData, Verified, compact};
+use penstock_ops::node_names::NodeNames;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::context::{self, Tracer};
@@ -144,6 +145,7 @@ impl OpenGraph {
 
 fn extract(tracer: &Tracer, part: &Part<'_>) -> Result<Concrete> {
     let mut graph = tracer.builder.graph().clone();
+    keep_names(&mut graph);
     let value = |var: &Var| match var.as_symbolic() {
         Some(s) if s.trace == tracer.id => Ok(s.value),
         _ => Err(Error::invalid("the tensor is not an element of this graph")),
@@ -206,6 +208,19 @@ fn extract(tracer: &Tracer, part: &Part<'_>) -> Result<Concrete> {
     graph.replace_uses(&replaced);
     let function = Function::new(format!("session_{}", fresh_id()), Verified::new(compact(&graph))?);
     Ok(Concrete::new(Arc::new(function), captures, Vec::new()))
+}
+
+/// Gives what has no name, or one that another has too, the name by which the program finds it: a part of the graph has the same.
+fn keep_names(graph: &mut Graph) {
+    let names = NodeNames::of(graph);
+    let (mut of_values, mut of_silent) = (Vec::new(), Vec::new());
+    of_values.extend(graph.inputs().iter().map(|&v| (v, names.value(v).into())));
+    graph.visit(&mut |_, inst, data| match data.results.first() {
+        Some(&v) => of_values.push((v, names.node(graph, inst).into())),
+        None => of_silent.push((inst, names.node(graph, inst).into())),
+    });
+    graph.names.extend(of_values);
+    graph.scopes.extend(of_silent);
 }
 
 /// The instruction of a number.

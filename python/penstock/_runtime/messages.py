@@ -211,6 +211,27 @@ def _entry_class(kind: str | type[Message]) -> type[Message]:
     return type(name, (Message,), {"FIELDS": fields, "__module__": __name__})
 
 
+def _line(name: str, value: Any, indent: str) -> str:
+    """A field in the text form of messages, which ends in a line break."""
+    if isinstance(value, Message):
+        return f"{indent}{name} {{\n{value._text(indent + '  ')}{indent}}}\n"
+    if isinstance(value, bool):
+        shown = "true" if value else "false"
+    elif isinstance(value, str | bytes):
+        content = value.encode() if isinstance(value, str) else value
+        shown = (
+            '"'
+            + "".join(_ESCAPED.get(c) or (chr(c) if 32 <= c < 127 else f"\\{c:03o}") for c in content)
+            + '"'
+        )
+    else:
+        shown = repr(value)
+    return f"{indent}{name}: {shown}\n"
+
+
+_ESCAPED: Final = {ord("\n"): "\\n", ord("\r"): "\\r", ord("\t"): "\\t", ord('"'): '\\"', ord("\\"): "\\\\"}
+
+
 class _Described:
     """The attribute `DESCRIPTOR` of a class of messages."""
 
@@ -313,6 +334,21 @@ class Message:
         for name, field in self.FIELDS.items():
             if self._is_set(name):
                 yield name, field, self._values[name]
+
+    def _text(self, indent: str) -> str:
+        lines: list[str] = []
+        for name, field, value in sorted(self._present(), key=lambda item: item[1].number):
+            if field.mapped:
+                entry: Any = value.GetEntryClass()
+                values = [entry(key=key, value=value[key]) for key in sorted(value)]
+            else:
+                values = value if field.repeated else [value]
+            lines.extend(_line(name, each, indent) for each in values)
+        return "".join(lines)
+
+    def __str__(self) -> str:
+        """The text form of messages: a line for each field."""
+        return self._text("")
 
     def ListFields(self) -> list[tuple[Any, Any]]:
         """List the fields that are set, by their numbers.

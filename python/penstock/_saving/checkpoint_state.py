@@ -200,6 +200,7 @@ def remove(path: str) -> None:
     """Removes the files of a checkpoint, the index first: without it there is none."""
     prefix = Path(path)
     prefix.with_name(f"{prefix.name}.index").unlink(missing_ok=True)
+    prefix.with_name(f"{prefix.name}.meta").unlink(missing_ok=True)
     for data in prefix.parent.glob(f"{_literal(prefix.name)}.data-?????-of-?????"):
         data.unlink(missing_ok=True)
 

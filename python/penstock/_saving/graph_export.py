@@ -1,32 +1,23 @@
-"""Graphs of traced functions as messages of TensorFlow: what `as_graph_def()` writes.
+"""Graphs as messages of TensorFlow: what `as_graph_def()` writes.
 
-The exporter of SavedModels writes a trace as a function in a library. That function becomes the graph: its
-arguments are placeholders, and its nodes have the names that the trace has for them, where both are known to
-mean the same.
+The exporter writes a graph as a function in a library, with the names of the graph. That function becomes the
+graph: its arguments are placeholders or variables, and its nodes are nodes.
 """
 
 from __future__ import annotations
 
-import json
-import tempfile
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Any, ClassVar, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, NamedTuple
 
 from penstock import _core
 from penstock._runtime.messages import Field, Message
+from penstock._runtime.protos import TensorProto
 from penstock._saving.graph_messages import AttrValue, FunctionDef, NodeMessage, count_of
-from penstock._saving.structures import encode
-from penstock._types.specs import TensorSpec
+from penstock._values.variable import Variable
 from penstock.errors import UnimplementedError
 
-__all__ = ["ExportedGraph", "exported"]
+__all__ = ["ExportedGraph", "exported", "exported_parts", "graph_text"]
 
-# Operators that take what their functions see from outside, besides their operands.
-_WITH_FUNCTIONS: Final = frozenset(
-    {"Case", "If", "StatelessCase", "StatelessIf", "While", "StatelessWhile", "PartitionedCall"}
-)
 _RESOURCE: Final = 20
 _PRODUCER: Final = 1882
 
@@ -49,12 +40,49 @@ class ExportedGraph(Message):
     }
 
 
-class _MetaGraph(Message):
-    FIELDS: ClassVar = {"graph_def": Field(2, ExportedGraph)}
+class _ShownValue(Message):
+    FIELDS: ClassVar = {**AttrValue.FIELDS, "tensor": Field(8, TensorProto, oneof="value")}
 
 
-class _SavedModel(Message):
-    FIELDS: ClassVar = {"meta_graphs": Field(2, _MetaGraph, repeated=True)}
+class _ShownNode(Message):
+    FIELDS: ClassVar = {**NodeMessage.FIELDS, "attr": Field(5, _ShownValue, mapped=True)}
+
+
+class _ShownFunction(Message):
+    FIELDS: ClassVar = {**FunctionDef.FIELDS, "node_def": Field(3, _ShownNode, repeated=True)}
+
+
+class _ShownLibrary(Message):
+    FIELDS: ClassVar = {"function": Field(1, _ShownFunction, repeated=True)}
+
+
+class _ShownGraph(Message):
+    FIELDS: ClassVar = {
+        "node": Field(1, _ShownNode, repeated=True),
+        "library": Field(2, _ShownLibrary),
+        "versions": Field(4, _Versions),
+    }
+
+
+def graph_text(content: bytes) -> str:
+    """The text form of the bytes of a graph."""
+    return str(_ShownGraph.FromString(content))
+
+
+class _Source(NamedTuple):
+    """A graph as the engine has it.
+
+    Attributes:
+        engine: what the exporter takes: a trace, or a part of an open graph.
+        name: its name.
+        inputs: the tensors that it is given.
+        outputs: the tensors that it makes, with the names that they have in the graph.
+    """
+
+    engine: Any
+    name: str
+    inputs: Sequence[_core.Tensor]
+    outputs: Sequence[_core.Tensor]
 
 
 def exported(concrete: _core.ConcreteFunction) -> ExportedGraph:
@@ -67,207 +95,166 @@ def exported(concrete: _core.ConcreteFunction) -> ExportedGraph:
         UnimplementedError: for operators that TensorFlow does not have; it names all.
         FailedPreconditionError: for a function that calls Python code while it runs.
     """
-    functions = _library(concrete)
-    parsed = {name: FunctionDef.FromString(content) for name, content in functions.items()}
-    # What it calls comes before it, and what fills tables behind it.
-    called = {name for start in parsed for name in _called(parsed, start)}
-    top = next(name for name in parsed if name not in called)
-    graph = _Graph(concrete, parsed[top])
-    return ExportedGraph(
-        node=graph.nodes(),
-        library={"function": [functions[name] for name in _called(parsed, top)]},
-        versions={"producer": _PRODUCER},
-    )
-
-
-def _library(concrete: _core.ConcreteFunction) -> dict[str, bytes]:
-    """The trace and what it calls, as functions of TensorFlow by name."""
     if concrete._variable_arguments():
         raise UnimplementedError(
             f"the graph of '{concrete.name}' takes variables as arguments, which a GraphDef cannot"
         )
-    results = [TensorSpec(tensor.shape, tensor.dtype) for tensor in concrete.outputs]
-    builder = _core._ProgramBuilder()
-    number = builder.function(concrete.name, concrete, [f"output_{i}" for i in range(len(results))], {})
-    trace = {
-        "function": number,
-        "args": [encode(spec) for spec in _arguments(concrete)],
-        "kwargs": [],
-        "result": encode(tuple(results), ordered=True),
-    }
-    described = {"kind": "concrete", "name": concrete.name, "parameters": [], "traces": [trace]}
-    root = {"kind": "object", "children": [["function", 1]]}
-    builder.text("objects", json.dumps({"nodes": [root, described], "signatures": {}}))
-    with tempfile.TemporaryDirectory() as directory:
-        builder.finish()._save_tensorflow(directory)
-        content = (Path(directory) / "saved_model.pb").read_bytes()
-    library = _SavedModel.FromString(content).meta_graphs[0].graph_def.library
-    return {FunctionDef.FromString(part).signature.name: part for part in library.function}
+    inputs = [tensor for tensor, _ in zip(concrete.inputs, concrete._arg_keywords, strict=False)]
+    source = _Source(concrete, concrete.name, inputs, concrete.outputs)
+    return _Graph(source, concrete.graph._nodes(), in_parts=False).message()
 
 
-def _arguments(concrete: _core.ConcreteFunction) -> list[TensorSpec]:
-    pairs = zip(concrete.inputs, concrete._arg_keywords, strict=False)
-    return [TensorSpec(tensor.shape, tensor.dtype, name) for tensor, name in pairs]
+def exported_parts(graph: Any) -> ExportedGraph:
+    """An open graph as TensorFlow has it, of which a session runs parts.
+
+    Raises:
+        UnimplementedError: for operators that TensorFlow does not have; it names all.
+        FailedPreconditionError: for a graph that calls Python code while it runs.
+    """
+    operations = graph.engine._operations()
+    inputs = [tensor for _, _, number, _, made in operations if number is None for tensor in made]
+    outputs = [tensor for _, _, number, _, made in operations if number is not None for tensor in made]
+    outputs = [tensor for tensor in outputs if tensor.dtype not in (_core.variant, _core.resource)]
+    names = {number: name for name, _, number, _, _ in operations if number is not None}
+    part = graph.engine.part(outputs, inputs, list(names), graph.after)
+    found = _Graph(_Source(part, "graph", inputs, outputs), part._nodes(), in_parts=True)
+    message = found.message()
+    nodes = {node.name: node for node in message.node}
+    for later, earlier in graph.after:
+        first, then = names.get(earlier, ""), nodes.get(names.get(later, ""))
+        if then is not None and first in nodes:
+            _wait(then, first)
+    _keep_order(message.node, names, [operation._instructions for operation in graph.groups.values()])
+    for operation in graph.groups.values():
+        if operation.name not in nodes:
+            members = [names.get(number) for number in operation._instructions]
+            waits = [f"^{name}" for name in dict.fromkeys(members) if name in nodes]
+            nodes[operation.name] = NodeMessage(name=operation.name, op="NoOp", input=waits)
+            message.node.append(nodes[operation.name])
+    return message
 
 
-def _called(functions: Mapping[str, FunctionDef], start: str) -> list[str]:
-    """The functions that one calls, and those that these call, in the order of the library."""
-    found: set[str] = set()
-    due = [start]
-    while due:
-        for node in functions[due.pop()].node_def:
-            for value in node.attr.values():
-                named = [value.func.name, *(function.name for function in value.list.func)]
-                fresh = [name for name in named if name in functions and name not in found]
-                found.update(fresh)
-                due.extend(fresh)
-    return [name for name in functions if name in found]
+def _wait(node: NodeMessage, name: str) -> None:
+    if f"^{name}" not in node.input:
+        node.input.append(f"^{name}")
+
+
+def _keep_order(
+    nodes: Sequence[NodeMessage], names: Mapping[int, str], groups: Iterable[tuple[int, ...]]
+) -> None:
+    """Have what changes a variable wait for what read it before, as a session runs a part in program order.
+
+    Instructions that follow one another and belong together, such as the updates of an optimizer, keep their
+    order on each variable. Nothing else waits for what changes a variable: that would run, too.
+    """
+    spans = [g for g in groups if len(g) > 1 and g == tuple(range(g[0], g[-1] + 1))]
+    within = {names[number]: span for span in spans for number in span if number in names}
+    handles = {node.name for node in nodes if node.op == "VarHandleOp"}
+    # An instruction may be several nodes, of which the last has its name.
+    owners, owner, named = [], "", set(names.values())
+    for node in reversed(nodes):
+        owner = node.name if node.name in named else owner
+        owners.append(owner)
+    before: dict[str, list[tuple[NodeMessage, Any]]] = {}
+    for node, owner in zip(nodes, reversed(owners), strict=True):
+        span = within.get(owner)
+        taken = [text.partition(":")[0] for text in node.input if not text.startswith("^")]
+        for handle in dict.fromkeys(name for name in taken if name in handles):
+            there = before.setdefault(handle, [])
+            for other, its in there:
+                reads = [each.op == "ReadVariableOp" for each in (other, node)]
+                together = span is not None and its is span and not all(reads)
+                if together or reads == [True, False]:
+                    _wait(node, other.name)
+            there.append((node, span))
 
 
 class _Graph:
-    """A function of a library that becomes a graph with the names of a trace."""
+    """A function of a library that becomes a graph."""
 
-    def __init__(self, concrete: _core.ConcreteFunction, function: FunctionDef) -> None:
-        self._concrete, self._function = concrete, function
-        self._listed: list[tuple[str, str, list[str]]] = concrete.graph._nodes()
-        self._results = [function.ret[output.name] for output in function.signature.output_arg]
-        first = len(self._listed) - len(self._results)
-        self._identities = [name for name, _, _ in self._listed[first:]]
-        self._body = self._listed[:first]
-        # What nodes of the function are called in the graph.
-        self._names: dict[str, str] = {}
+    def __init__(self, source: _Source, listed: Sequence[tuple[str, str, list[str]]], in_parts: bool) -> None:
+        self._source, self._in_parts = source, in_parts
+        count = len(source.outputs)
+        builder = _core._ProgramBuilder()
+        number = builder.function(source.name, source.engine, [f"output_{i}" for i in range(count)], {})
+        top, content = builder.finish()._tensorflow_functions(number, in_parts)
+        functions = [(FunctionDef.FromString(part), part) for part in _Library.FromString(content).function]
+        self._called = [part for function, part in functions if function.signature.name != top]
+        (self._function,) = (function for function, _ in functions if function.signature.name == top)
+        self._own = {node.name: node for node in self._function.node_def}
+        self._results = [self._function.ret[output.name] for output in self._function.signature.output_arg]
+        first = len(listed) - count
+        self._placeholders = [name for name, op, _ in listed[:first] if op == "Placeholder"]
+        # What arguments and results of the function are called in the graph.
+        self._names = {
+            result.partition(":")[0]: name
+            for result, (name, _, _) in zip(self._results, listed[first:], strict=True)
+        }
 
-    def nodes(self) -> list[NodeMessage]:
-        """The nodes of the graph, in the order of the function."""
-        made = self._placeholders()
-        for result, name in zip(self._results, self._identities, strict=True):
-            self._names[result.partition(":")[0]] = name
-        self._match()
-        added = self._name_outputs()
-        self._name_the_rest()
-        own = {node.name: node for node in self._function.node_def}
+    def message(self) -> ExportedGraph:
+        """The graph: what it takes, nodes in the order of the function, then names of results."""
+        nodes = self._arguments()
         for node in self._function.node_def:
-            inputs = [self._edge(text, own) for text in node.input]
-            made.append(NodeMessage(name=self._names[node.name], op=node.op, input=inputs, attr=node.attr))
-        for name, text, place in added:
-            number = own[text.partition(":")[0]].attr["T"].type
-            copies = NodeMessage(name=name, op="IdentityN", input=[self._edge(text, own)] * (place + 1))
-            copies.attr["T"].list.type.extend([number] * (place + 1))
-            made.append(copies)
-        return made
-
-    def _placeholders(self) -> list[NodeMessage]:
-        """A placeholder for each argument, by the name that the trace has for it."""
-        names = [name for name, op, _ in self._body if op == "Placeholder"]
-        specs = _arguments(self._concrete)
-        kept = [
-            name
-            for name, captured in zip(names[len(specs) :], self._concrete.captured_inputs, strict=False)
-            if isinstance(captured, _core._Variable)
-        ]
-        made = []
-        types = [*specs, *[None] * len(kept)]
-        arguments = [argument.name for argument in self._function.signature.input_arg]
-        for argument, name, spec in zip(arguments, [*names[: len(specs)], *kept], types, strict=True):
-            self._names[argument] = name
-            number = _RESOURCE if spec is None else spec.dtype.as_datatype_enum
-            extents: Any = () if spec is None else spec.shape
-            attributes = {"dtype": AttrValue(type=number), "shape": AttrValue(shape=_shape(extents))}
-            made.append(NodeMessage(name=name, op="Placeholder", attr=attributes))
-        return made
-
-    # --- names ---
-
-    def _match(self) -> None:
-        """Name the nodes of which it is known what they are called in the trace.
-
-        A node of the function and one of the trace are the same where both have the same operator and the
-        same operands, constants left out, and there are as many such nodes here as there: then they come in
-        one order.
-        """
-        constants = {name for name, op, _ in self._body if op == "Const"}
-        theirs: dict[Any, list[str]] = defaultdict(list)
-        for name, op, inputs in self._body:
-            kept = [text for text in inputs if text.partition(":")[0] not in constants]
-            theirs[_key(op, kept)].append(name)
-        own = {node.name: node for node in self._function.node_def}
-        operands: dict[str, list[str]] = {}
-        users: dict[str, list[str]] = defaultdict(list)
-        missing: dict[str, int] = {}
-        for node in self._function.node_def:
-            kept = [] if node.op in _WITH_FUNCTIONS else _operands(node, own)
-            operands[node.name] = kept
-            sources = {text.partition(":")[0] for text in kept}
-            missing[node.name] = len([source for source in sources if source not in self._names])
-            for source in sources:
-                users[source].append(node.name)
-        ready = [node.name for node in self._function.node_def if not missing[node.name]]
-        while ready:
-            ours: dict[Any, list[str]] = defaultdict(list)
-            for name in ready:
-                if name not in self._names and own[name].op != "Const":
-                    edges = [self._edge(text, own) for text in operands[name]]
-                    ours[_key(own[name].op, edges)].append(name)
-            ready = []
-            for key, names in ours.items():
-                if len(theirs.get(key, ())) != len(names):
-                    continue
-                self._names.update(zip(names, theirs[key], strict=True))
-                for user in (user for name in names for user in users[name]):
-                    missing[user] -= 1
-                    if not missing[user]:
-                        ready.append(user)
-
-    def _name_outputs(self) -> list[tuple[str, str, int]]:
-        """Name what results are made of; gives names to add, for what they stand, and their places."""
-        added = []
-        own = {node.name: node for node in self._function.node_def}
-        taken = set(self._names.values())
-        for tensor, result in zip(self._concrete.outputs, self._results, strict=True):
-            name, _, place = tensor.name.rpartition(":")
-            if name in taken:
+            # A session fetches what it likes; a trace has an end.
+            if self._in_parts and node.name in self._names:
                 continue
-            taken.add(name)
-            edge = own[result.partition(":")[0]].input[0]
-            source = edge.partition(":")[0]
-            if source in own and source not in self._names and _flat_index(own[source], edge) == int(place):
-                self._names[source] = name
+            inputs = [self._edge(text) for text in node.input]
+            nodes.append(NodeMessage(name=self._named(node.name), op=node.op, input=inputs, attr=node.attr))
+        nodes.extend(self._named_results({node.name for node in nodes}))
+        return ExportedGraph(node=nodes, library={"function": self._called}, versions={"producer": _PRODUCER})
+
+    def _arguments(self) -> list[NodeMessage]:
+        """A placeholder for each tensor that the graph is given, by the name that the graph has for it.
+
+        A captured variable is a placeholder, too, or a variable in a graph that is run in parts.
+        """
+        inputs = self._source.inputs
+        captured = zip(self._placeholders[len(inputs) :], self._source.engine.captured_inputs, strict=False)
+        variables = [(name, value) for name, value in captured if isinstance(value, Variable)]
+        given: list[tuple[str, Any]] = list(zip(self._placeholders, inputs, strict=False))
+        made = []
+        arguments = [argument.name for argument in self._function.signature.input_arg]
+        for argument, (name, value) in zip(arguments, [*given, *variables], strict=True):
+            attributes = {"dtype": AttrValue(type=value.dtype.as_datatype_enum)}
+            attributes["shape"] = AttrValue(shape=_shape(value.shape))
+            op = "Placeholder"
+            if isinstance(value, Variable):
+                if self._in_parts:
+                    op, name = "VarHandleOp", value.name.removesuffix(":0")
+                    attributes["shared_name"] = AttrValue(s=name.encode())
+                else:
+                    attributes = {"dtype": AttrValue(type=_RESOURCE), "shape": AttrValue(shape={})}
+            self._names[argument] = name
+            made.append(NodeMessage(name=name, op=op, attr=attributes))
+        return made
+
+    def _named_results(self, there: set[str]) -> Iterable[NodeMessage]:
+        """Nodes for results that no node of the function is called by, such as one of two equal constants."""
+        for tensor, result in zip(self._source.outputs, self._results, strict=True):
+            name, _, place = tensor.name.rpartition(":")
+            if name in there:
+                continue
+            there.add(name)
+            count = int(place) + 1
+            identity = self._own[result.partition(":")[0]]
+            edges = [self._edge(identity.input[0])] * count
+            number = identity.attr["T"].type
+            if count == 1:
+                yield NodeMessage(name=name, op="Identity", input=edges, attr={"T": AttrValue(type=number)})
             else:
-                added.append((name, result, int(place)))
-        return added
+                types = AttrValue(list={"type": [number] * count})
+                yield NodeMessage(name=name, op="IdentityN", input=edges, attr={"T": types})
 
-    def _name_the_rest(self) -> None:
-        """Give the other nodes names that are free."""
-        taken = {*self._names.values(), *(name for name, _, _ in self._listed)}
-        for node in self._function.node_def:
-            if node.name not in self._names:
-                name, count = node.name, 0
-                while name in taken:
-                    count += 1
-                    name = f"{node.name}_{count}"
-                taken.add(name)
-                self._names[node.name] = name
+    def _named(self, name: str) -> str:
+        return self._names.get(name, name)
 
-    def _edge(self, text: str, own: Mapping[str, NodeMessage]) -> str:
+    def _edge(self, text: str) -> str:
         """An operand as a graph names it: in a function it is named by an output of the operator."""
         if text.startswith("^"):
-            return f"^{self._names[text[1:]]}"
+            return f"^{self._named(text[1:])}"
         node = text.partition(":")[0]
-        place = _flat_index(own[node], text) if node in own else 0
-        return f"{self._names[node]}:{place}" if place else self._names[node]
-
-
-def _key(op: str, operands: Iterable[str]) -> Any:
-    return op, () if op in _WITH_FUNCTIONS else tuple(operands)
-
-
-def _operands(node: NodeMessage, own: Mapping[str, NodeMessage]) -> list[str]:
-    """What a node is given, without constants and without what only comes before it."""
-    sources = [text for text in node.input if not text.startswith("^")]
-    nodes = [own.get(text.partition(":")[0]) for text in sources]
-    return [
-        text for text, source in zip(sources, nodes, strict=True) if source is None or source.op != "Const"
-    ]
+        place = _flat_index(self._own[node], text) if node in self._own else 0
+        return f"{self._named(node)}:{place}" if place else self._named(node)
 
 
 def _flat_index(node: NodeMessage, text: str) -> int:
@@ -284,9 +271,7 @@ def _flat_index(node: NodeMessage, text: str) -> int:
     return before + int(place)
 
 
-def _shape(extents: Any) -> dict[str, Any]:
-    if extents == ():
-        return {}
+def _shape(extents: Any) -> Mapping[str, Any]:
     if extents.rank is None:
         return {"unknown_rank": True}
     return {"dim": [{"size": -1 if size is None else size} for size in extents]}

@@ -43,7 +43,8 @@ def import_graph_def(
     Args:
         graph_def: a `GraphDef` message of the library of protocol buffers, or the bytes of one.
         input_map: values that stand for tensors of the graph, by the names of these: `"x:0"`, or `"x"` for
-            the first one of an operation. A variable stands for a placeholder of dtype `resource`.
+            the first one of an operation. A variable stands for a placeholder of dtype `resource` or for a
+            variable of the graph.
         return_elements: the names of tensors, such as `"y:0"`, and of operations, such as `"y"`, to return.
         name: what the names of the operations begin with, by default `"import"`; `""` for nothing.
         op_dict: accepted and ignored, as in TensorFlow.
@@ -84,7 +85,7 @@ def import_graph_def(
     resources = {
         f"{node.name}:0"
         for node in graph.node
-        if "dtype" in node.attr and node.attr["dtype"].type == _RESOURCE
+        if node.op == "VarHandleOp" or ("dtype" in node.attr and node.attr["dtype"].type == _RESOURCE)
     }
     tensors = {
         key: value if key in resources and isinstance(value, _core._Variable) else _core._to_tensor(value)

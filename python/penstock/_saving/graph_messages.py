@@ -66,7 +66,7 @@ class NodeMessage(Message):
 
 
 class _Argument(Message):
-    FIELDS: ClassVar = {"name": Field(1, "string")}
+    FIELDS: ClassVar = {"name": Field(1, "string"), "type": Field(3, "enum")}
 
 
 class _Signature(Message):
@@ -74,6 +74,8 @@ class _Signature(Message):
         "name": Field(1, "string"),
         "input_arg": Field(2, _Argument, repeated=True),
         "output_arg": Field(3, _Argument, repeated=True),
+        "is_stateful": Field(17, "bool"),
+        "control_output": Field(20, "string", repeated=True),
     }
 
 
@@ -84,6 +86,7 @@ class FunctionDef(Message):
         "signature": Field(1, _Signature),
         "node_def": Field(3, NodeMessage, repeated=True),
         "ret": Field(4, "string", mapped=True),
+        "control_ret": Field(6, "string", mapped=True),
     }
 
 

@@ -180,7 +180,20 @@ def load_into(
                 value = values.read(name)
             session.load(variable, value)
     _check_signatures(session.graph, found, within)
+    _begin(session, found, directory, within)
     return found
+
+
+def _begin(session: Any, content: MetaGraphDef, directory: Path, within: str | None) -> None:
+    """Run what a SavedModel wants to be run first, with the paths of its files."""
+    prefix = f"{within}/" if within else ""
+    for key in ("saved_model_main_op", "legacy_init_op"):
+        for name in content.collection_def[key].node_list.value if key in content.collection_def else ():
+            feeds = {
+                f"{prefix}{asset.tensor_info.name}": str(directory / "assets" / asset.filename)
+                for asset in content.asset_file_def
+            }
+            session.run(f"{prefix}{name}", feeds)
 
 
 def _check_signatures(graph: Any, content: MetaGraphDef, within: str | None) -> None:

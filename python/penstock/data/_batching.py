@@ -20,7 +20,7 @@ from penstock.data._nested import Nested
 from penstock.data._rows import Pull, Reader, Rows, joined, one
 from penstock.data._specs import DatasetSpec
 from penstock.data._structure import Structure, row_spec
-from penstock.errors import InvalidArgumentError
+from penstock.errors import DataLossError, InvalidArgumentError
 
 __all__ = ["batched", "grouped", "padded", "ragged", "rebatched", "unbatched", "window_of", "windows"]
 
@@ -225,7 +225,7 @@ def pad(tensors: Sequence[Any], shape: Any, value: Any) -> Any:
         value: a scalar.
 
     Raises:
-        InvalidArgumentError: for a tensor that is larger.
+        DataLossError: for a tensor that is larger.
     """
     if tensors[0] is None:
         return None
@@ -249,9 +249,7 @@ def pad(tensors: Sequence[Any], shape: Any, value: Any) -> Any:
     )
     for own in dims:
         if any(n > w for n, w in zip(own, wanted, strict=True)):
-            raise InvalidArgumentError(
-                f"padded_batch: cannot pad shape {list(own)} to the smaller shape {wanted}"
-            )
+            raise DataLossError(f"padded_batch: cannot pad shape {list(own)} to the smaller shape {wanted}")
     if all(list(own) == wanted for own in dims):
         return raw_ops.stack(list(tensors))
     return raw_ops.stack([_padded(t, own, wanted, value) for t, own in zip(tensors, dims, strict=True)])

@@ -144,11 +144,6 @@ def test_parts_of_the_module_are_modules():
     assert v1.saved_model.constants.MAIN_OP_KEY == "saved_model_main_op"
     with pytest.raises(AttributeError, match="'foo'"):
         _ = v1.saved_model.utils.foo
-    for name in ("Builder", "simple_save"):
-        with pytest.raises(AttributeError, match="a graph that is open"):
-            getattr(v1.saved_model, name)
-    with pytest.raises(AttributeError, match="wrap_function"):
-        _ = v1.graph_util.convert_variables_to_constants
 
 
 def message():

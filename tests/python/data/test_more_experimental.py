@@ -75,3 +75,12 @@ def test_older_names():
     np.testing.assert_array_equal(
         [int(x) for x in tf.data.Dataset.range(2).apply(experimental.copy_to_device("/cpu:0"))], [0, 1]
     )
+
+
+def test_a_tensor_that_is_larger_than_its_padded_shape_is_data_that_is_lost():
+    ds = tf.data.Dataset.from_tensor_slices([1, 3]).map(tf.range)
+    for made in (ds.padded_batch(1, [2]), ds.map(lambda x: (x, "a")).padded_batch(1, ([2], []))):
+        elements = iter(made)
+        next(elements)
+        with pytest.raises(tf.errors.DataLossError, match=r"shape \[3\] to the smaller shape \[2\]"):
+            next(elements)

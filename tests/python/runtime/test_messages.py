@@ -49,6 +49,22 @@ def test_what_is_written_is_read():
     assert again.by_name["x"].number == -1
 
 
+def test_the_text_form_has_a_line_for_each_field():
+    message = Outer(ratio=0.5, by_name={"k": Inner(names=['a"\n\x01é'])}, flag=True, numbers=[1, 2])
+    assert str(message).splitlines() == [
+        "ratio: 0.5",
+        "by_name {",
+        '  key: "k"',
+        "  value {",
+        r'    names: "a\"\n\001\303\251"',
+        "  }",
+        "}",
+        "flag: true",
+        "numbers: 1",
+        "numbers: 2",
+    ]
+
+
 def test_the_bytes_are_those_of_the_wire_format():
     assert Outer(count=150).SerializeToString() == b"\x08\x96\x01"
     assert Outer(count=-1).SerializeToString() == b"\x08" + b"\xff" * 9 + b"\x01"

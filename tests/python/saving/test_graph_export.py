@@ -1,5 +1,7 @@
 """Graphs of traces as messages of TensorFlow, read back as operations of the program."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -167,5 +169,16 @@ def test_a_graph_that_no_other_program_can_run_says_why():
     takes = tf.function(lambda v: v + 1.0).get_concrete_function(V)
     with pytest.raises(tf.errors.UnimplementedError, match="takes variables as arguments"):
         takes.graph.as_graph_def().SerializeToString()
-    with pytest.raises(tf.errors.UnimplementedError, match="a list of nodes alone"):
-        tf.Graph().as_graph_def().SerializeToString()
+    with tf.Graph().as_default() as graph:
+        tf.numpy_function(np.sin, [tf.constant(1.0)], tf.float32)
+    assert [node.op for node in graph.as_graph_def().node] == ["Const", "EagerPyFunc"]
+    with pytest.raises(tf.errors.FailedPreconditionError, match="host function 'sin'"):
+        graph.as_graph_def().SerializeToString()
+
+
+def test_the_text_form_has_attributes_and_tensors(tmp_path):
+    concrete, _ = traced("layer")
+    lines = Path(tf.io.write_graph(concrete.graph, tmp_path, "graph.pbtxt")).read_text().splitlines()
+    assert "      tensor_shape {" in [line[2:] for line in lines]
+    assert lines.count("node {") == len(concrete.graph.as_graph_def()._message().node)
+    assert lines[-3:] == ["versions {", "  producer: 1882", "}"]

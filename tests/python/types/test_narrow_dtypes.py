@@ -243,3 +243,20 @@ def test_a_cast_passes_no_gradient() -> None:
     with tf.GradientTape() as tape:
         y = tf.cast(tf.cast(x, tf.dtypes.experimental.float8_e5m2), tf.float32) * x
     np.testing.assert_array_equal(tape.gradient(y, x), [1, 2])
+
+
+def test_lists_beside_a_narrow_tensor_take_its_dtype() -> None:
+    narrow = tf.dtypes.experimental
+    small = tf.Variable(tf.constant([1, -1], narrow.int4))
+    small.assign([-8, 7])
+    assert tf.cast(small, tf.int32).numpy().tolist() == [-8, 7]
+    with pytest.raises(ValueError, match="int4"):
+        small.assign([8, 1])
+    parts = tf.Variable(tf.constant([1.0, 2.0], narrow.float8_e5m2))
+    parts.assign([0.5, 3])
+    assert tf.cast(parts, tf.float32).numpy().tolist() == [0.5, 3]
+    chosen = tf.where([True, False], parts, [1.0, 4.0])
+    assert chosen.dtype == narrow.float8_e5m2
+    assert tf.cast(chosen, tf.float32).numpy().tolist() == [0.5, 4]
+    with pytest.raises((TypeError, ValueError)):
+        small.assign([0.5, 1.0])

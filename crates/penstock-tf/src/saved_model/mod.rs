@@ -22,7 +22,7 @@ use std::path::Path;
 use penstock_data::{Error, Result};
 use penstock_format::Program;
 
-pub use export::{save_saved_model, saved_model_operators};
+pub use export::{function_library, save_saved_model, saved_model_operators};
 
 use crate::BundleReader;
 

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use penstock_ir::Inst;
+use penstock_ops::node_names::UniqueNames;
 
 use super::with_state;
-use crate::scopes::UniqueNames;
 use crate::var::{Kind, Var};
 
 /// The name that the program gave to a variable.

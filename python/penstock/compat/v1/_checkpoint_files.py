@@ -19,10 +19,12 @@ from penstock.errors import NotFoundError
 if TYPE_CHECKING:
     from penstock._saving.checkpoint_reader import CheckpointReader
     from penstock._saving.checkpoint_state import CheckpointState
+    from penstock.compat.v1._graph import Graph
 
 __all__ = [
     "NewCheckpointReader",
     "checkpoint_exists",
+    "export_meta_graph",
     "generate_checkpoint_state_proto",
     "get_checkpoint_mtimes",
     "import_meta_graph",
@@ -337,3 +339,77 @@ def import_meta_graph(
     with get_default_graph().entered():
         made = meta_graph.import_meta_graph(content, import_scope)
     return Saver(made, **kwargs) if made else None
+
+
+def export_meta_graph(
+    filename: str | os.PathLike[str] | None = None,
+    meta_info_def: Any = None,
+    graph_def: object = None,
+    saver_def: Any = None,
+    collection_list: Iterable[str] | None = None,
+    as_text: bool = False,
+    graph: Graph | None = None,
+    export_scope: str | None = None,
+    clear_devices: bool = False,
+    clear_extraneous_savers: bool = False,
+    strip_default_attrs: bool = False,
+    save_debug_info: bool = False,
+    **kwargs: Any,
+) -> MetaGraphDef:
+    """Describe a graph with its variables and collections, and write that to a file (`model.meta`).
+
+    Args:
+        filename: the path of the file; None for none.
+        meta_info_def: what is said of the graph, in place of what the package says.
+        graph_def: must be None: the graph is `graph`.
+        saver_def: the names of the operations that write and read its variables; by default operations for
+            all variables are added.
+        collection_list: the names of the collections, by default all.
+        as_text: must be False: the message is written as bytes.
+        graph: the graph, by default the default graph.
+        export_scope: must be None: the whole graph is written.
+        clear_devices: accepted and ignored: devices are not written.
+        clear_extraneous_savers: accepted and ignored.
+        strip_default_attrs: accepted and ignored.
+        save_debug_info: accepted and ignored.
+        **kwargs: accepted and ignored.
+
+    Returns:
+        The description.
+
+    Raises:
+        ValueError: for one of the arguments that must have a value.
+        UnimplementedError: for operators that TensorFlow does not have; it names all.
+        FailedPreconditionError: for a graph that calls Python code while it runs.
+
+    >>> import os, tempfile
+    >>> import penstock as tf
+    >>> path = os.path.join(tempfile.mkdtemp(), "model.meta")
+    >>> with tf.Graph().as_default():
+    ...     x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+    ...     y = tf.square(x, name="y")
+    ...     _ = tf.compat.v1.train.export_meta_graph(path)
+    >>> with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    ...     _ = tf.compat.v1.train.import_meta_graph(path)
+    ...     float(session.run("y:0", {"x:0": 3.0}))
+    9.0
+    """
+    from penstock._saving import meta_graph_export  # which is above this in the package
+
+    for name, value in (
+        ("graph_def", graph_def),
+        ("as_text", as_text or None),
+        ("export_scope", export_scope),
+    ):
+        if value is not None:
+            raise ValueError(f"argument '{name}' of export_meta_graph is not taken, got {value!r}")
+    made = meta_graph_export.meta_graph(graph or get_default_graph(), collection_list)
+    if meta_info_def is not None:
+        made.meta_info_def.CopyFrom(meta_info_def)
+    if saver_def is not None:
+        made.saver_def.CopyFrom(saver_def)
+    if filename is not None:
+        path = Path(path_of(filename, "filename"))
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(made.SerializeToString())
+    return made

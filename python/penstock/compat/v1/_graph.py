@@ -7,7 +7,7 @@ once for each set of fetches and feeds.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -96,6 +96,7 @@ class Graph(GraphParts):
         super().__init__()
         self.engine: Any = _core._OpenGraph()
         self.after: list[tuple[int, int]] = []
+        self.groups: dict[str, Operation] = {}
         self.named: dict[str, Any] = {}
         self.variables: dict[str, Any] = {}
         self.parts: dict[Any, Any] = {}
@@ -215,7 +216,26 @@ class Graph(GraphParts):
         >>> operation.name
         'set'
         """
-        return Operation(self, range(start, len(self.engine)), self.unique_name(name))
+        return self.composite(range(start, len(self.engine)), name)
+
+    def composite(self, instructions: Iterable[int], name: str) -> Operation:
+        """Make an operation of instructions, which is found by its name.
+
+        Args:
+            instructions: their numbers.
+            name: the name, which gets a number where it is taken.
+
+        Returns:
+            The operation.
+
+        >>> import penstock as tf
+        >>> graph = tf.Graph()
+        >>> graph.composite([], "nothing")
+        <tf.Operation 'nothing'>
+        """
+        made = Operation(self, instructions, self.unique_name(name))
+        self.groups[made.name] = made
+        return made
 
     def told_by_session(self, dtype: DTypeLike, name: str, tell: Callable[[Any], Any]) -> _core.Tensor:
         """Make a scalar whose value is what a session says when a run of it begins.
@@ -318,7 +338,7 @@ class Graph(GraphParts):
         <tf.Operation 'all'>
         """
         numbers = [n for item in nest.flatten(list(inputs)) for n in self.instructions(item)]
-        return Operation(self, numbers, self.unique_name(kwargs.get("name") or "group"))
+        return self.composite(numbers, kwargs.get("name") or "group")
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
         """Give operations of some types within it gradients that `tf.RegisterGradient` gave other names.

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
 from penstock._runtime import scope
-from penstock._runtime.graph import GraphDef
+from penstock._runtime.graph import GraphDef, NodeDef, selected
 from penstock.compat.v1._operation import OpDef, Operation, definition, operator
+from penstock.errors import FailedPreconditionError, UnimplementedError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike
@@ -39,6 +40,8 @@ class GraphParts:
 
     engine: Any
     after: list[tuple[int, int]]
+    # Operations that stand for several, by their names.
+    groups: dict[str, Operation]
 
     def __init__(self) -> None:
         self._collections: dict[str, list[Any]] = {}
@@ -129,6 +132,8 @@ class GraphParts:
         for operation in self.get_operations():
             if operation.name == name:
                 return operation
+        if name in self.groups:
+            return self.groups[name]
         raise KeyError(f"the name {name!r} refers to an operation which does not exist")
 
     def _tensor_named(self, name: str) -> Any:
@@ -241,23 +246,40 @@ class GraphParts:
     def as_graph_def(
         self, from_version: int | None = None, add_shapes: bool = False, use_pybind11_proto: bool = False
     ) -> GraphDef:
-        """List the operations as nodes.
+        """List the operations as nodes, which can be written as a message of TensorFlow.
+
+        Operations of which TensorFlow has no like are several nodes. Where one cannot be written at all, such
+        as a call of Python, the nodes are a list alone.
 
         Args:
-            from_version: how many operations to leave out at the beginning.
+            from_version: how many nodes to leave out at the beginning.
             add_shapes: accepted and ignored.
             use_pybind11_proto: accepted and ignored.
 
         Returns:
-            The nodes, with `name`, `op` and `input`.
+            The nodes.
 
         >>> import penstock as tf
         >>> with tf.Graph().as_default() as graph:
         ...     x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+        ...     y = tf.square(x, name="y")
         >>> graph.as_graph_def().node
-        [NodeDef(name='x', op='Placeholder', input=[])]
+        [NodeDef(name='x', op='Placeholder', input=[]), NodeDef(name='y', op='Square', input=['x'])]
+        >>> again = tf.compat.v1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+        >>> float(tf.import_graph_def(again, {"x": 3.0}, ["y:0"])[0])
+        9.0
         """
-        return GraphDef([operation.node_def for operation in self.get_operations()[from_version or 0 :]])
+        from penstock._saving.graph_export import exported_parts  # which is above this in the package
+
+        try:
+            message = exported_parts(self)
+        except (FailedPreconditionError, UnimplementedError):
+            listed = [operation.node_def for operation in self.get_operations()]
+            whole = GraphDef(listed, lambda: exported_parts(self))
+        else:
+            nodes = (NodeDef(node.name, node.op, list(node.input)) for node in message.node)
+            whole = GraphDef(nodes, lambda: message)
+        return selected(whole, whole.node[from_version:]) if from_version else whole
 
     @property
     def graph_def_versions(self) -> Versions:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,11 @@ from penstock._types.argument_names import shown
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph import Graph, get_default_graph
 from penstock.compat.v1._variables import global_variables
-from penstock.errors import NotFoundError
+from penstock.errors import FailedPreconditionError, NotFoundError, UnimplementedError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
+    from penstock.compat.v1._graph_messages import MetaGraphDef
     from penstock.compat.v1._session import Session
 
 __all__ = [
@@ -467,8 +469,9 @@ class Saver:
             save_path: the path of the files, without what tells them apart.
             global_step: a number or variable, which is added to the path.
             latest_filename: the name of the file that lists checkpoints, by default `checkpoint`.
-            meta_graph_suffix: accepted and ignored.
-            write_meta_graph: accepted and ignored: a program makes its graph.
+            meta_graph_suffix: the end of the name of the file with the graph.
+            write_meta_graph: whether the graph of the session is written, too. One that TensorFlow has no
+                message for, such as one that calls Python, is not.
             write_state: whether to list the checkpoint.
             strip_default_attrs: accepted and ignored.
             save_debug_info: accepted and ignored.
@@ -498,9 +501,65 @@ class Saver:
         self._paths = [*(p for p in self._paths if p != path), path]
         while self._most and len(self._paths) > self._most:
             checkpoint_state.remove(self._paths.pop(0))
+        if write_meta_graph and sess is not None:
+            with suppress(FailedPreconditionError, UnimplementedError):
+                Path(f"{path}.{meta_graph_suffix}").write_bytes(
+                    self._described(sess.graph).SerializeToString()
+                )
         if write_state:
             checkpoint_state.record(directory, path, self._paths, name=latest_filename)
         return path
+
+    def _described(self, graph: Graph, collections: Iterable[str] | None = None) -> MetaGraphDef:
+        from penstock._saving.meta_graph_export import meta_graph  # which is above this in the package
+
+        return meta_graph(graph, collections, saved=self._variables(), most=self._most)
+
+    def export_meta_graph(
+        self,
+        filename: str | os.PathLike[str] | None = None,
+        collection_list: Iterable[str] | None = None,
+        as_text: bool = False,
+        export_scope: str | None = None,
+        clear_devices: bool = False,
+        clear_extraneous_savers: bool = False,
+        strip_default_attrs: bool = False,
+        save_debug_info: bool = False,
+    ) -> MetaGraphDef:
+        """Describe the default graph, with the operations that write and read these variables.
+
+        Args:
+            filename: the path of the file to write; None for none.
+            collection_list: the names of the collections, by default all.
+            as_text: must be False: the message is written as bytes.
+            export_scope: must be None: the whole graph is written.
+            clear_devices: accepted and ignored: devices are not written.
+            clear_extraneous_savers: accepted and ignored.
+            strip_default_attrs: accepted and ignored.
+            save_debug_info: accepted and ignored.
+
+        Returns:
+            The description.
+
+        Raises:
+            ValueError: for one of the arguments that must have a value.
+            UnimplementedError: for operators that TensorFlow does not have; it names all.
+            FailedPreconditionError: for a graph that calls Python code while it runs.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default():
+        ...     v = tf.compat.v1.get_variable("v", [2])
+        ...     made = tf.compat.v1.train.Saver([v], max_to_keep=3).export_meta_graph()
+        >>> made.saver_def.restore_op_name, made.saver_def.max_to_keep
+        ('save/restore_all', 3)
+        """
+        for name, value in (("as_text", as_text or None), ("export_scope", export_scope)):
+            if value is not None:
+                raise ValueError(f"argument '{name}' of export_meta_graph is not taken, got {value!r}")
+        made = self._described(get_default_graph(), collection_list)
+        if filename is not None:
+            Path(filename).write_bytes(made.SerializeToString())
+        return made
 
     def restore(self, sess: Session | None, save_path: str | os.PathLike[str]) -> None:
         """Give the variables the values that a checkpoint has for them.

@@ -318,7 +318,7 @@ def _initializer(variables: Callable[[], list[Any]], name: str) -> Operation:
     """An operation that gives variables of the default graph their first values."""
     graph = get_default_graph()
     numbers = [n for variable in variables() for n in variable.initializer._instructions]
-    return Operation(graph, numbers, graph.unique_name(name))
+    return graph.composite(numbers, name)
 
 
 def global_variables_initializer() -> Operation:

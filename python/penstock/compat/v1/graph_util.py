@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock._runtime.graph import GraphDef, NodeDef, selected
 from penstock._types.shape import TensorShape
 from penstock.compat.v1._graph import Graph
 
-__all__ = ["extract_sub_graph", "must_run_on_cpu", "remove_training_nodes", "tensor_shape_from_node_def_name"]
+if TYPE_CHECKING:
+    from penstock.compat.v1._session import Session
+
+__all__ = [
+    "convert_variables_to_constants",
+    "extract_sub_graph",
+    "must_run_on_cpu",
+    "remove_training_nodes",
+    "tensor_shape_from_node_def_name",
+]
 
 _STRING: Final = 7
 _INT32: Final = 3
@@ -157,17 +166,51 @@ def tensor_shape_from_node_def_name(graph: Graph, input_name: str) -> TensorShap
     return shape
 
 
-_ABSENT: Final = {
-    "convert_variables_to_constants": (
-        "needs the message of a graph that is open, which cannot be written: save a tf.Module of "
-        "tf.compat.v1.wrap_function by tf.saved_model.save"
-    )
-}
+def convert_variables_to_constants(
+    sess: Session,
+    input_graph_def: Any,
+    output_node_names: Iterable[str],
+    variable_names_whitelist: Iterable[str] | None = None,
+    variable_names_blacklist: Iterable[str] | None = None,
+) -> GraphDef:
+    """Take the part of a graph that some nodes need, with the values of variables in it.
+
+    Args:
+        sess: the session whose values they are.
+        input_graph_def: the graph, which must be one that can be written as a message.
+        output_node_names: the names of the nodes.
+        variable_names_whitelist: the names of the variables; by default all.
+        variable_names_blacklist: the names of variables that stay.
+
+    Returns:
+        The graph.
+
+    Raises:
+        AssertionError: for a name that is not in the graph.
+        ValueError: for a variable that the graph of the session does not have, and one that a node changes.
+        UnimplementedError: where the graph has operators that TensorFlow does not have; it names all.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+    ...     x = tf.compat.v1.placeholder(tf.float32, [], name="x")
+    ...     v = tf.compat.v1.get_variable("v", [], initializer=tf.compat.v1.constant_initializer(3.0))
+    ...     y = tf.multiply(x, v, name="y")
+    ...     session.run(v.initializer)
+    ...     convert = tf.compat.v1.graph_util.convert_variables_to_constants
+    ...     frozen = convert(session, graph.as_graph_def(), ["y"])
+    >>> float(tf.import_graph_def(frozen, {"x": 2.0}, ["y:0"])[0])
+    6.0
+    """
+    from penstock._saving.graph_export import ExportedGraph  # which is above this in the package
+    from penstock._saving.meta_graph_export import constants_of  # as above
+
+    whole = GraphDef.FromString(_graph(input_graph_def, "input_graph_def").SerializeToString())
+    part = ExportedGraph.FromString(extract_sub_graph(whole, output_node_names).SerializeToString())
+    made = constants_of(sess, part, variable_names_whitelist, variable_names_blacklist)
+    return GraphDef.FromString(made.SerializeToString())
 
 
 def __getattr__(name: str) -> object:
     import penstock.graph_util  # which is above this in the package
 
-    if name in _ABSENT:
-        raise AttributeError(f"tf.compat.v1.graph_util.{name} is not there: it {_ABSENT[name]}")
     return getattr(penstock.graph_util, name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from penstock.compat.v1._checkpoint_files import (
     NewCheckpointReader as NewCheckpointReader,
     checkpoint_exists as checkpoint_exists,
+    export_meta_graph as export_meta_graph,
     generate_checkpoint_state_proto as generate_checkpoint_state_proto,
     get_checkpoint_mtimes as get_checkpoint_mtimes,
     import_meta_graph as import_meta_graph,

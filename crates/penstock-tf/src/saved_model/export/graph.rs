@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use penstock_data::{DType, Error, Loc, Result, Shape, Tensor};
 use penstock_ir::{Function, Graph, Inst, InstData, Region, Type, Value, effects_of_region};
+use penstock_ops::node_names::{NodeNames, UniqueNames};
 
 use super::message::{self, Def, Node};
 use super::operators::{self, Kind};
@@ -40,6 +41,8 @@ pub(super) struct Exporter {
     names: HashSet<String>,
     called: HashMap<*const Function, (String, Vec<bool>)>,
     open: Vec<*const Function>,
+    /// Whether the next function that is written is a graph, whose parts a session runs: nothing in it waits for what has an effect.
+    pub(super) in_parts: bool,
     /// What cannot be written: each reason, with the places.
     pub(super) refused: BTreeMap<String, Vec<Loc>>,
 }
@@ -71,13 +74,17 @@ impl Exporter {
         items: &[Item],
         results: &[(String, usize)],
     ) -> Result<String> {
+        let titles = Titles::of(graph);
         let mut graph = graph.clone();
         let root = graph.body();
         penstock_ir::drop_dead(&mut graph, &[root], &mut || true);
         let items = graph.inputs().iter().copied().zip(items.iter().cloned()).collect();
         let name = self.name(wanted);
-        let mut frame = Frame::new(self, &graph, items, Loc::UNKNOWN, args);
-        let found = frame.region(root);
+        let in_parts = std::mem::take(&mut self.in_parts);
+        let mut frame = Frame::new(self, &graph, &titles, items, Loc::UNKNOWN, args);
+        frame.acts = effects_of_region(&graph, root).acts();
+        frame.in_parts = in_parts;
+        let found = frame.region(root)?;
         let picked: Vec<(String, Item)> = results.iter().map(|(name, i)| (name.clone(), found[*i].clone())).collect();
         frame.finish(&name, &picked)?;
         Ok(name)
@@ -130,15 +137,48 @@ fn arguments(items: &[Item], types: &[Type]) -> (Vec<(String, DType)>, Vec<Item>
     (args, inside)
 }
 
+/// What the nodes of instructions are called: as in the graph that is written.
+pub(super) struct Titles {
+    of: HashMap<Inst, String>,
+    /// With those of inputs and results, so that no other node is called so.
+    all: HashSet<String>,
+}
+
+impl Titles {
+    fn of(graph: &Graph) -> Titles {
+        let (names, mut taken) = (NodeNames::of(graph), UniqueNames::default());
+        let mut legal = |name: &str| taken.take(&legal_name(name));
+        let mut all: HashSet<String> = graph.inputs().iter().map(|&v| legal(names.value(v))).collect();
+        let mut of = HashMap::new();
+        graph.visit(&mut |_, inst, _| drop(of.insert(inst, legal(names.node(graph, inst)))));
+        all.extend(of.values().cloned());
+        all.extend(names.results().iter().map(|name| legal(name)));
+        Titles { of, all }
+    }
+}
+
+/// A name that nodes of TensorFlow may have.
+fn legal_name(name: &str) -> String {
+    let kept = |c: char| if c.is_ascii_alphanumeric() || "_>./\\-".contains(c) { c } else { '_' };
+    let legal: String = name.chars().map(kept).collect();
+    match legal.chars().next() {
+        Some(c) if c.is_ascii_alphanumeric() || c == '.' => legal,
+        _ => format!("node{legal}"),
+    }
+}
+
 /// A function of which the instructions are written.
 pub(super) struct Frame<'a, 'g> {
     pub(super) exporter: &'a mut Exporter,
     pub(super) graph: &'g Graph,
+    titles: &'g Titles,
     items: HashMap<Value, Item>,
     /// Where the function is called.
     caller: Loc,
     args: Vec<(String, DType)>,
     nodes: Vec<Node>,
+    /// The outputs of the last node.
+    outputs: Vec<Edge>,
     names: HashSet<String>,
     /// Constants that are written already.
     constants: HashMap<Value, Edge>,
@@ -146,14 +186,19 @@ pub(super) struct Frame<'a, 'g> {
     /// The last node with an effect, where the order of these can be seen.
     effect: Option<String>,
     acts: bool,
+    /// Whether no instruction waits for the effects of others ([`Exporter::in_parts`]).
+    in_parts: bool,
     /// The operator at hand, which names nodes.
     scope: &'static str,
+    /// What the next node is called, where nothing is called so.
+    title: Option<&'g String>,
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
     fn new(
         exporter: &'a mut Exporter,
         graph: &'g Graph,
+        titles: &'g Titles,
         items: HashMap<Value, Item>,
         caller: Loc,
         args: Vec<(String, DType)>,
@@ -162,28 +207,35 @@ impl<'a, 'g> Frame<'a, 'g> {
         Frame {
             exporter,
             graph,
+            titles,
             items,
             caller,
             args,
             nodes: Vec::new(),
+            outputs: Vec::new(),
             names,
             constants: HashMap::new(),
             small: HashMap::new(),
             effect: None,
             acts: false,
+            in_parts: false,
             scope: "value",
+            title: None,
         }
     }
 
     /// Writes the instructions of a region; gives its results.
-    fn region(&mut self, region: Region) -> Vec<Item> {
+    fn region(&mut self, region: Region) -> Items {
         let graph = self.graph;
         let data = &graph.regions[region];
-        self.acts = effects_of_region(graph, region).acts();
         for &inst in &data.insts {
             self.inst(inst);
         }
-        data.results.iter().map(|v| self.items.get(v).cloned().unwrap_or(Item::Refused)).collect()
+        let result = |&v: &Value| match self.items.get(&v).cloned() {
+            Some(item @ Item::Constant(_)) => self.edge(v, &item).map(Item::Edge),
+            found => Ok(found.unwrap_or(Item::Refused)),
+        };
+        data.results.iter().map(result).collect()
     }
 
     /// Ends the function, and keeps it.
@@ -203,7 +255,7 @@ impl<'a, 'g> Frame<'a, 'g> {
             };
             out.push((name.clone(), dtype, edge.text));
         }
-        let effect = if self.acts { self.effect } else { None };
+        let effect = if self.acts && !self.in_parts { self.effect } else { None };
         let def = Def { name: name.to_owned(), args: self.args, results: out, nodes: self.nodes, effect };
         self.exporter.functions.push(def);
         Ok(())
@@ -212,6 +264,10 @@ impl<'a, 'g> Frame<'a, 'g> {
     fn inst(&mut self, inst: Inst) {
         let graph = self.graph;
         let data = &graph.insts[inst];
+        let start = self.nodes.len();
+        if self.in_parts {
+            self.effect = None;
+        }
         self.scope = data.op.name;
         let operands: Vec<Item> =
             data.operands.iter().map(|v| self.items.get(v).cloned().unwrap_or(Item::Refused)).collect();
@@ -226,22 +282,55 @@ impl<'a, 'g> Frame<'a, 'g> {
             "with_gradient" => Ok(operands[..penstock_ops::control::results_with_gradient(&data.attrs)].to_vec()),
             _ => super::ops::write(&mut Cx { frame: self, data, operands }),
         };
-        let made = made.unwrap_or_else(|error| {
+        let mut made = made.unwrap_or_else(|error| {
             let loc = graph.locs[inst].within(self.caller);
             self.exporter.refuse(format!("{}: {}", data.op.name, error.message()), loc);
             vec![]
         });
+        if self.nodes.len() > start {
+            self.entitle(inst, &mut made);
+        }
         for (i, &result) in data.results.iter().enumerate() {
             self.items.insert(result, made.get(i).cloned().unwrap_or(Item::Refused));
+        }
+    }
+
+    /// Calls the last node, where its outputs are the results of an instruction, as the instruction is called.
+    fn entitle(&mut self, inst: Inst, made: &mut [Item]) {
+        let (Some(title), Some(node)) = (self.titles.of.get(&inst), self.nodes.last_mut()) else { return };
+        let same = made.len() <= self.outputs.len()
+            && made
+                .iter()
+                .zip(&self.outputs)
+                .all(|(item, out)| matches!(item, Item::Edge(edge) if edge.text == out.text));
+        // Other instructions may have the constant, too.
+        if !same || node.op == "Const" || !self.names.insert(title.clone()) {
+            return;
+        }
+        let old = std::mem::replace(&mut node.name, title.clone());
+        self.names.remove(&old);
+        for item in made {
+            if let Item::Edge(edge) = item {
+                edge.text.replace_range(..old.len(), title);
+            }
+        }
+        if self.effect.as_ref() == Some(&old) {
+            self.effect = Some(title.clone());
         }
     }
 
     // --- nodes ---
 
     fn node_name(&mut self) -> String {
+        if let Some(title) = self.title.take()
+            && self.names.insert(title.clone())
+        {
+            return title.clone();
+        }
         let front = self.scope;
         let free = std::iter::once(front.to_owned()).chain((1..).map(|i| format!("{front}_{i}")));
-        let name = { free }.find(|name| !self.names.contains(name)).unwrap_or_default();
+        let name =
+            { free }.find(|name| !self.names.contains(name) && !self.titles.all.contains(name)).unwrap_or_default();
         self.names.insert(name.clone());
         name
     }
@@ -276,6 +365,7 @@ impl<'a, 'g> Frame<'a, 'g> {
             }
         }
         self.nodes.push(Node { name, op: op.to_owned(), inputs: texts, attrs });
+        self.outputs.clone_from(&outputs);
         Ok(outputs)
     }
 
@@ -313,7 +403,10 @@ impl<'a, 'g> Frame<'a, 'g> {
                 if let Some(edge) = self.constants.get(&value) {
                     return Ok(edge.clone());
                 }
-                let edge = self.constant(tensor)?;
+                self.title = self.graph.def_inst(value).and_then(|inst| self.titles.of.get(&inst));
+                let edge = self.constant(tensor);
+                self.title = None;
+                let edge = edge?;
                 self.constants.insert(value, edge.clone());
                 Ok(edge)
             }
@@ -333,7 +426,8 @@ impl<'a, 'g> Frame<'a, 'g> {
         let inputs = self.edges(&data.operands, operands)?;
         let types = self.types(&data.results);
         let touches = operands.iter().any(|item| matches!(item, Item::Variable(..)));
-        let op = if touches || self.acts { "StatefulPartitionedCall" } else { "PartitionedCall" };
+        let acts = function.graph().is_some_and(|graph| effects_of_region(graph, graph.body()).acts());
+        let op = if touches || acts { "StatefulPartitionedCall" } else { "PartitionedCall" };
         let attrs = vec![("f", message::Value::Func(name)), ("Tout", message::Value::Types(types))];
         Ok(self.emit(op, &inputs, attrs)?.into_iter().map(Item::Edge).collect())
     }
@@ -387,8 +481,9 @@ impl<'a, 'g> Frame<'a, 'g> {
         items.extend(values.iter().copied().zip(inside.iter().cloned()));
         let name = self.exporter.name(wanted);
         let caller = self.caller;
-        let mut frame = Frame::new(self.exporter, self.graph, items, caller, args);
-        let mut found = frame.region(region);
+        let mut frame = Frame::new(self.exporter, self.graph, self.titles, items, caller, args);
+        frame.acts = effects_of_region(self.graph, region).acts();
+        let mut found = frame.region(region)?;
         found.extend(passed.iter().map(|&i| inside[params.len() + i].clone()));
         let named: Vec<(String, Item)> =
             found.into_iter().enumerate().map(|(i, item)| (format!("result_{i}"), item)).collect();

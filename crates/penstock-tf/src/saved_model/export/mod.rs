@@ -75,6 +75,23 @@ pub fn save_saved_model(program: &Program, directory: impl AsRef<Path>) -> Resul
     replace_file(&path, &bytes).map_err(failed(&path))
 }
 
+/// Writes a function of a program, by its number, with those that it calls: gives its name, and a `FunctionDefLibrary` as bytes.
+/// Its nodes have the names of its graph. Of a graph of which a session runs parts (`in_parts`), no node waits for another but where
+/// it takes what that one makes.
+///
+/// # Errors
+/// `Unimplemented` for what has no counterpart in TensorFlow: it names all of it, with the places. `OutOfRange` where there is no such
+/// function.
+pub fn function_library(program: &Program, number: usize, in_parts: bool) -> Result<(String, Vec<u8>)> {
+    let (objects, name) = Objects::of_function(program, number, in_parts)?;
+    if !objects.exporter.refused.is_empty() {
+        return Err(refusal(&objects));
+    }
+    let mut out = Vec::new();
+    objects.exporter.functions.iter().for_each(|def| def.put(&mut out, 1));
+    Ok((name, out))
+}
+
 /// An error that names all that is in the way.
 fn refusal(objects: &Objects<'_>) -> Error {
     let mut text = "the program cannot be written as a SavedModel of TensorFlow:".to_owned();

@@ -93,6 +93,30 @@ fn argument(name: &str, taken: &[(String, DType)]) -> String {
 }
 
 impl<'p> Objects<'p> {
+    fn none(program: &'p Program) -> Objects<'p> {
+        Objects {
+            program,
+            exporter: Exporter::default(),
+            objects: Vec::new(),
+            concrete: Vec::new(),
+            signatures: Vec::new(),
+            places: HashMap::new(),
+            assets: Vec::new(),
+            tables: Vec::new(),
+        }
+    }
+
+    /// No objects, but a function of the program as one of TensorFlow; gives its name.
+    pub(super) fn of_function(program: &'p Program, number: usize, in_parts: bool) -> Result<(Objects<'p>, String)> {
+        let mut made = Objects::none(program);
+        made.exporter.in_parts = in_parts;
+        let function = program.at(number)?;
+        let order: Vec<usize> = (0..function.inputs().len()).collect();
+        let outputs: Vec<(String, usize)> = (0..function.outputs().len()).map(|i| (format!("output_{i}"), i)).collect();
+        let (name, _) = made.define(&function, &order, &outputs)?;
+        Ok((made, name))
+    }
+
     /// The objects of a program; of one without a text of objects, its signatures alone.
     pub(super) fn of(program: &'p Program) -> Result<Objects<'p>> {
         let described: Json = match program.text("objects") {
@@ -102,16 +126,7 @@ impl<'p> Objects<'p> {
             None => json!({"nodes": [{"kind": "object", "children": []}], "signatures": {}}),
         };
         let nodes = items(&described["nodes"]);
-        let mut made = Objects {
-            program,
-            exporter: Exporter::default(),
-            objects: Vec::new(),
-            concrete: Vec::new(),
-            signatures: Vec::new(),
-            places: HashMap::new(),
-            assets: Vec::new(),
-            tables: Vec::new(),
-        };
+        let mut made = Objects::none(program);
         for (number, node) in nodes.iter().enumerate() {
             match text(&node["kind"]) {
                 "variable" => drop(made.places.insert(index(&node["variable"])?, number)),

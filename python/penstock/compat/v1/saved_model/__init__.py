@@ -17,12 +17,13 @@ from penstock.compat.v1._signatures import (
     predict_signature_def as predict_signature_def,
     regression_signature_def as regression_signature_def,
 )
+from penstock.compat.v1.saved_model._builder import Builder as Builder, simple_save as simple_save
 
 if TYPE_CHECKING:
     from penstock.compat.v1._graph_messages import MetaGraphDef
     from penstock.compat.v1._session import Session
 
-__all__ = ["LEGACY_INIT_OP_KEY", "MAIN_OP_KEY", "load"]
+__all__ = ["LEGACY_INIT_OP_KEY", "MAIN_OP_KEY", "Builder", "load", "simple_save"]
 
 LEGACY_INIT_OP_KEY, MAIN_OP_KEY = "legacy_init_op", "saved_model_main_op"
 
@@ -74,14 +75,11 @@ def load(
     return load_into(sess, tags, export_dir, import_scope)
 
 
-_WRITES: Final = (
-    "writes a graph that is open, which cannot be done: give tf.saved_model.save a tf.Module with functions, "
-    "such as one of tf.compat.v1.wrap_function"
-)
-_ABSENT: Final = dict.fromkeys(("Builder", "builder", "simple_save"), _WRITES)
+SavedModelBuilder = Builder
 _OTHERS: Final = {"load_v2": "load", "maybe_saved_model_directory": "contains_saved_model"}
 # The names of modules of this one.
 _PARTS: Final = {
+    "builder": ("SavedModelBuilder",),
     "constants": (
         *(
             "ASSETS_DIRECTORY",
@@ -130,6 +128,4 @@ for _name in _PARTS:
 def __getattr__(name: str) -> object:
     import penstock.saved_model  # which is above this in the package
 
-    if name in _ABSENT:
-        raise AttributeError(f"tf.compat.v1.saved_model.{name} is not there: it {_ABSENT[name]}")
     return getattr(penstock.saved_model, _OTHERS.get(name, name))
