@@ -84,7 +84,7 @@ impl Word for Placed<u128> {
 ///
 /// Where words have more bits than are compared, they come in the order of the others.
 pub(crate) fn sort_words<W: Word>(words: &mut [W], scratch: &mut Vec<W>) {
-    if W::sort_vectors(words) {
+    if merge_runs(words, scratch) || W::sort_vectors(words) {
         return;
     }
     // Counting takes time for every bucket.
@@ -93,6 +93,55 @@ pub(crate) fn sort_words<W: Word>(words: &mut [W], scratch: &mut Vec<W>) {
     } else {
         by_digits(words, scratch);
     }
+}
+
+/// The most runs that are merged: with more of them there are more than two passes over the words.
+const RUNS: usize = 4;
+
+/// Sorts words that are a few runs in order, such as sorted rows that were joined, or one run in the opposite order; gives whether
+/// they are. Words in any other order are not looked at for long.
+fn merge_runs<W: Word>(words: &mut [W], scratch: &mut Vec<W>) -> bool {
+    let n = words.len();
+    // Where each run starts, and the end.
+    let (mut starts, mut runs) = ([n; RUNS + 1], 1);
+    starts[0] = 0;
+    for i in 1..n {
+        if words[i] < words[i - 1] {
+            if runs == RUNS {
+                let reversed = words.is_sorted_by(|a, b| a >= b);
+                if reversed {
+                    words.reverse();
+                }
+                return reversed;
+            }
+            starts[runs] = i;
+            runs += 1;
+        }
+    }
+    if runs > 1 {
+        scratch.clear();
+        reserve_scratch(scratch, n);
+        scratch.resize(n, W::default());
+        merge(&words[..starts[1]], &words[starts[1]..starts[2]], &mut scratch[..starts[2]]);
+        merge(&words[starts[2]..starts[3]], &words[starts[3]..], &mut scratch[starts[2]..]);
+        let (first, second) = scratch.split_at(starts[2]);
+        merge(first, second, words);
+    }
+    true
+}
+
+/// Merges two runs that are as long together as `out`.
+fn merge<W: Word>(first: &[W], second: &[W], out: &mut [W]) {
+    let (mut i, mut j) = (0, 0);
+    while i < first.len() && j < second.len() {
+        let (a, b) = (first[i], second[j]);
+        let behind = b < a;
+        out[i + j] = std::hint::select_unpredictable(behind, b, a);
+        i += usize::from(!behind);
+        j += usize::from(behind);
+    }
+    let rest = &mut out[i + j..];
+    rest.copy_from_slice(if i < first.len() { &first[i..] } else { &second[j..] });
 }
 
 /// Sorts by one digit after the other, the lowest first: Knuth, The Art of Computer Programming, volume 3, algorithm R.
@@ -193,6 +242,26 @@ mod tests {
                 sort_words(&mut words, &mut Vec::new());
                 assert_eq!(words, want);
             }
+        }
+    }
+
+    #[test]
+    fn runs_are_merged_and_turned_round() {
+        for n in [0, 1, 2, 3, 7, 100, 1000] {
+            for runs in 1..=6 {
+                let mut words: Vec<u64> = scrambled(n).map(|w| w >> 60).collect();
+                let mut want = words.clone();
+                want.sort_unstable();
+                let length = n.div_ceil(runs).max(1);
+                words.chunks_mut(length).for_each(|run| run.sort_unstable());
+                let few = words.windows(2).filter(|pair| pair[1] < pair[0]).count() < RUNS;
+                let mut merged = words.clone();
+                assert_eq!(merge_runs(&mut merged, &mut Vec::new()), few, "{n} {runs}");
+                assert!(!few || merged == want, "{n} {runs}");
+            }
+            let mut words: Vec<u64> = (0..n as u64).rev().map(|w| w / 3).collect();
+            assert!(merge_runs(&mut words, &mut Vec::new()));
+            assert!(words.is_sorted());
         }
     }
 

@@ -112,7 +112,9 @@ def exported_parts(graph: Any) -> ExportedGraph:
         FailedPreconditionError: for a graph that calls Python code while it runs.
     """
     operations = graph.engine._operations()
-    inputs = [tensor for _, _, number, _, made in operations if number is None for tensor in made]
+    given = [tensor for _, _, number, _, made in operations if number is None for tensor in made]
+    # What is taken from outside has a value.
+    inputs = [tensor for tensor in given if tensor._is_symbolic]
     outputs = [tensor for _, _, number, _, made in operations if number is not None for tensor in made]
     outputs = [tensor for tensor in outputs if tensor.dtype not in (_core.variant, _core.resource)]
     names = {number: name for name, _, number, _, _ in operations if number is not None}

@@ -137,10 +137,12 @@ fn arguments(items: &[Item], types: &[Type]) -> (Vec<(String, DType)>, Vec<Item>
     (args, inside)
 }
 
-/// What the nodes of instructions are called: as in the graph that is written.
+/// What nodes are called: as in the graph that is written.
 pub(super) struct Titles {
     of: HashMap<Inst, String>,
-    /// With those of inputs and results, so that no other node is called so.
+    /// Those of what the graph takes, which may be constants.
+    inputs: HashMap<Value, String>,
+    /// With those of results, so that no other node is called so.
     all: HashSet<String>,
 }
 
@@ -148,12 +150,17 @@ impl Titles {
     fn of(graph: &Graph) -> Titles {
         let (names, mut taken) = (NodeNames::of(graph), UniqueNames::default());
         let mut legal = |name: &str| taken.take(&legal_name(name));
-        let mut all: HashSet<String> = graph.inputs().iter().map(|&v| legal(names.value(v))).collect();
+        let inputs: HashMap<Value, String> = graph.inputs().iter().map(|&v| (v, legal(names.value(v)))).collect();
         let mut of = HashMap::new();
         graph.visit(&mut |_, inst, _| drop(of.insert(inst, legal(names.node(graph, inst)))));
-        all.extend(of.values().cloned());
+        let mut all: HashSet<String> = inputs.values().chain(of.values()).cloned().collect();
         all.extend(names.results().iter().map(|name| legal(name)));
-        Titles { of, all }
+        Titles { of, inputs, all }
+    }
+
+    /// What the node of a constant is called.
+    fn of_constant(&self, graph: &Graph, value: Value) -> Option<&String> {
+        graph.def_inst(value).map_or_else(|| self.inputs.get(&value), |inst| self.of.get(&inst))
     }
 }
 
@@ -403,7 +410,7 @@ impl<'a, 'g> Frame<'a, 'g> {
                 if let Some(edge) = self.constants.get(&value) {
                     return Ok(edge.clone());
                 }
-                self.title = self.graph.def_inst(value).and_then(|inst| self.titles.of.get(&inst));
+                self.title = self.titles.of_constant(self.graph, value);
                 let edge = self.constant(tensor);
                 self.title = None;
                 let edge = edge?;
