@@ -122,14 +122,17 @@ def test_what_an_open_graph_writes_computes_the_same_when_it_is_read(name):
     function, values = FUNCTIONS[name]
     v1 = tf.compat.v1
     with tf.Graph().as_default() as graph, v1.Session() as session:
-        inputs = [v1.placeholder(tf.as_dtype(np.asarray(v).dtype), np.shape(v), f"in{i}") for i, v in enumerate(values)]
+        inputs = [
+            v1.placeholder(tf.as_dtype(np.asarray(v).dtype), np.shape(v), f"in{i}")
+            for i, v in enumerate(values)
+        ]
         outputs = tf.nest.flatten(function(*inputs))
         due = session.run(outputs, dict(zip(inputs, values, strict=True)))
         content = graph.as_graph_def().SerializeToString()
     nodes = {node.name: node.op for node in v1.GraphDef.FromString(content).node}
     assert {operation.name for operation in graph.get_operations()} <= set(nodes)
     feeds = {f"in{i}:0": value for i, value in enumerate(values)}
-    feeds |= {f"{each.name}": each for each in (V, W) if nodes.get(each.name.removesuffix(":0")) == "VarHandleOp"}
+    feeds |= {each.name: each for each in (V, W) if nodes.get(each.name.removesuffix(":0")) == "VarHandleOp"}
     found = tf.import_graph_def(content, feeds, [tensor.name for tensor in outputs])
     for value, wanted in zip(found, due, strict=True):
         if wanted.dtype == object:
