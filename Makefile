@@ -38,7 +38,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help bench bench-calls bench-embedding bench-families bench-functions bench-growth bench-keras bench-ops bench-passes bench-peers \
+.PHONY: help bench bench-against bench-calls bench-embedding bench-families bench-functions bench-growth bench-keras bench-ops bench-passes bench-peers \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
 	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows new-user peers \
@@ -420,6 +420,9 @@ bench-families: $(EXT_STAMP) $(PEERS_STAMP) ## the same without what README show
 	$(PY) benches/run.py --python penstock=$(PY) --python peers=$(PEERS)/bin/python \
 		--families pyhpc,npbench,applications,machine $(BENCH_FLAGS)
 	$(PY) benches/table.py
+
+bench-against: $(EXT_STAMP) ## measure this tree beside a built one in BEFORE, write the table in docs/benchmarks.md
+	$(PY) benches/against.py --python $(BEFORE)/.venv/bin/python --commit $$(git -C $(BEFORE) rev-parse --short HEAD) --write $(BENCH_FLAGS)
 
 bench-growth: $(EXT_STAMP) ## measure growth with the size of graphs, write docs/growth.md and its picture
 	$(PY) benches/growth.py $(BENCH_FLAGS)

@@ -41,10 +41,16 @@ class TookTooLong(Exception):
 
 
 class Process:
-    """A worker process of one framework; started again after it was ended for taking too long."""
+    """A worker process of one framework; started again after it was ended for taking too long.
 
-    def __init__(self, key: str, python: str, level: Level) -> None:
-        self.key, self.python = key, python
+    Attributes:
+        key: What its figures are listed by.
+        python: The interpreter.
+        framework: The key of the framework, if it is listed by another.
+    """
+
+    def __init__(self, key: str, python: str, level: Level, framework: str | None = None) -> None:
+        self.key, self.python, self.framework = key, python, framework or key
         self.environment = os.environ | level.environment
         self.process: subprocess.Popen[str] | None = None
 
@@ -64,7 +70,7 @@ class Process:
                 text=True,
                 start_new_session=True,
             )
-            started = self.ask(timeout, do="start", key=self.key)
+            started = self.ask(timeout, do="start", key=self.framework)
             if "error" in started:
                 self.stop()
                 return started

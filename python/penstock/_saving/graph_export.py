@@ -76,13 +76,13 @@ class _Source(NamedTuple):
         engine: what the exporter takes: a trace, or a part of an open graph.
         name: its name.
         inputs: the tensors that it is given.
-        outputs: the tensors that it makes, with the names that they have in the graph.
+        outputs: the names of the tensors that it makes.
     """
 
     engine: Any
     name: str
     inputs: Sequence[_core.Tensor]
-    outputs: Sequence[_core.Tensor]
+    outputs: Sequence[str]
 
 
 def exported(concrete: _core.ConcreteFunction) -> ExportedGraph:
@@ -100,7 +100,7 @@ def exported(concrete: _core.ConcreteFunction) -> ExportedGraph:
             f"the graph of '{concrete.name}' takes variables as arguments, which a GraphDef cannot"
         )
     inputs = [tensor for tensor, _ in zip(concrete.inputs, concrete._arg_keywords, strict=False)]
-    source = _Source(concrete, concrete.name, inputs, concrete.outputs)
+    source = _Source(concrete, concrete.name, inputs, [tensor.name for tensor in concrete.outputs])
     return _Graph(source, concrete.graph._nodes(), in_parts=False).message()
 
 
@@ -115,11 +115,16 @@ def exported_parts(graph: Any) -> ExportedGraph:
     given = [tensor for _, _, number, _, made in operations if number is None for tensor in made]
     # What is taken from outside has a value.
     inputs = [tensor for tensor in given if tensor._is_symbolic]
-    outputs = [tensor for _, _, number, _, made in operations if number is not None for tensor in made]
-    outputs = [tensor for tensor in outputs if tensor.dtype not in (_core.variant, _core.resource)]
+    # A tensor's own name is found by a walk over the graph.
+    outputs = {
+        f"{name}:{place}": tensor
+        for name, _, number, _, made in operations
+        for place, tensor in enumerate(made)
+        if number is not None and tensor.dtype not in (_core.variant, _core.resource)
+    }
     names = {number: name for name, _, number, _, _ in operations if number is not None}
-    part = graph.engine.part(outputs, inputs, list(names), graph.after)
-    found = _Graph(_Source(part, "graph", inputs, outputs), part._nodes(), in_parts=True)
+    part = graph.engine.part(list(outputs.values()), inputs, list(names), graph.after)
+    found = _Graph(_Source(part, "graph", inputs, list(outputs)), part._nodes(), in_parts=True)
     message = found.message()
     nodes = {node.name: node for node in message.node}
     for later, earlier in graph.after:
@@ -232,8 +237,8 @@ class _Graph:
 
     def _named_results(self, there: set[str]) -> Iterable[NodeMessage]:
         """Nodes for results that no node of the function is called by, such as one of two equal constants."""
-        for tensor, result in zip(self._source.outputs, self._results, strict=True):
-            name, _, place = tensor.name.rpartition(":")
+        for output, result in zip(self._source.outputs, self._results, strict=True):
+            name, _, place = output.rpartition(":")
             if name in there:
                 continue
             there.add(name)
