@@ -218,6 +218,11 @@ impl Builder {
         self.graph.regions.get(region).map(|data| data.params.clone()).unwrap_or_default()
     }
 
+    /// Takes memory for so many further instructions at once. It is no limit.
+    pub fn make_room(&mut self, insts: usize) {
+        make_room(&mut self.graph, insts);
+    }
+
     /// Narrows what is known of a value's shape, as `Tensor.set_shape` does.
     ///
     /// # Errors
@@ -580,14 +585,21 @@ impl GraphEmitter for Builder {
     }
 }
 
+/// Takes memory for instructions with a result each at once; where it cannot be had, arenas grow as they are filled.
+fn make_room(graph: &mut Graph, insts: usize) {
+    let _ = (graph.insts.reserve(insts), graph.locs.reserve(insts), graph.values.reserve(insts));
+}
+
 /// A copy of `graph` in which every listed entity has the next id in the order of the text form,
 /// and nothing unlisted is left.
 pub fn compact(graph: &Graph) -> Graph {
     let mut out = Graph::default();
-    let mut map = FxHashMap::default();
+    make_room(&mut out, graph.len());
+    let mut map = vec![None; graph.values.len()];
     compact_region(graph, graph.body(), &mut out, &mut map);
+    out.names.reserve(graph.names.len());
     for (value, name) in &graph.names {
-        if let Some(&new) = map.get(value) {
+        if let Some(new) = map.get(value.index()).copied().flatten() {
             out.names.insert(new, Arc::clone(name));
         }
     }
@@ -602,14 +614,15 @@ impl Verified {
     }
 }
 
-fn compact_region(graph: &Graph, region: Region, out: &mut Graph, map: &mut FxHashMap<Value, Value>) -> Region {
+/// Copies a region; `map` has the new value of each old one.
+fn compact_region(graph: &Graph, region: Region, out: &mut Graph, map: &mut [Option<Value>]) -> Region {
     let data = &graph.regions[region];
     let copy = out.regions.push(RegionData::default());
-    let see = |map: &FxHashMap<Value, Value>, v: Value| map.get(&v).copied().unwrap_or(v);
+    let see = |map: &[Option<Value>], v: Value| map.get(v.index()).copied().flatten().unwrap_or(v);
     for (i, &p) in data.params.iter().enumerate() {
         let new = out.values.push(ValueData { ty: graph.ty(p).clone(), def: Def::Param(i as u32), region: copy });
         out.regions[copy].params.push(new);
-        map.insert(p, new);
+        map[p.index()] = Some(new);
     }
     for &inst in &data.insts {
         let old = &graph.insts[inst];
@@ -626,7 +639,7 @@ fn compact_region(graph: &Graph, region: Region, out: &mut Graph, map: &mut FxHa
             let value =
                 out.values.push(ValueData { ty: graph.ty(r).clone(), def: Def::Result(new, i as u32), region: copy });
             out.insts[new].results.push(value);
-            map.insert(r, value);
+            map[r.index()] = Some(value);
         }
         if let Some(scope) = graph.scopes.get(&inst) {
             out.scopes.insert(new, Arc::clone(scope));

@@ -47,6 +47,7 @@ pub fn specialise(graph: &Verified, types: &[Type]) -> Result<Verified> {
 /// As [`specialise`], of a graph that is being changed, for types of its inputs.
 pub(crate) fn copied(graph: &Graph, types: &[Type]) -> Result<Verified> {
     let mut builder = Builder::new(&CONST);
+    builder.make_room(graph.len());
     let args: Vec<Value> = graph
         .inputs()
         .iter()
