@@ -9,6 +9,7 @@ from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from penstock import _core, raw_ops
+from penstock._runtime import v1_graph_state
 from penstock._runtime.dispatch import redirected
 from penstock.errors import InvalidArgumentError
 
@@ -140,16 +141,29 @@ def scoped(function: _F) -> _F:
     return cast("_F", called)
 
 
-def no_op(name: str | None = None) -> None:
-    """Do nothing.
+def no_op(name: str | None = None) -> Any:
+    """Do nothing; in a graph of TensorFlow 1, run what the open control dependencies name.
 
     Args:
-        name: of no effect: there is no operation for it.
+        name: the name of the operation in a graph.
+
+    Returns:
+        The operation in an open graph, otherwise None.
 
     >>> import penstock as tf
     >>> tf.no_op() is None
     True
+    >>> with tf.Graph().as_default(), tf.compat.v1.Session() as session:
+    ...     v = tf.Variable(1.0)
+    ...     session.run(v.initializer)
+    ...     with tf.control_dependencies([v.assign_add(2.0)]):
+    ...         train = tf.no_op("train")
+    ...     session.run(train)
+    ...     float(session.run(v))
+    3.0
     """
+    graph = v1_graph_state.current()
+    return None if graph is None else graph.composite((), name or "NoOp")
 
 
 @scoped

@@ -13,13 +13,13 @@ from penstock import _core
 from penstock._runtime.messages import Field, Message
 from penstock._runtime.protos import TensorProto
 from penstock._saving.graph_messages import AttrValue, FunctionDef, NodeMessage, count_of
-from penstock._values.variable import Variable
 from penstock.errors import UnimplementedError
 
 __all__ = ["ExportedGraph", "exported", "exported_parts", "graph_text"]
 
 _RESOURCE: Final = 20
 _PRODUCER: Final = 1882
+_CALL: Final = "EagerPyFunc"
 
 
 class _Library(Message):
@@ -69,19 +69,30 @@ def graph_text(content: bytes) -> str:
     return str(_ShownGraph.FromString(content))
 
 
+class _Listed(NamedTuple):
+    """An operation of an open graph."""
+
+    name: str
+    kind: str
+    number: int | None
+    inputs: list[_core.Tensor]
+    outputs: list[_core.Tensor]
+
+
 class _Source(NamedTuple):
     """A graph as the engine has it.
 
     Attributes:
         engine: what the exporter takes: a trace, or a part of an open graph.
         name: its name.
-        inputs: the tensors that it is given.
+        inputs: the tensors that it is given, each with the name that it has in the graph, where that is not
+            of a placeholder.
         outputs: the names of the tensors that it makes.
     """
 
     engine: Any
     name: str
-    inputs: Sequence[_core.Tensor]
+    inputs: Sequence[tuple[_core.Tensor, str | None]]
     outputs: Sequence[str]
 
 
@@ -99,7 +110,7 @@ def exported(concrete: _core.ConcreteFunction) -> ExportedGraph:
         raise UnimplementedError(
             f"the graph of '{concrete.name}' takes variables as arguments, which a GraphDef cannot"
         )
-    inputs = [tensor for tensor, _ in zip(concrete.inputs, concrete._arg_keywords, strict=False)]
+    inputs = [(tensor, None) for tensor, _ in zip(concrete.inputs, concrete._arg_keywords, strict=False)]
     source = _Source(concrete, concrete.name, inputs, [tensor.name for tensor in concrete.outputs])
     return _Graph(source, concrete.graph._nodes(), in_parts=False).message()
 
@@ -109,23 +120,33 @@ def exported_parts(graph: Any) -> ExportedGraph:
 
     Raises:
         UnimplementedError: for operators that TensorFlow does not have; it names all.
-        FailedPreconditionError: for a graph that calls Python code while it runs.
+        FailedPreconditionError: for a graph that calls Python code within branches, loops or functions.
     """
-    operations = graph.engine._operations()
-    given = [tensor for _, _, number, _, made in operations if number is None for tensor in made]
-    # What is taken from outside has a value.
-    inputs = [tensor for tensor in given if tensor._is_symbolic]
+    operations = [_Listed(*each) for each in graph.engine._operations()]
+    given = [tensor for each in operations if each.number is None for tensor in each.outputs]
+    # What is taken from outside has a value. Calls of Python stand beside what is written, which is given
+    # their results.
+    inputs: list[tuple[_core.Tensor, str | None]]
+    inputs = [(tensor, None) for tensor in given if tensor._is_symbolic]
+    calls = [each for each in operations if each.kind == _CALL]
+    inputs += [(tensor, f"{each.name}:{i}") for each in calls for i, tensor in enumerate(each.outputs)]
+    written = [each for each in operations if each.number is not None and each.kind != _CALL]
     # A tensor's own name is found by a walk over the graph.
     outputs = {
-        f"{name}:{place}": tensor
-        for name, _, number, _, made in operations
-        for place, tensor in enumerate(made)
-        if number is not None and tensor.dtype not in (_core.variant, _core.resource)
+        f"{each.name}:{place}": tensor
+        for each in written
+        for place, tensor in enumerate(each.outputs)
+        if tensor.dtype not in (_core.variant, _core.resource)
     }
-    names = {number: name for name, _, number, _, _ in operations if number is not None}
-    part = graph.engine.part(list(outputs.values()), inputs, list(names), graph.after)
+    named = {tensor._id: name for name, tensor in outputs.items()}
+    named |= {tensor._id: name for tensor, name in inputs if name is not None}
+    names = {each.number: each.name for each in operations if each.number is not None}
+    feeds = [tensor for tensor, _ in inputs]
+    part = graph.engine.part(list(outputs.values()), feeds, [each.number for each in written], graph.after)
     found = _Graph(_Source(part, "graph", inputs, list(outputs)), part._nodes(), in_parts=True)
     message = found.message()
+    for each in calls:
+        message.node.append(_call(each, [named.get(x._id) or x.name for x in each.inputs]))
     nodes = {node.name: node for node in message.node}
     for later, earlier in graph.after:
         first, then = names.get(earlier, ""), nodes.get(names.get(later, ""))
@@ -139,6 +160,17 @@ def exported_parts(graph: Any) -> ExportedGraph:
             nodes[operation.name] = NodeMessage(name=operation.name, op="NoOp", input=waits)
             message.node.append(nodes[operation.name])
     return message
+
+
+def _call(operation: _Listed, inputs: Iterable[str]) -> NodeMessage:
+    """A call of Python, which a program that has no function of this name cannot run."""
+    kinds = [
+        AttrValue(list={"type": [tensor.dtype.as_datatype_enum for tensor in tensors]})
+        for tensors in (operation.inputs, operation.outputs)
+    ]
+    attributes = {"token": AttrValue(s=operation.name.encode()), "Tin": kinds[0], "Tout": kinds[1]}
+    edges = [name.removesuffix(":0") for name in inputs]
+    return NodeMessage(name=operation.name, op=_CALL, input=edges, attr=attributes)
 
 
 def _wait(node: NodeMessage, name: str) -> None:
@@ -208,6 +240,9 @@ class _Graph:
             inputs = [self._edge(text) for text in node.input]
             nodes.append(NodeMessage(name=self._named(node.name), op=node.op, input=inputs, attr=node.attr))
         nodes.extend(self._named_results({node.name for node in nodes}))
+        # The state of random numbers is TensorFlow's own there.
+        taken = {text for node in nodes for text in node.input}
+        nodes = [node for node in nodes if node.op != "VarHandleOp" or node.name in taken]
         return ExportedGraph(node=nodes, library={"function": self._called}, versions={"producer": _PRODUCER})
 
     def _arguments(self) -> list[NodeMessage]:
@@ -217,17 +252,32 @@ class _Graph:
         """
         inputs = self._source.inputs
         captured = zip(self._placeholders[len(inputs) :], self._source.engine.captured_inputs, strict=False)
-        variables = [(name, value) for name, value in captured if isinstance(value, Variable)]
-        given: list[tuple[str, Any]] = list(zip(self._placeholders, inputs, strict=False))
-        made = []
+        variables: list[tuple[str, Any]] = [
+            (name, value) for name, value in captured if isinstance(value, _core._Variable)
+        ]
+        given: list[tuple[str, Any]] = [
+            (name, tensor) for name, (tensor, _) in zip(self._placeholders, inputs, strict=False)
+        ]
+        made, there = [], set(self._names.values())
         arguments = [argument.name for argument in self._function.signature.input_arg]
+        edges = {argument: edge for argument, (_, edge) in zip(arguments, inputs, strict=False)}
         for argument, (name, value) in zip(arguments, [*given, *variables], strict=True):
+            if (edge := edges.get(argument)) is not None:
+                self._names[argument] = edge.removesuffix(":0")
+                continue
+            if self._in_parts and value.dtype == _core.resource:
+                raise UnimplementedError(
+                    f"the graph has the table '{name}', which it cannot be written with: give "
+                    "tf.saved_model.save a tf.Module that holds the table"
+                )
             attributes = {"dtype": AttrValue(type=value.dtype.as_datatype_enum)}
             attributes["shape"] = AttrValue(shape=_shape(value.shape))
             op = "Placeholder"
-            if isinstance(value, Variable):
+            if isinstance(value, _core._Variable):
                 if self._in_parts:
-                    op, name = "VarHandleOp", value.name.removesuffix(":0")
+                    # Two that were made outside of the graph may have one name.
+                    op, name = "VarHandleOp", name if value._name in there else value._name
+                    there.add(name)
                     attributes["shared_name"] = AttrValue(s=name.encode())
                 else:
                     attributes = {"dtype": AttrValue(type=_RESOURCE), "shape": AttrValue(shape={})}

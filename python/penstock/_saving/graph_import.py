@@ -273,8 +273,23 @@ class _Nodes:
             with scope.name_scope(f"{path}/" if path else ""):
                 return [("output", _graph.placeholder(arguments["dtype"], shape, name=label))]
         with scope.name_scope(f"{path}/" if path else ""):
+            repeated = self._repeated(node) if node.op == "Sum" else None
+            if repeated is not None:
+                return [("output", raw_ops.sum_to_shape(arguments["input"], repeated, name=label))]
             result = compute(**arguments, name=label)
         return list(self._named(operator.outputs, attributes, result))
+
+    def _repeated(self, node: NodeMessage) -> Any:
+        """The shape that a sum goes back to, where it is the gradient of a broadcast; None elsewhere.
+
+        TensorFlow sums over axes that it finds when the graph runs, then gives the sum that shape. Here the
+        first of the two does both.
+        """
+        edge = node.input[1]
+        source = self._nodes.get(_node_of(edge))
+        if source is None or source.op != "BroadcastGradientArgs":
+            return None
+        return self.tensor(source.input[int(edge.endswith((":1", ":r1:0")))])
 
     @staticmethod
     def _named(

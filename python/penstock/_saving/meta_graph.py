@@ -48,7 +48,8 @@ def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[
         within: the scope of its names.
 
     Returns:
-        The variables, by the names that they have in the message.
+        The variables of collections, by the names that they have in the message; all where there are no
+        collections.
     """
     graph = v1_graph_state.current()
     message = GraphMessage.FromString(content.graph_def)
@@ -71,13 +72,20 @@ def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[
         begin = graph.imported.get(f"{prefix}{_initializers(content).get(name, f'{name}/Assign')}")
         if begin is not None:
             variable.__dict__["_initializer"] = begin
+            if not _is_saved(name, held):
+                graph.begun_by_sessions.append((variable, begin))
     for key, collection in content.collection_def.items():
         for name in collection.node_list.value:
             try:
                 graph.add_to_collection(key, graph.as_graph_element(f"{prefix}{name}"))
             except KeyError:
                 continue
-    return made
+    return {name: variable for name, variable in made.items() if _is_saved(name, held)}
+
+
+def _is_saved(name: str, collections: Mapping[str, set[str]]) -> bool:
+    """Whether a variable is of a collection, where there are any; a session begins others, as counters."""
+    return not collections or any(name in names for names in collections.values())
 
 
 def _definitions(content: MetaGraphDef) -> Iterable[tuple[str, VariableDef]]:
@@ -169,7 +177,8 @@ def load_into(
     values = Bundle(str(bundle)) if Path(f"{bundle}.index").is_file() else None
     there = {key for key, _, _ in values.entries()} if values is not None else set()
     nodes = GraphMessage.FromString(found.graph_def).node
-    if any(node.op in _VARIABLES and node.name not in there for node in nodes):
+    held = _collections(found)
+    if any(n.op in _VARIABLES and n.name not in there and _is_saved(n.name, held) for n in nodes):
         # It is one of version 2, whose variables are those of objects.
         return _by_signatures(session, directory, within)
     with session.graph.entered():

@@ -234,7 +234,9 @@ class Variable(VariableParts, metaclass=_VariableMeta):
             raise ValueError("The `initial_value` arg to `tf.Variable` must be specified.")
         graph = v1_graph_state.current()
         if graph is not None:
-            value = _core._to_tensor(initial_value() if callable(initial_value) else initial_value, dtype)
+            # What sets it waits for nothing that is around.
+            with graph.control_dependencies(None):
+                value = _core._to_tensor(initial_value() if callable(initial_value) else initial_value, dtype)
         else:
             value = _first_value(initial_value, dtype)
         if shape is None:
@@ -261,7 +263,8 @@ class Variable(VariableParts, metaclass=_VariableMeta):
         if graph is not None:
             self.__dict__["_graph"] = weakref.ref(graph)
             start = len(graph.engine)
-            self._assign(value)
+            with graph.control_dependencies(None):
+                self._assign(value)
             self.__dict__["_initializer"] = graph.operation_since(start, f"{label}/Assign")
             graph.add_to_collections(v1_graph_state.variable_collections.get(), self)
             if self.trainable:

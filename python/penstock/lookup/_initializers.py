@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock import _core
 from penstock._control.flow import init_scope
+from penstock._runtime import v1_graph_state
 from penstock._runtime.conversion import constant, convert_to_tensor
 from penstock._runtime.os_errors import engine_errors
 from penstock.errors import InvalidArgumentError
@@ -15,7 +16,7 @@ from penstock.errors import InvalidArgumentError
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
 
-__all__ = ["KeyValueTensorInitializer", "TextFileIndex", "TextFileInitializer"]
+__all__ = ["KeyValueTensorInitializer", "TextFileIndex", "TextFileInitializer", "with_value"]
 
 
 class _Fillable(Protocol):
@@ -27,6 +28,28 @@ class TextFileIndex:
 
     WHOLE_LINE = -2
     LINE_NUMBER = -1
+
+
+def with_value(given: TensorLike, dtype: DTypeLike | None, argument: str) -> _core.Tensor:
+    """A tensor with a value: what a graph that is traced computes of constants alone has one.
+
+    Raises:
+        InvalidArgumentError: for a tensor that has none.
+    """
+    value: Any = given
+    if isinstance(given, _core.Tensor) and given._is_symbolic:
+        graph = v1_graph_state.current()
+        if graph is not None:
+            (value,) = graph.engine.part([given], [], [], graph.after)([], _core._SessionValues())
+        else:
+            value = _core._known_value(given)
+        if value is None:
+            raise InvalidArgumentError(
+                f"argument '{argument}' must have a value when the table is made, got a symbolic tensor"
+            )
+    with init_scope():
+        made: _core.Tensor = convert_to_tensor(value, dtype=dtype)
+    return made
 
 
 class KeyValueTensorInitializer:
@@ -56,11 +79,10 @@ class KeyValueTensorInitializer:
             name: of no effect: it is no operation of a graph.
 
         Raises:
-            ValueError: where there are not as many values as keys.
+            ValueError: where there are not as many values as keys, and for tensors without a value.
         """
-        with init_scope():
-            self._keys = convert_to_tensor(keys, dtype=key_dtype)
-            self._values = convert_to_tensor(values, dtype=value_dtype)
+        self._keys = with_value(keys, key_dtype, "keys")
+        self._values = with_value(values, value_dtype, "values")
         if self._keys.shape.rank != 1 or self._keys.shape.dims != self._values.shape.dims:
             raise InvalidArgumentError(
                 "arguments 'keys' and 'values' must be vectors of one length, "

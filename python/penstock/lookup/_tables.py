@@ -23,7 +23,7 @@ from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.variable import Variable
 from penstock.errors import DTypeError, InvalidArgumentError
-from penstock.lookup._initializers import KeyValueTensorInitializer
+from penstock.lookup._initializers import KeyValueTensorInitializer, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -248,11 +248,11 @@ class StaticHashTable(_HashTable):
             FailedPreconditionError: where a key has two values.
         """
         expect(initializer, KeyValueTensorInitializer, "initializer", "an initializer of tables")
+        default = with_value(default_value, initializer.value_dtype, "default_value")
         with init_scope():
             self._filled = (zeros([0], initializer.key_dtype), zeros([0], initializer.value_dtype))
             initializer.initialize(self)
             keys, values = self.__dict__.pop("_filled")
-            default = convert_to_tensor(default_value, dtype=values.dtype)
             self._create(keys, values, default, name or "table")
 
     def _fill(self, keys: _core.Tensor, values: _core.Tensor) -> None:
@@ -403,8 +403,8 @@ class MutableHashTable(_HashTable):
     def _empty(
         self, key_dtype: DType, key_extents: list[int], value_dtype: DType, default_value: Any, name: str
     ) -> None:
+        default = with_value(default_value, value_dtype, "default_value")
         with init_scope():
-            default = convert_to_tensor(default_value, dtype=value_dtype)
             keys = zeros([0, *key_extents], key_dtype)
             values = zeros([0, *_extents(default)], value_dtype)
             self._create(keys, values, default, name, len(key_extents))

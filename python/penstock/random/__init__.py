@@ -28,6 +28,7 @@ from penstock._ops.random_more import (
     stateless_binomial as stateless_binomial,
     stateless_parameterized_truncated_normal as stateless_parameterized_truncated_normal,
 )
+from penstock._runtime import v1_graph_state
 from penstock._runtime.arguments import extents, named, whole
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.lazy_names import lazily as _lazily
@@ -106,12 +107,22 @@ def _sequence(seed: int) -> _core.Tensor:
     if not _core._is_tracing():
         count = _Seeds.uses[key] = _Seeds.uses.get(key, -1) + 1
         return _core._to_tensor([key, count], _core.int64)
-    # A traced function counts its own draws, from where it was traced, each time that it runs.
-    with _core._Outside():
-        start = _core._to_tensor(0, _core.int64)
-        counter = _core._Variable(start, start.dtype, start.shape, "random_counter", False)
-    drawn = raw_ops.read_variable(counter)
-    raw_ops.assign_add(counter, _core._to_tensor(1, _core.int64))
+    one, graph = _core._to_tensor(1, _core.int64), v1_graph_state.current()
+    if graph is not None:
+        # Each session of a graph of TensorFlow 1 counts its own draws. What is drawn asks for the count.
+        counter: Any = graph.begun_by_session(_core._to_tensor(-1, _core.int64), "random_counter")
+        counted = len(graph.engine)
+        raw_ops.assign_add(counter, one)
+        read = len(graph.engine)
+        drawn = raw_ops.read_variable(counter)
+        graph.follow(read, counted)
+    else:
+        # A traced function counts from where it was traced, each time that it runs.
+        with _core._Outside():
+            start = _core._to_tensor(0, _core.int64)
+            counter = _core._Variable(start, start.dtype, start.shape, "random_counter", False)
+        drawn = raw_ops.read_variable(counter)
+        raw_ops.assign_add(counter, one)
     return _core._to_tensor([_core._to_tensor(key, _core.int64), drawn])
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._control.flow import group
+from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import scoped
 from penstock._values.variable import Variable
 
@@ -109,10 +111,15 @@ class ExponentialMovingAverage:
         found = self._averages.get(id(value))
         if found is None:
             steps = None
-            with _core._Outside():
+            graph = v1_graph_state.current()
+            # The means of a graph of TensorFlow 1 are its variables, and begin as theirs do.
+            with _core._Outside() if graph is None else nullcontext():
                 name = f"{_plain_name(value)}/{self._name}"
                 if isinstance(value, _core._Variable):
-                    mean = Variable(lambda: value.read_value(), trainable=False, dtype=value.dtype, name=name)
+                    first: Any = value
+                    mean = Variable(first.initialized_value, trainable=False, dtype=value.dtype, name=name)
+                    if graph is not None:
+                        graph.add_to_collection("moving_average_variables", value)
                 else:
                     zero = raw_ops.fill(value.shape.as_list(), _core._to_tensor(0, value.dtype))
                     mean = Variable(zero, trainable=False, dtype=value.dtype, name=name)

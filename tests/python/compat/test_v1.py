@@ -117,6 +117,65 @@ def test_a_gradient_descent_in_a_graph():
             np.testing.assert_allclose(sess.run(w), [[2.0], [-3.0]], atol=0.05)
 
 
+def test_an_operation_that_does_nothing_runs_what_it_waits_for():
+    for no_op in (tf.no_op, v1.no_op, v1.group):
+        with tf.Graph().as_default() as graph, v1.Session() as session:
+            v = v1.get_variable("v", [], initializer=v1.zeros_initializer())
+            session.run(v.initializer)
+            with (
+                tf.control_dependencies([v1.assign_add(v, 1.0)]),
+                tf.control_dependencies([v1.assign_add(v, 10.0)]),
+            ):
+                train = no_op(name="train")
+                with tf.control_dependencies(None):
+                    free = no_op(name="free")
+            assert graph.get_operation_by_name("train") is train
+            session.run(train)
+            assert session.run(v) == 11
+            session.run("free")
+            assert session.run(v) == 11
+            session.run([train, free])
+            assert session.run(v) == 22
+    assert tf.no_op() is None
+
+
+def test_control_dependencies_on_none_free_what_is_within():
+    with tf.Graph().as_default(), v1.Session() as session:
+        v = v1.get_variable("v", [], initializer=v1.zeros_initializer())
+        session.run(v.initializer)
+        with tf.control_dependencies([v1.assign_add(v, 1.0)]):
+            waiting = tf.constant(1.0) * 2.0
+            with tf.control_dependencies(None):
+                free = tf.constant(2.0) * 3.0
+            last = tf.constant(3.0) * 4.0
+        assert session.run(free) == 6
+        assert session.run(v) == 0
+        assert session.run([waiting, last]) == [2, 12]
+        assert session.run(v) == 1
+
+
+def test_tables_are_filled_with_what_a_graph_computes_of_constants():
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.string, [None])
+        keys = tf.strings.join([tf.constant(["a", "b"]), "!"])
+        pairs = tf.lookup.KeyValueTensorInitializer(keys, tf.range(2, dtype=tf.int64) * 5)
+        table = tf.lookup.StaticHashTable(pairs, tf.constant(-1, tf.int64))
+        y = table.lookup(x)
+        session.run(v1.tables_initializer())
+        assert session.run(y, {x: ["b!", "b"]}).tolist() == [5, -1]
+        with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder"):
+            tf.lookup.KeyValueTensorInitializer(x, [1])
+
+    @tf.function
+    def made(x):
+        pairs = tf.lookup.KeyValueTensorInitializer(tf.constant(["a"]), tf.constant([1]))
+        tf.lookup.StaticHashTable(pairs, tf.constant(0))
+        return tf.lookup.KeyValueTensorInitializer(x, tf.constant([1]))
+
+    with pytest.raises(ValueError, match="argument 'keys' must have a value when the table is made"):
+        made(tf.constant(["a"]))
+
+
 def test_control_dependencies_and_groups_make_operations_run(capsys):
     for control in (tf.control_dependencies, v1.control_dependencies):
         with tf.Graph().as_default():

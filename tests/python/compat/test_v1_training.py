@@ -215,3 +215,36 @@ def test_the_rest_of_train_is_version_2s():
     assert v1.train.Checkpoint is tf.train.Checkpoint
     with pytest.raises(AttributeError, match="NoSuchThing"):
         v1.train.NoSuchThing
+
+
+def test_means_of_a_graph_are_its_variables_and_move_behind_a_step():
+    with tf.Graph().as_default():
+        v = v1.get_variable("v", [2], initializer=v1.constant_initializer([1.0, 2.0]))
+        step = v1.assign_add(v, [1.0, 1.0])
+        ema = tf.train.ExponentialMovingAverage(0.5)
+        with tf.control_dependencies([step]):
+            train = ema.apply([v])
+        mean = ema.average(v)
+        assert v1.get_collection(v1.GraphKeys.MOVING_AVERAGE_VARIABLES) == [v]
+        assert any(each is mean for each in v1.global_variables())
+        for _ in range(2):
+            with v1.Session() as session:
+                # Nothing that sets a variable first waits for the step.
+                session.run(v1.global_variables_initializer())
+                assert session.run(v).tolist() == [1, 2]
+                assert session.run(mean).tolist() == [1, 2]
+                session.run(train)
+                assert session.run(v).tolist() == [2, 3]
+                assert session.run(mean).tolist() == [1.5, 2.5]
+
+
+def test_each_session_draws_the_sequence_of_a_seed_from_its_beginning():
+    with tf.Graph().as_default():
+        x = tf.random.uniform([3], seed=5)
+        found = []
+        for _ in range(2):
+            with v1.Session() as session:
+                found.append([session.run(x).tolist() for _ in range(2)])
+        assert found[0] == found[1]
+        assert found[0][0] != found[0][1]
+        assert v1.global_variables() == []

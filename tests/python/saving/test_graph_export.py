@@ -193,9 +193,28 @@ def test_a_graph_that_no_other_program_can_run_says_why():
     takes = tf.function(lambda v: v + 1.0).get_concrete_function(V)
     with pytest.raises(tf.errors.UnimplementedError, match="takes variables as arguments"):
         takes.graph.as_graph_def().SerializeToString()
+
+
+def test_a_call_of_python_stands_in_an_open_graph_that_is_written():
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        x = tf.compat.v1.placeholder(tf.float32, [2], name="x")
+        low, high = tf.numpy_function(
+            lambda x: (x - 1, x + 1), [x * 2.0], (tf.float32, tf.float32), name="both"
+        )
+        tf.multiply(tf.ensure_shape(high, [2]), tf.ensure_shape(low, [2]), name="y")
+        assert session.run("y:0", {x: [1.0, 2.0]}).tolist() == [3, 15]
+    nodes = {node.name: node for node in graph.as_graph_def()._message().node}
+    (call,) = (node for node in nodes.values() if node.op == "EagerPyFunc")
+    assert nodes[call.input[0]].op == "Mul"
+    assert [len(call.attr[key].list.type) for key in ("Tin", "Tout")] == [1, 2]
+    taken = {text for node in nodes.values() for text in node.input}
+    assert {call.name, f"{call.name}:1"} <= taken
+    message = graph.as_graph_def()
+    given = {call.name: [1.0, 2.0], f"{call.name}:1": [3.0, 4.0]}
+    assert tf.import_graph_def(message, given, ["y:0"])[0].numpy().tolist() == [3, 8]
     with tf.Graph().as_default() as graph:
-        tf.numpy_function(np.sin, [tf.constant(1.0)], tf.float32)
-    assert [node.op for node in graph.as_graph_def().node] == ["Const", "EagerPyFunc"]
+        tf.cond(tf.constant(True), lambda: tf.numpy_function(np.sin, [1.0], tf.float32), lambda: 1.0)
+    assert "EagerPyFunc" not in [node.op for node in graph.as_graph_def().node]
     with pytest.raises(tf.errors.FailedPreconditionError, match="host function 'sin'"):
         graph.as_graph_def().SerializeToString()
 

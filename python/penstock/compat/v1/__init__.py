@@ -39,7 +39,6 @@ from penstock.compat.v1._graph import (
     get_default_graph as get_default_graph,
     gradients as gradients,
     group as group,
-    no_op as no_op,
     placeholder as placeholder,
     placeholder_with_default as placeholder_with_default,
     reset_default_graph as reset_default_graph,

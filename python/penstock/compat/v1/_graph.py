@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, nest
 from penstock._autodiff import gradients as _gradients, registered
@@ -18,6 +18,7 @@ from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import current_name_scope, named, scoped
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
+from penstock._values.variable import Variable
 from penstock.compat.v1._graph_parts import GraphParts
 from penstock.compat.v1._operation import Operation as Operation
 
@@ -36,7 +37,6 @@ __all__ = [
     "get_default_graph",
     "gradients",
     "group",
-    "no_op",
     "placeholder",
     "placeholder_with_default",
     "reset_default_graph",
@@ -80,6 +80,18 @@ class GraphKeys:
     WHILE_CONTEXT = "while_context"
 
 
+class _Controls(NamedTuple):
+    """An open context of control dependencies.
+
+    Attributes:
+        before: the numbers of the instructions that run first.
+        free: the instructions within it that wait for nothing, as ranges of numbers.
+    """
+
+    before: list[int]
+    free: list[range]
+
+
 class Graph(GraphParts):
     """A graph that operations are added to within `as_default()`.
 
@@ -106,7 +118,7 @@ class Graph(GraphParts):
         self.told_by_sessions: list[tuple[_core.Tensor, Callable[[Any], Any]]] = []
         # What is to live as long as the graph.
         self.kept: list[Any] = []
-        self._controls: list[tuple[int, tuple[int, ...]]] = []
+        self._controls: list[_Controls] = []
         self._names: dict[str, int] = {}
         v1_graph_state.graphs[self.engine.id] = self
 
@@ -216,10 +228,17 @@ class Graph(GraphParts):
         >>> operation.name
         'set'
         """
-        return self.composite(range(start, len(self.engine)), name)
+        return self._kept(range(start, len(self.engine)), name)
+
+    def _kept(self, instructions: Iterable[int], name: str) -> Operation:
+        made = Operation(self, instructions, self.unique_name(name))
+        self.groups[made.name] = made
+        return made
 
     def composite(self, instructions: Iterable[int], name: str) -> Operation:
-        """Make an operation of instructions, which is found by its name.
+        """Make an operation that runs instructions, and those that the open control dependencies name.
+
+        It is found by its name.
 
         Args:
             instructions: their numbers.
@@ -233,8 +252,9 @@ class Graph(GraphParts):
         >>> graph.composite([], "nothing")
         <tf.Operation 'nothing'>
         """
-        made = Operation(self, instructions, self.unique_name(name))
-        self.groups[made.name] = made
+        before = [number for controls in self._controls for number in controls.before]
+        made = self._kept(dict.fromkeys([*before, *instructions]), name)
+        made._waits = tuple(before)
         return made
 
     def told_by_session(self, dtype: DTypeLike, name: str, tell: Callable[[Any], Any]) -> _core.Tensor:
@@ -259,6 +279,30 @@ class Graph(GraphParts):
         self.told_by_sessions.append((made, tell))
         return made
 
+    def begun_by_session(self, value: TensorLike, name: str) -> Variable:
+        """Make a variable of no collection, which each session begins with a value.
+
+        Args:
+            value: the value.
+            name: its name.
+
+        Returns:
+            The variable.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        ...     v = graph.begun_by_session(3, "v")
+        ...     int(session.run(v)), tf.compat.v1.global_variables()
+        (3, [])
+        """
+        token = v1_graph_state.variable_collections.set(())
+        try:
+            made = Variable(value, trainable=False, name=name)
+        finally:
+            v1_graph_state.variable_collections.reset(token)
+        self.begun_by_sessions.append((made, made.initializer))
+        return made
+
     def follow(self, later: int, earlier: int) -> None:
         """Have one instruction run after another, by their numbers.
 
@@ -280,7 +324,8 @@ class Graph(GraphParts):
         """Run operations within it after others.
 
         Args:
-            control_inputs: operations, tensors, and nests of them.
+            control_inputs: operations, tensors, and nests of them; None for operations that wait for nothing,
+                whatever contexts are around.
 
         Returns:
             A context manager.
@@ -293,10 +338,20 @@ class Graph(GraphParts):
         ...     float(tf.compat.v1.Session().run(read))
         2.0
         """
-        first = len(self.engine)
         before = [n for item in nest.flatten(control_inputs or []) for n in self.instructions(item)]
-        yield
-        self.after.extend((later, n) for later in range(first, len(self.engine)) for n in before)
+        first, around = len(self.engine), self._controls
+        own = _Controls(before, [])
+        self._controls = [own] if control_inputs is None else [*around, own]
+        try:
+            yield
+        finally:
+            self._controls = around
+        added = range(first, len(self.engine))
+        waiting = [n for n in added if not any(n in free for free in own.free)]
+        self.after.extend((later, n) for later in waiting for n in before)
+        if control_inputs is None:
+            for controls in around:
+                controls.free.append(added)
 
     def instructions(self, item: object) -> tuple[int, ...]:
         """List the numbers of the instructions that stand for an operation or a tensor.
@@ -543,22 +598,6 @@ def group(*inputs: Any, **kwargs: Any) -> Operation | None:
     """
     graph: Graph | None = v1_graph_state.current()
     return None if graph is None else graph.group(*inputs, **kwargs)
-
-
-def no_op(name: str | None = None) -> Operation | None:
-    """Make an operation that does nothing.
-
-    Args:
-        name: a name for people.
-
-    Returns:
-        The operation; None outside of a graph.
-
-    >>> import penstock as tf
-    >>> tf.compat.v1.no_op() is None
-    True
-    """
-    return group(name=name or "NoOp")
 
 
 def get_collection(key: str, scope: str | None = None) -> list[Any]:

@@ -67,9 +67,24 @@ class GraphParts:
         >>> [(op.name, op.type, len(op.inputs)) for op in graph.get_operations()]
         [('x', 'Placeholder', 0), ('Square', 'Square', 1)]
         """
+        found = self.engine._operations()
+        # What a tensor is called is known here; asked itself, it walks over the graph.
+        names = {
+            tensor._id: f"{name}:{place}" if place else name
+            for name, _, _, _, outputs in found
+            for place, tensor in enumerate(outputs)
+        }
         return [
-            Operation(self, () if number is None else (number,), name, kind, inputs, outputs)
-            for name, kind, number, inputs, outputs in self.engine._operations()
+            Operation(
+                self,
+                () if number is None else (number,),
+                name,
+                kind,
+                inputs,
+                outputs,
+                [names.get(tensor._id) or tensor.name.removesuffix(":0") for tensor in inputs],
+            )
+            for name, kind, number, inputs, outputs in found
         ]
 
     @property

@@ -61,6 +61,7 @@ class Operation:
         type: the name of its operator.
         inputs: the tensors that it takes.
         outputs: the tensors that it makes.
+        input_names: the names of the tensors that it takes, where they are known.
 
     >>> import penstock as tf
     >>> with tf.Graph().as_default():
@@ -76,8 +77,12 @@ class Operation:
         type: str = "NoOp",
         inputs: Iterable[Any] = (),
         outputs: Iterable[Any] = (),
+        input_names: Sequence[str] | None = None,
     ) -> None:
         self._graph, self._name, self._type = graph, name, type
+        self._input_names = input_names
+        # Those of its instructions that are there for open control dependencies.
+        self._waits: tuple[int, ...] = ()
         self._instructions = tuple(instructions)
         self._inputs, self._outputs = tuple(inputs), list(outputs)
 
@@ -111,6 +116,7 @@ class Operation:
         """The operations that it was told to run after."""
         own = set(self._instructions)
         before = {earlier for later, earlier in self._graph.after if later in own} - own
+        before.update(self._waits)
         return [op for op in self._graph.get_operations() if not before.isdisjoint(op._instructions)]
 
     @property
@@ -121,7 +127,10 @@ class Operation:
     @property
     def node_def(self) -> NodeDef:
         """Its name, its operator, and the names of the tensors that it takes."""
-        return NodeDef(self._name, self._type, [tensor.name.removesuffix(":0") for tensor in self._inputs])
+        names = self._input_names
+        if names is None:
+            names = [tensor.name.removesuffix(":0") for tensor in self._inputs]
+        return NodeDef(self._name, self._type, list(names))
 
     @property
     def op_def(self) -> OpDef:
@@ -157,7 +166,7 @@ class Operation:
 
         >>> import penstock as tf
         >>> with tf.Graph().as_default() as graph:
-        ...     tf.no_op() or graph.group(name="all").colocation_groups()
+        ...     graph.group(name="all").colocation_groups()
         [b'loc:@all']
         """
         return [f"loc:@{self._name}".encode()]
