@@ -19,6 +19,8 @@ import penstock as tf
 ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "custom_operators.md").read_text(encoding="utf-8")
 EXAMPLES = ROOT / "crates" / "penstock-plugin" / "examples"
+# A build of the libraries waits for other builds of the tree.
+pytestmark = pytest.mark.timeout(1200)
 IN_RUST, IN_C = PAGE.split("## In Rust")[1].split("## In C")
 
 

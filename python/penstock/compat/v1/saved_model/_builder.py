@@ -42,7 +42,7 @@ class Builder:
     ...     signature = v1.saved_model.predict_signature_def({"x": x}, {"y": y})
     ...     builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
     ...     os.path.basename(builder.save())
-    'saved_model.pb'
+    b'saved_model.pb'
     >>> loaded = tf.saved_model.load(path)
     >>> loaded.signatures["serving_default"](x=tf.constant([1.0, 2.0]))["y"].numpy().tolist()
     [3.0, 6.0]
