@@ -31,22 +31,22 @@ class TextFileIndex:
 
 
 def with_value(given: TensorLike, dtype: DTypeLike | None, argument: str) -> _core.Tensor:
-    """A tensor with a value: what a graph that is traced computes of constants alone has one.
+    """A tensor with a value, outside of what is traced.
+
+    What a graph of TensorFlow 1 computes of constants alone has one.
 
     Raises:
         InvalidArgumentError: for a tensor that has none.
     """
     value: Any = given
-    if isinstance(given, _core.Tensor) and given._is_symbolic:
-        graph = v1_graph_state.current()
-        if graph is not None:
+    graph = v1_graph_state.current()
+    if graph is not None and isinstance(given, _core.Tensor) and given._is_symbolic:
+        try:
             (value,) = graph.engine.part([given], [], [], graph.after)([], _core._SessionValues())
-        else:
-            value = _core._known_value(given)
-        if value is None:
+        except InvalidArgumentError as error:
             raise InvalidArgumentError(
-                f"argument '{argument}' must have a value when the table is made, got a symbolic tensor"
-            )
+                f"argument '{argument}' must have a value when the table is made: {error}"
+            ) from None
     with init_scope():
         made: _core.Tensor = convert_to_tensor(value, dtype=dtype)
     return made

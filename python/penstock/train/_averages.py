@@ -116,8 +116,8 @@ class ExponentialMovingAverage:
             with _core._Outside() if graph is None else nullcontext():
                 name = f"{_plain_name(value)}/{self._name}"
                 if isinstance(value, _core._Variable):
-                    first: Any = value
-                    mean = Variable(first.initialized_value, trainable=False, dtype=value.dtype, name=name)
+                    first: Any = value.initialized_value  # type: ignore[attr-defined]
+                    mean = Variable(first, trainable=False, dtype=value.dtype, name=name)
                     if graph is not None:
                         graph.add_to_collection("moving_average_variables", value)
                 else:

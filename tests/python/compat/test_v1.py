@@ -163,7 +163,7 @@ def test_tables_are_filled_with_what_a_graph_computes_of_constants():
         y = table.lookup(x)
         session.run(v1.tables_initializer())
         assert session.run(y, {x: ["b!", "b"]}).tolist() == [5, -1]
-        with pytest.raises(tf.errors.InvalidArgumentError, match="placeholder"):
+        with pytest.raises(tf.errors.InvalidArgumentError, match="'keys' must have a value when the table"):
             tf.lookup.KeyValueTensorInitializer(x, [1])
 
     @tf.function
@@ -172,7 +172,7 @@ def test_tables_are_filled_with_what_a_graph_computes_of_constants():
         tf.lookup.StaticHashTable(pairs, tf.constant(0))
         return tf.lookup.KeyValueTensorInitializer(x, tf.constant([1]))
 
-    with pytest.raises(ValueError, match="argument 'keys' must have a value when the table is made"):
+    with pytest.raises(ValueError, match="out of scope"):
         made(tf.constant(["a"]))
 
 
