@@ -218,7 +218,7 @@ impl Builder {
         self.graph.regions.get(region).map(|data| data.params.clone()).unwrap_or_default()
     }
 
-    /// Takes memory for so many further instructions at once. It is no limit.
+    /// Takes memory for further instructions at once. More may follow.
     pub fn make_room(&mut self, insts: usize) {
         make_room(&mut self.graph, insts);
     }

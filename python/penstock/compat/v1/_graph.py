@@ -280,7 +280,7 @@ class Graph(GraphParts):
         return made
 
     def begun_by_session(self, value: TensorLike, name: str) -> Variable:
-        """Make a variable of no collection, which each session begins with a value.
+        """Make a variable that each session sets to a value when it begins. No collection has it.
 
         Args:
             value: the value.
