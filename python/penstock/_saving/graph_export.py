@@ -6,6 +6,7 @@ graph: its arguments are placeholders or variables, and its nodes are nodes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, NamedTuple
 
@@ -223,7 +224,7 @@ class _Graph:
         self._own = {node.name: node for node in self._function.node_def}
         self._results = [self._function.ret[output.name] for output in self._function.signature.output_arg]
         first = len(listed) - count
-        self._placeholders = [name for name, op, _ in listed[:first] if op == "Placeholder"]
+        self._placeholders = [_legal(name) for name, op, _ in listed[:first] if op == "Placeholder"]
         # What arguments and results of the function are called in the graph.
         self._names = {
             result.partition(":")[0]: name
@@ -289,6 +290,7 @@ class _Graph:
         """Nodes for results that no node of the function is called by, such as one of two equal constants."""
         for output, result in zip(self._source.outputs, self._results, strict=True):
             name, _, place = output.rpartition(":")
+            name = _legal(name)
             if name in there:
                 continue
             there.add(name)
@@ -312,6 +314,12 @@ class _Graph:
         node = text.partition(":")[0]
         place = _flat_index(self._own[node], text) if node in self._own else 0
         return f"{self._named(node)}:{place}" if place else self._named(node)
+
+
+def _legal(name: str) -> str:
+    """A name that nodes of TensorFlow may have, as the exporter makes it."""
+    legal = re.sub(r"[^A-Za-z0-9_>./\\-]", "_", name)
+    return legal if re.match("[A-Za-z0-9.]", legal) else f"node{legal}"
 
 
 def _flat_index(node: NodeMessage, text: str) -> int:

@@ -48,8 +48,7 @@ def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[
         within: the scope of its names.
 
     Returns:
-        The variables of collections, by the names that they have in the message; all where there are no
-        collections.
+        The variables that checkpoints have, by the names that they have in the message.
     """
     graph = v1_graph_state.current()
     message = GraphMessage.FromString(content.graph_def)
@@ -72,7 +71,8 @@ def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[
         begin = graph.imported.get(f"{prefix}{_initializers(content).get(name, f'{name}/Assign')}")
         if begin is not None:
             variable.__dict__["_initializer"] = begin
-            if not _is_saved(name, held):
+            if held and not any(name in names for names in held.values()):
+                # It is of no collection, such as a counter: each session begins it.
                 graph.begun_by_sessions.append((variable, begin))
     for key, collection in content.collection_def.items():
         for name in collection.node_list.value:
@@ -84,8 +84,8 @@ def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[
 
 
 def _is_saved(name: str, collections: Mapping[str, set[str]]) -> bool:
-    """Whether a variable is of a collection, where there are any; a session begins others, as counters."""
-    return not collections or any(name in names for names in collections.values())
+    """Whether a checkpoint has a variable: one of the global ones, where the graph says which these are."""
+    return not collections or name in collections.get("variables", set().union(*collections.values()))
 
 
 def _definitions(content: MetaGraphDef) -> Iterable[tuple[str, VariableDef]]:

@@ -140,6 +140,33 @@ def test_a_graph_with_its_variables_is_written_restored_and_trained_on(tmp_path)
         assert session.run("layer/w:0").tolist() == [[2], [2]]
 
 
+def test_names_that_tensorflow_has_not_are_written_in_another_way():
+    with tf.Graph().as_default() as graph:
+        tf.add(v1.placeholder(tf.float32, [], name="a b"), 1.0, name="y y")
+    (y,) = tf.import_graph_def(graph.as_graph_def().SerializeToString(), {"a_b": 2.0}, ["y_y:0"])
+    assert float(y) == 3
+    assert [node.name for node in graph.as_graph_def().node if " " in node.name] == []
+
+
+def test_variables_without_values_are_not_written(tmp_path):
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        x = v1.placeholder(tf.float32, [], name="x")
+        y = tf.multiply(x, v1.get_variable("v", []), name="y")
+        with pytest.raises(tf.errors.FailedPreconditionError, match="variable 'v"):
+            v1.saved_model.simple_save(session, tmp_path / "model", {"x": x}, {"y": y})
+        with pytest.raises(tf.errors.FailedPreconditionError, match="variable 'v"):
+            v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), ["y"])
+        with pytest.raises(TypeError, match="'output_node_names' must be a list"):
+            v1.graph_util.convert_variables_to_constants(session, graph.as_graph_def(), "y")
+        # A local one may have none.
+        v1.get_local_variable("count", [], initializer=v1.zeros_initializer())
+        session.run(v1.global_variables_initializer())
+        v1.saved_model.simple_save(session, tmp_path / "model", {"x": x}, {"y": y})
+    with tf.Graph().as_default(), v1.Session() as session:
+        found = v1.saved_model.load(session, ["serve"], tmp_path / "model").signature_def["serving_default"]
+        session.run(found.outputs["y"].name, {found.inputs["x"].name: 1.0})
+
+
 def test_what_cannot_be_written_is_named():
     with tf.Graph().as_default() as graph:
         pairs = tf.lookup.KeyValueTensorInitializer(["a"], [1])

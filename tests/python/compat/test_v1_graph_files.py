@@ -125,6 +125,8 @@ def test_signatures_describe_tensors():
             saved_model.predict_signature_def({}, {"y": y})
     with pytest.raises(TypeError, match="tensor of a graph"):
         saved_model.build_tensor_info(tf.constant(1.0))
+    with pytest.raises(TypeError, match="tensor of a graph, got \\[1\\]"):
+        saved_model.build_tensor_info([1])
     assert type(predict).FromString(predict.SerializeToString()) == predict
 
 

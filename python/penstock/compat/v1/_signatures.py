@@ -46,6 +46,10 @@ def build_tensor_info(tensor: _core.Tensor | SparseTensor) -> TensorInfo:
     ...     tf.compat.v1.saved_model.build_tensor_info(x).name
     'x:0'
     """
+    if not isinstance(tensor, SparseTensor) and not (
+        isinstance(tensor, _core.Tensor) and tensor._is_symbolic
+    ):
+        raise TypeError(f"argument 'tensor' must be a tensor of a graph, got {tensor!r}")
     shape = _shape(tensor.shape)
     if isinstance(tensor, SparseTensor):
         parts = {
@@ -54,8 +58,6 @@ def build_tensor_info(tensor: _core.Tensor | SparseTensor) -> TensorInfo:
             "dense_shape_tensor_name": tensor.dense_shape.name,
         }
         return TensorInfo(coo_sparse=parts, dtype=tensor.dtype.as_datatype_enum, tensor_shape=shape)
-    if not isinstance(tensor, _core.Tensor) or not tensor._is_symbolic:
-        raise TypeError(f"argument 'tensor' must be a tensor of a graph, got {tensor!r}")
     return TensorInfo(name=tensor.name, dtype=tensor.dtype.as_datatype_enum, tensor_shape=shape)
 
 

@@ -187,6 +187,8 @@ def convert_variables_to_constants(
 
     Raises:
         AssertionError: for a name that is not in the graph.
+        TypeError: where `output_node_names` is a string.
+        FailedPreconditionError: for a variable without a value in the session.
         ValueError: for a variable that the graph of the session does not have, and one that a node changes.
         UnimplementedError: where the graph has operators that TensorFlow does not have; it names all.
 
@@ -204,6 +206,8 @@ def convert_variables_to_constants(
     from penstock._saving.graph_export import ExportedGraph  # which is above this in the package
     from penstock._saving.meta_graph_export import constants_of  # as above
 
+    if isinstance(output_node_names, str):
+        raise TypeError(f"argument 'output_node_names' must be a list of names, got {output_node_names!r}")
     whole = GraphDef.FromString(_graph(input_graph_def, "input_graph_def").SerializeToString())
     part = ExportedGraph.FromString(extract_sub_graph(whole, output_node_names).SerializeToString())
     made = constants_of(sess, part, variable_names_whitelist, variable_names_blacklist)

@@ -86,6 +86,7 @@ class Builder:
 
         Raises:
             AssertionError: where a graph was added before; others follow by `add_meta_graph`.
+            FailedPreconditionError: for a global variable without a value in the session.
             UnimplementedError: for operators that TensorFlow does not have; it names all.
             FailedPreconditionError: for a graph that calls Python code while it runs.
         """
@@ -96,7 +97,8 @@ class Builder:
         self._session = sess
         variables = held_variables(sess.graph) if saver is None else saver._variables()
         held = sess._values
-        self._values = {name: held.read(v) for name, v in variables.items() if held.has(v)}
+        due = set(map(id, sess.graph.get_collection("variables") if saver is None else variables.values()))
+        self._values = {name: held.read(v) for name, v in variables.items() if id(v) in due or held.has(v)}
         self.add_meta_graph(
             tags,
             signature_def_map,
