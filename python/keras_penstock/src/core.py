@@ -1,6 +1,7 @@
 """Variables, tensors and control flow of the backend."""
 
 import builtins
+import re
 
 import numpy as np
 from keras.src import tree
@@ -423,12 +424,18 @@ def remat(f):
     return tf.recompute_grad(f)
 
 
+def _legal(name):
+    """A name that nodes of graphs may have, for one of a layer, which may have any characters."""
+    legal = re.sub(r"[^A-Za-z0-9_.\\/>-]", "_", name)
+    return legal if re.match("[A-Za-z0-9.]|$", legal) else f"layer{legal}"
+
+
 class name_scope(base_name_scope):
     """Keras's scope of names, which names the operations of a graph too."""
 
     def __init__(self, name, **kwargs):
         super().__init__(name, **kwargs)
-        self._graph_scope = tf.name_scope(name)
+        self._graph_scope = tf.name_scope(_legal(name))
 
     def __enter__(self):
         result = super().__enter__()

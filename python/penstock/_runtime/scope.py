@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import functools
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from penstock import _core, raw_ops
 from penstock._runtime import v1_graph_state
 from penstock._runtime.dispatch import redirected
+from penstock._types.argument_names import shown
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
 _scopes: ContextVar[tuple[str, ...]] = ContextVar("penstock_name_scopes", default=())
+
+# The names that nodes of TensorFlow may have. Below a scope any of the characters may come first.
+_NAME: Final = re.compile(r"^[A-Za-z0-9.][A-Za-z0-9_.\\/>-]*$")
+_NAME_IN_SCOPE: Final = re.compile(r"^[A-Za-z0-9_.\\/>-]*$")
 
 
 class Placement:
@@ -94,9 +100,27 @@ def get_static_value(tensor: TensorLike, partial: bool = False) -> Any:
     return None if known is None else known.numpy()
 
 
+def check_name(name: object) -> None:
+    """Raise where nodes of a graph cannot have a name below the open scopes. An empty name stands for none.
+
+    Raises:
+        TypeError: for what is no string.
+        ValueError: for a string with characters that names cannot have there.
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"argument 'name' must be a string, got {shown(name)}")
+    pattern, kind = (_NAME_IN_SCOPE, "scope name") if _scopes.get() else (_NAME, "root scope name")
+    if name and not pattern.fullmatch(name):
+        raise ValueError(
+            f"argument 'name': {name!r} is not a valid {kind}. A {kind} has to match the following pattern: "
+            f"{pattern.pattern}"
+        )
+
+
 def named(tensor: _core.Tensor, name: str | None) -> _core.Tensor:
     """A tensor that is made just now, called so in the graph of the function that is traced."""
     if name is not None and _core._is_tracing():
+        check_name(name)
         _core._set_name(tensor, name)
     return tensor
 
@@ -105,6 +129,7 @@ def within(name: str, function: Callable[..., Any], /, *args: Any, **kwargs: Any
     """What a function gives, whose operations have names below `name` in a graph."""
     if not _core._is_tracing():
         return function(*args, **kwargs)
+    check_name(name)
     with name_scope(name):
         return function(*args, **kwargs)
 
@@ -192,13 +217,17 @@ class name_scope:
         name: a name; one that ends in `/` stands for itself, whatever scope is open and was opened before.
 
     Raises:
-        ValueError: where it is no string.
+        ValueError: where it is no string; on entry, while a graph is made, where its nodes cannot have such
+            names.
 
     >>> import penstock as tf
     >>> with tf.name_scope("model") as scope:
     ...     scope
     'model/'
     """
+
+    # Whether nodes of graphs can have the name.
+    _checked: ClassVar[bool] = True
 
     def __init__(self, name: str) -> None:
         if not isinstance(name, str):
@@ -212,6 +241,8 @@ class name_scope:
         return self._name
 
     def __enter__(self) -> str:
+        if self._checked and _core._is_tracing():
+            check_name(self._name)
         outer = _scopes.get()
         if self._name.endswith("/"):
             inner = tuple(self._name.rstrip("/").split("/"))
@@ -227,6 +258,12 @@ class name_scope:
     def __exit__(self, *exc: object) -> None:
         _scopes.reset(self._tokens.pop())
         _core._set_scope(current_name_scope())
+
+
+class imported_scope(name_scope):
+    """A scope of a graph that is imported: within functions there are names that no program can give."""
+
+    _checked = False
 
 
 def current_name_scope() -> str:

@@ -270,9 +270,9 @@ class _Nodes:
         if node.op in ("Placeholder", "PlaceholderV2"):
             arguments.pop("shape", None)
             shape = self._attribute("shape", attributes["shape"]) if "shape" in attributes else None
-            with scope.name_scope(f"{path}/" if path else ""):
+            with scope.imported_scope(f"{path}/" if path else ""):
                 return [("output", _graph.placeholder(arguments["dtype"], shape, name=label))]
-        with scope.name_scope(f"{path}/" if path else ""):
+        with scope.imported_scope(f"{path}/" if path else ""):
             repeated = self._repeated(node) if node.op == "Sum" else None
             if repeated is not None:
                 return [("output", raw_ops.sum_to_shape(arguments["input"], repeated, name=label))]

@@ -104,6 +104,9 @@ def name_culprit(error: BaseException, function: Callable[..., Any], given: Mapp
     """
     if not isinstance(error, TypeError | ValueError) or not error.args or not isinstance(error.args[0], str):
         return
+    if error.args[0] == f"'{type(given.get('name')).__name__}' object is not an instance of 'str'":
+        error.args = (f"argument 'name' must be a string, got {shown(given['name'])}",)
+        return
     blamed, message = getattr(error, "_penstock_blames", (None, error.args[0]))
     # The argument that another operator names is its own.
     others = re.match(r"(?!argument)(\w+): argument '\w+'", error.args[0])

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock import _core
 from penstock._runtime import v1_graph_state
 from penstock._runtime.print import array_of, check, value_text
-from penstock._runtime.scope import current_name_scope, name_scope, named, within
+from penstock._runtime.scope import check_name, current_name_scope, name_scope, named, within
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.variable_parts import VariableParts
@@ -249,6 +249,8 @@ class Variable(VariableParts, metaclass=_VariableMeta):
         if not isinstance(name, str | None):
             raise TypeError(f"argument 'name' must be a string, got {name!r}")
         label = (name or "Variable").removesuffix(":0")
+        if graph is not None:
+            check_name(label)
         label = f"{current_name_scope()}{label}" if graph is None else graph.unique_name(label)
         held = _core._placed(value) if graph is None else None
         self: Variable = super().__new__(

@@ -10,6 +10,11 @@ import penstock as tf
     ("call", "argument"),
     [
         (lambda: tf.einsum(31), "equation"),
+        (lambda: tf.add(1, 2, name=3), "name"),
+        (lambda: tf.reduce_sum([1, 2], name=b"sum"), "name"),
+        (lambda: tf.concat([[1], [2]], 0, name=["a"]), "name"),
+        (lambda: tf.function(lambda x: tf.nn.moments(x, [0], name=3))([1.0, 2.0]), "name"),
+        (lambda: tf.function(lambda x: tf.convert_to_tensor(x, name=3))([1.0, 2.0]), "name"),
         (lambda: tf.strings.format(True, 1), "template"),
         (lambda: tf.strings.format("{}", 1, placeholder=2), "placeholder"),
         (lambda: tf.data.experimental.cardinality(3), "dataset"),

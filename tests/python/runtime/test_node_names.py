@@ -174,8 +174,64 @@ def test_an_error_closes_the_scope_of_a_function() -> None:
 
 
 def test_a_scope_needs_a_name_that_is_a_string() -> None:
-    with pytest.raises(ValueError, match="argument 'name' must be a string, got 3"):
+    with pytest.raises(TypeError, match="argument 'name' must be a string, got 3"):
         names(lambda x: tf.map_fn(lambda y: y, x, name=3))  # type: ignore[call-overload]
+    with pytest.raises(ValueError, match="argument 'name' must be a string, got 3"):
+        tf.name_scope(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("name", ["a b", "_x", "-a", "/a", "a:b", "a*", "é", "a\n"])
+@pytest.mark.parametrize(
+    "called",
+    [
+        lambda x, name: tf.name_scope(name).__enter__(),
+        lambda x, name: tf.compat.v1.name_scope(name).__enter__(),
+        lambda x, name: tf.nn.moments(x, [0], name=name),
+        lambda x, name: tf.constant(1.0, name=name),
+    ],
+)
+def test_a_graph_refuses_names_that_its_nodes_cannot_have(
+    called: Callable[[tf.Tensor, str], object], name: str
+) -> None:
+    with pytest.raises(ValueError, match="is not a valid root scope name"):
+        names(lambda x: called(x, name))
+    with tf.Graph().as_default(), pytest.raises(ValueError, match="is not a valid root scope name"):
+        called(tf.constant([1.0, 2.0]), name)
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        lambda name: tf.compat.v1.placeholder(tf.float32, [], name),
+        lambda name: tf.no_op(name),
+        lambda name: tf.group(name=name),
+        lambda name: tf.Variable(1.0, name=name),
+        lambda name: tf.compat.v1.get_variable(name, []),
+        lambda name: tf.compat.v1.variable_scope(name).__enter__(),
+    ],
+)
+def test_parts_of_an_open_graph_have_names_that_nodes_can_have(made: Callable[[str], object]) -> None:
+    with tf.Graph().as_default():
+        for name in ("a b", "_x"):
+            with pytest.raises(ValueError, match="is not a valid root scope name"):
+                made(name)
+        with tf.name_scope("outer"), pytest.raises(ValueError, match=r"is not a valid (root )?scope name"):
+            made("a b")
+        made("a.b/c-d_e>f")
+
+
+def test_names_below_a_scope_may_begin_with_other_characters() -> None:
+    def below(x: tf.Tensor) -> tf.Tensor:
+        with tf.name_scope("a"), tf.name_scope("_b"):
+            return -x
+
+    assert names(below) == ["a/_b/Neg"]
+
+
+def test_outside_of_graphs_any_name_will_do() -> None:
+    with tf.name_scope("a b"):
+        assert tf.Variable(1.0, name="_x y").name == "a b/_x y:0"
+        assert int(tf.add(1, 2, name="a b")) == 3
 
 
 def frames(error: BaseException) -> set[str]:

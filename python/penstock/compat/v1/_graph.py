@@ -15,7 +15,7 @@ from penstock import _core, nest
 from penstock._autodiff import gradients as _gradients, registered
 from penstock._autodiff.tape import UnconnectedGradients
 from penstock._runtime import v1_graph_state
-from penstock._runtime.scope import current_name_scope, named, scoped
+from penstock._runtime.scope import check_name, current_name_scope, named, scoped
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable
@@ -252,6 +252,7 @@ class Graph(GraphParts):
         >>> graph.composite([], "nothing")
         <tf.Operation 'nothing'>
         """
+        check_name(name)
         before = [number for controls in self._controls for number in controls.before]
         made = self._kept(dict.fromkeys([*before, *instructions]), name)
         made._waits = tuple(before)
@@ -533,6 +534,7 @@ def placeholder(dtype: DTypeLike, shape: ShapeLike = None, name: str | None = No
             "tf.placeholder() is not compatible with eager execution: call it within "
             "tf.Graph().as_default(), or after tf.compat.v1.disable_eager_execution()"
         )
+    check_name(name or "")
     label = graph.unique_name(name or "Placeholder")
     tensor = _core._placeholder(TensorSpec(TensorShape(shape), dtype), label)
     graph.named[f"{label}:0"] = tensor

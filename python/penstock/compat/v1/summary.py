@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
@@ -37,9 +38,15 @@ __all__ = [
 ]
 
 
+def _cleaned(name: Any) -> Any:
+    """The name of a summary that its node can have: other characters become `_`."""
+    return re.sub(r"[^-/\w.]", "_", name, flags=re.ASCII).lstrip("/") if isinstance(name, str) else name
+
+
 @contextmanager
 def _tagged(name: str, family: str | None) -> Iterator[str]:
     """The tag of a summary within the open scopes; with a family, below that."""
+    name, family = _cleaned(name), family and _cleaned(family)
     with name_scope(name if family is None else f"{family}/{name}"):
         scope = current_name_scope().rstrip("/") or name
         yield scope if family is None else f"{family}/{scope}"
