@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
 from penstock._runtime import v1_graph_state
-from penstock._runtime.print import array_of, check, value_text
+from penstock._runtime.print import array_of, value_text
 from penstock._runtime.scope import check_name, current_name_scope, name_scope, named, within
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
@@ -478,11 +478,18 @@ class Variable(VariableParts, metaclass=_VariableMeta):
         """
         start = v1_graph_state.mark()
         before = self.read_value()
-        if not _core._is_tracing():
-            if int(before) >= limit:
-                raise OutOfRangeError(f"variable '{self.name}' has reached the limit {limit}")
+        message = f"variable '{self.name}' has reached the limit {limit}"
+
+        def count_up_to(value: Any) -> list[Any]:
+            if int(value) >= limit:
+                raise OutOfRangeError(message)
+            return []
+
+        if _core._is_tracing():
+            # Of what a graph checks by itself, nothing raises an error of this class.
+            _core._ops()["host_call"]([before], func=count_up_to, outs=[], stateful=True)
         else:
-            check(before < limit, [before], f"variable '{self.name}' has reached the limit {limit}.", None)
+            count_up_to(before)
         self._assign_add(1)
         if (graph := v1_graph_state.current()) is None:
             return before

@@ -209,6 +209,9 @@ def test_other_names_of_variables():
     assert [int(v.count_up_to(5)), int(v.count_up_to(5))] == [3, 4]
     with pytest.raises(tf.errors.OutOfRangeError, match="count:0"):
         v.count_up_to(5)
+    with pytest.raises(tf.errors.OutOfRangeError, match="count:0"):
+        tf.function(lambda: v.count_up_to(5))()
+    assert int(v) == 5
     v.load(8)
     assert v.eval() == 8
     assert v.initialized_value().numpy() == 8

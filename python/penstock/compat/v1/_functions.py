@@ -210,7 +210,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
         The value before, a scalar.
 
     Raises:
-        OutOfRangeError: where it has reached the limit; in a graph it is an InvalidArgumentError.
+        OutOfRangeError: where it has reached the limit.
 
     >>> import penstock as tf
     >>> v = tf.Variable(3)
