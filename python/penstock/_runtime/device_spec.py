@@ -96,11 +96,14 @@ class DeviceSpec:
         parts: dict[str, Any] = {}
         for part in filter(None, spec.split("/")):
             key, *rest = part.split(":")
+            kinds = ["CPU", "GPU", "TPU", "*"]
             if key.lower() == "device":
                 key, *rest = rest or [""]
+                # Other machines may have devices of any kind.
+                kinds += [key.upper()] if key.isidentifier() else []
             if key in ("job", "replica", "task") and len(rest) == 1:
                 parts[key] = rest[0] if key == "job" else _whole(rest[0], spec)
-            elif key.upper() in ("CPU", "GPU", "TPU", "*") and len(rest) <= 1:
+            elif key.upper() in kinds and len(rest) <= 1:
                 parts["device_type"] = None if key == "*" else key.upper()
                 parts["device_index"] = None if rest in ([], ["*"]) else _whole(rest[0], spec)
             else:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
 
 from penstock import _core, raw_ops
 from penstock._runtime import v1_graph_state
+from penstock._runtime.device_spec import DeviceSpec
 from penstock._runtime.dispatch import redirected
 from penstock._types.argument_names import shown
 from penstock.errors import InvalidArgumentError
@@ -300,10 +301,12 @@ class device:
     variable of it is.
 
     Args:
-        device_name: such as `"/CPU:0"`, `"/device:GPU:0"` or `"GPU:1"`; None for the device of the operands.
+        device_name: such as `"/CPU:0"`, `"/device:GPU:0"` or `"GPU:1"`, or a `tf.DeviceSpec`; None for the
+            device of the operands. Jobs, replicas and tasks in it are left aside.
 
     Raises:
-        ValueError: for something that names no device.
+        ValueError: for something that names no device, or several.
+        RuntimeError: for a function.
         InvalidArgumentError: on entry, for a device that the machine lacks, where
             `tf.config.set_soft_device_placement(False)` lets no other take its place.
 
@@ -314,7 +317,7 @@ class device:
     '/job:localhost/replica:0/task:0/device:CPU:0'
     """
 
-    def __init__(self, device_name: str | None) -> None:
+    def __init__(self, device_name: str | DeviceSpec | None) -> None:
         self._wanted = None if device_name is None else _parse_device(device_name)
         self._name = device_name
         self._before: list[tuple[str, int] | None] = []
@@ -348,16 +351,25 @@ class device:
 
 def _parse_device(name: Any) -> tuple[str, int] | None:
     """The kind and number of a device; None where the name leaves both open."""
+    if isinstance(name, DeviceSpec):
+        name = name.to_string()
+    if callable(name):
+        raise RuntimeError("argument 'device_name' is a function, which only graphs of TensorFlow 1 take")
     if not isinstance(name, str):
-        raise ValueError(f"argument 'device_name' must be a string or None, got {name!r}")
-    found = None
+        raise ValueError(f"argument 'device_name' must be a string, a tf.DeviceSpec or None, got {name!r}")
+    found: list[tuple[str, int]] = []
     for part in filter(None, name.split("/")):
         key, _, rest = part.partition(":")
-        if key.lower() in ("job", "replica", "task"):
+        if key.lower() == "job" or (key.lower() in ("replica", "task") and rest.isdecimal()):
             continue
+        kinds = r"cpu|gpu|tpu"
         if key.lower() == "device":
-            key, _, rest = rest.partition(":")
-        if key.upper() not in ("CPU", "GPU", "TPU") or not (rest in ("", "*") or rest.isdigit()):
+            # Other machines may have devices of any kind.
+            (key, _, rest), kinds = rest.partition(":"), r"\w+|\*"
+        if not re.fullmatch(kinds, key, re.IGNORECASE) or not (rest in ("", "*") or rest.isdecimal()):
             raise ValueError(f"argument 'device_name' names no device: {name!r}")
-        found = key.upper(), int(rest) if rest.isdigit() else 0
-    return found
+        if key != "*":
+            found.append((key.upper(), int(rest) if rest.isdecimal() else 0))
+    if len(found) > 1:
+        raise ValueError(f"argument 'device_name' must name one device, got {name!r}")
+    return found[0] if found else None

@@ -46,3 +46,45 @@ def test_what_is_noted():
     options = tf.data.Options()
     options.deterministic = True
     assert (options.deterministic, tf.data.Options().deterministic) == (True, None)
+
+
+@pytest.mark.parametrize(
+    "device",
+    [
+        tf.DeviceSpec(device_type="CPU", device_index=0),
+        "/device:XLA_CPU:0",
+        "/device:*:*",
+        "/task:3/cpu:1",
+        "",
+    ],
+)
+def test_a_device_that_is_not_there_leaves_the_place_open(device):
+    with tf.device(device):
+        assert (tf.constant(1.0) + 1.0).device.endswith("CPU:0")
+
+
+@pytest.mark.parametrize(
+    "device", ["/cpu:0/gpu:0", "/task:x", "/replica:/cpu:0", "foo:0", "/cpu:x", "/device:a b:0"]
+)
+def test_a_text_that_names_no_device_is_an_error(device):
+    with pytest.raises(ValueError, match="argument 'device_name'"):
+        tf.device(device)
+
+
+def test_graphs_take_functions_of_devices():
+    def place(op):
+        return "/CPU:0"
+
+    for takes in (tf.device, tf.compat.v1.device):
+        with pytest.raises(RuntimeError, match="is a function"):
+            takes(place)
+    with tf.Graph().as_default() as graph, tf.compat.v1.Session() as session:
+        with tf.compat.v1.device(place), graph.device(place):
+            x = tf.constant(1.0) + 1.0
+        assert session.run(x) == 2
+
+
+def test_parts_of_devices_of_any_kind():
+    assert tf.DeviceSpec.from_string("/device:XLA_GPU:1").device_type == "XLA_GPU"
+    with pytest.raises(ValueError, match="names no device"):
+        tf.DeviceSpec.from_string("XLA_GPU:1")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
@@ -536,7 +536,8 @@ class GraphParts:
         """Place operations within it on a device, as `tf.device` does.
 
         Args:
-            device_name_or_function: the name of a device, or None.
+            device_name_or_function: the name of a device, or None; a function of operations leaves their
+                places open.
 
         Returns:
             A context manager.
@@ -545,7 +546,9 @@ class GraphParts:
         >>> with tf.Graph().as_default() as graph, graph.device("/CPU:0"):
         ...     x = tf.constant(1)
         """
-        made: AbstractContextManager[None] = scope.device(device_name_or_function)
+        made: AbstractContextManager[None] = (
+            nullcontext() if callable(device_name_or_function) else scope.device(device_name_or_function)
+        )
         return made
 
     @contextmanager

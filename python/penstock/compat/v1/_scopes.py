@@ -7,13 +7,13 @@ from collections.abc import Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from penstock._runtime import scope as _scope
+from penstock._runtime import scope as _scope, v1_graph_state
 from penstock.compat.v1._variables import VariableScope, variable_scope
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
-__all__ = ["container", "name_scope", "op_scope", "variable_op_scope"]
+__all__ = ["container", "device", "name_scope", "op_scope", "variable_op_scope"]
 
 
 class name_scope(_scope.name_scope):
@@ -49,6 +49,30 @@ class name_scope(_scope.name_scope):
         if found is None and values is not None:
             raise ValueError("at least one of the arguments 'name' and 'default_name' must be given")
         super().__init__(found or "")
+
+
+def device(device_name_or_function: Any) -> AbstractContextManager[None]:
+    """Place operations within it on a device, as `tf.device` does.
+
+    Args:
+        device_name_or_function: the name of a device, a `tf.DeviceSpec`, or None; in a graph also a function
+            of operations, which leaves their places open.
+
+    Returns:
+        A context manager.
+
+    Raises:
+        RuntimeError: for a function outside of graphs.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default(), tf.compat.v1.device(lambda op: "/CPU:0"):
+    ...     x = tf.constant(1)
+    """
+    graph = v1_graph_state.current()
+    if graph is not None and callable(device_name_or_function):
+        made: AbstractContextManager[None] = graph.device(device_name_or_function)
+        return made
+    return _scope.device(device_name_or_function)
 
 
 @contextmanager
