@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 from penstock import _core, raw_ops
 from penstock._control.flow import switch_case
 
-__all__ = ["for_each_rank"]
+__all__ = ["MOST_DIMENSIONS", "for_each_rank", "replaced"]
 
 # Tensors of more dimensions are an error when the graph runs.
-_MOST = 8
+MOST_DIMENSIONS: Final = 8
 
 
 def for_each_rank(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -39,8 +39,8 @@ def for_each_rank(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
 
     def at(rank: int) -> Any:
         known = raw_ops.ensure_shape(_core._to_tensor(unknown), shape=[None] * rank)
-        given = [_replaced(value, unknown, known) for value in args]
-        return function(*given, **{name: _replaced(value, unknown, known) for name, value in kwargs.items()})
+        given = [replaced(value, unknown, known) for value in args]
+        return function(*given, **{name: replaced(value, unknown, known) for name, value in kwargs.items()})
 
     def branch(rank: int) -> Any:
         try:
@@ -48,13 +48,15 @@ def for_each_rank(function: Callable[..., Any], args: tuple[Any, ...], kwargs: d
         except Exception as error:
             raise raised(error) from None
 
-    taken = [rank for rank in range(_MOST + 1) if _succeeds(at, rank)]
+    taken = [rank for rank in range(MOST_DIMENSIONS + 1) if _succeeds(at, rank)]
     if not taken:
         return NotImplemented
     if len(taken) == 1:
         return at(taken[0])
     try:
-        return switch_case(raw_ops.rank(unknown), [partial(branch, rank) for rank in range(_MOST + 1)])
+        return switch_case(
+            raw_ops.rank(unknown), [partial(branch, rank) for rank in range(MOST_DIMENSIONS + 1)]
+        )
     except TypeError:  # its results are of another structure for another rank
         return NotImplemented
 
@@ -83,8 +85,8 @@ def _of_unknown_rank(values: Iterable[Any]) -> Any:
     return None
 
 
-def _replaced(value: Any, unknown: Any, known: _core.Tensor) -> Any:
+def replaced(value: Any, unknown: Any, known: Any) -> Any:
     """The argument with `known` in place of `unknown`."""
     if type(value) in (list, tuple):
-        return type(value)(_replaced(item, unknown, known) for item in value)
+        return type(value)(replaced(item, unknown, known) for item in value)
     return known if value is unknown else value

@@ -10,6 +10,7 @@ from penstock import _core, raw_ops
 from penstock._ops.creation import _as, _zero
 from penstock._runtime.arguments import (
     axes,
+    axis_number,
     axis_of,
     extents,
     integer,
@@ -56,7 +57,7 @@ def concat(values: TensorLike, axis: IntLike, name: str = "concat") -> _core.Ten
         return raw_ops.identity(values, name=name)
     if not values:
         raise InvalidArgumentError("concat: argument 'values' must hold at least one tensor")
-    return raw_ops.concat(list(values), axis=integer(axis, "axis"), name=name)
+    return raw_ops.concat(list(values), axis=axis_number(axis), name=name)
 
 
 @dispatched
@@ -82,7 +83,7 @@ def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") 
     parts = items(values, "values")
     if not parts:
         raise InvalidArgumentError("stack: argument 'values' must hold at least one tensor")
-    return raw_ops.stack(parts, axis=integer(axis, "axis"), name=name)
+    return raw_ops.stack(parts, axis=axis_number(axis), name=name)
 
 
 @dispatched
@@ -107,7 +108,7 @@ def unstack(
     >>> [row.numpy().tolist() for row in tf.unstack([[1, 2], [3, 4]])]
     [[1, 2], [3, 4]]
     """
-    return results(raw_ops.unstack(value, num=num, axis=integer(axis, "axis"), name=name))
+    return results(raw_ops.unstack(value, num=num, axis=axis_number(axis), name=name))
 
 
 @dispatched
@@ -138,7 +139,7 @@ def split(
     >>> [part.shape[0] for part in tf.split([1, 2, 3, 4, 5], [2, 3])]
     [2, 3]
     """
-    along = integer(axis, "axis")
+    along = axis_number(axis)
     parts = num_or_size_splits
     if isinstance(parts, list | builtins.tuple) and any(isinstance(p, _core.Tensor) for p in parts):
         parts = _core._to_tensor_hinted(parts, _core.int32)

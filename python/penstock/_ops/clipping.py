@@ -65,6 +65,7 @@ def clip_by_norm(
 def clip_by_norm(
     t: TensorLike, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
 ) -> _core.Tensor: ...
+@dispatched
 def clip_by_norm(
     t: TensorLike | IndexedSlices, clip_norm: TensorLike, axes: AxisLike = None, name: str | None = None
 ) -> _Clipped:

@@ -6,7 +6,7 @@ import builtins
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import axis_of, extents, integer, known_rank
+from penstock._runtime.arguments import axis_number, axis_of, extents, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.errors import DTypeError, InvalidArgumentError
@@ -401,7 +401,7 @@ def one_hot(
         _core._to_tensor(depth),
         _one(target) if on is None else on,
         _zero(target) if off is None else off,
-        axis=-1 if axis is None else integer(axis, "axis"),
+        axis=-1 if axis is None else axis_number(axis),
         name=name,
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import axis_of, extents, integer, known_rank, product, sizes
+from penstock._runtime.arguments import axis_number, axis_of, extents, integer, known_rank, product, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._types.shape import TensorShape
 from penstock.errors import DTypeError, InvalidArgumentError
@@ -127,7 +127,7 @@ def gather(
     if batch < 0:
         indices = _core._to_tensor_hinted(indices, _core.int32)
         batch += len(known_rank(indices))
-    along = batch if axis is None else integer(axis, "axis")
+    along = batch if axis is None else axis_number(axis)
     return raw_ops.gather(
         params, indices, axis=along, batch_dims=batch, sparse_gradient=along == batch == 0, name=name
     )

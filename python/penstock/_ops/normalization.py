@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
 from penstock._ops.reductions import reduce_sum
-from penstock._runtime.arguments import integer
+from penstock._runtime.arguments import axis_number
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError
@@ -77,7 +77,7 @@ def softmax(logits: TensorLike, axis: IntLike | None = None, name: str | None = 
     >>> tf.math.softmax([0.0, 0.0]).numpy()
     array([0.5, 0.5], dtype=float32)
     """
-    return raw_ops.softmax(logits, axis=-1 if axis is None else integer(axis, "axis"), name=name)
+    return raw_ops.softmax(logits, axis=-1 if axis is None else axis_number(axis), name=name)
 
 
 @dispatched
@@ -99,4 +99,4 @@ def log_softmax(logits: TensorLike, axis: IntLike | None = None, name: str | Non
     >>> tf.math.log_softmax([0.0, 0.0]).numpy()
     array([-0.6931472, -0.6931472], dtype=float32)
     """
-    return raw_ops.log_softmax(logits, axis=-1 if axis is None else integer(axis, "axis"), name=name)
+    return raw_ops.log_softmax(logits, axis=-1 if axis is None else axis_number(axis), name=name)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
-from penstock._runtime.arguments import axes, integer
+from penstock._runtime.arguments import axes, axis_number
 from penstock._runtime.dispatch import dispatched
 from penstock.errors import DTypeError
 
@@ -400,7 +400,7 @@ def argmax(
     """
     return raw_ops.argmax(
         _ordered(input),
-        axis=0 if axis is None else integer(axis, "axis"),
+        axis=0 if axis is None else axis_number(axis),
         dtype=_core.DType(output_type),
         name=name,
     )
@@ -433,7 +433,7 @@ def argmin(
     """
     return raw_ops.argmin(
         _ordered(input),
-        axis=0 if axis is None else integer(axis, "axis"),
+        axis=0 if axis is None else axis_number(axis),
         dtype=_core.DType(output_type),
         name=name,
     )
@@ -464,7 +464,7 @@ def cumsum(
     >>> tf.cumsum([1, 2, 3], exclusive=True, reverse=True).numpy()
     array([5, 3, 0], dtype=int32)
     """
-    return raw_ops.cumsum(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse, name=name)
+    return raw_ops.cumsum(x, axis=axis_number(axis), exclusive=exclusive, reverse=reverse, name=name)
 
 
 @dispatched
@@ -490,9 +490,10 @@ def cumprod(
     >>> tf.math.cumprod([1, 2, 3, 4]).numpy()
     array([ 1,  2,  6, 24], dtype=int32)
     """
-    return raw_ops.cumprod(x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse, name=name)
+    return raw_ops.cumprod(x, axis=axis_number(axis), exclusive=exclusive, reverse=reverse, name=name)
 
 
+@dispatched
 def cumulative_logsumexp(
     x: TensorLike, axis: IntLike = 0, exclusive: bool = False, reverse: bool = False, name: str | None = None
 ) -> _core.Tensor:
@@ -516,5 +517,5 @@ def cumulative_logsumexp(
     np.float32(0.6931472)
     """
     return raw_ops.cumulative_logsumexp(
-        x, axis=integer(axis, "axis"), exclusive=exclusive, reverse=reverse, name=name
+        x, axis=axis_number(axis), exclusive=exclusive, reverse=reverse, name=name
     )

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import (
     axes,
+    axis_number,
     extents,
-    integer,
     items,
 )
 from penstock._runtime.dispatch import dispatched
@@ -142,7 +142,7 @@ def expand_dims(input: TensorLike, axis: IntLike, name: str | None = None) -> _c
     >>> tf.expand_dims([1, 2], 1).shape
     TensorShape([2, 1])
     """
-    return raw_ops.expand_dims(input, axis=integer(axis, "axis"), name=name)
+    return raw_ops.expand_dims(input, axis=axis_number(axis), name=name)
 
 
 @dispatched

@@ -8,7 +8,7 @@ from penstock import _core, raw_ops
 from penstock._ops.casts import cast
 from penstock._ops.elementwise import is_finite
 from penstock._ops.reductions import reduce_all, reduce_sum
-from penstock._runtime.arguments import axis_of, integer, known_rank
+from penstock._runtime.arguments import axis_number, axis_of, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
 from penstock.errors import InvalidArgumentError
@@ -72,7 +72,7 @@ def sort(
     >>> tf.sort([3, 1, 2], direction="DESCENDING").numpy().tolist()
     [3, 2, 1]
     """
-    return raw_ops.sort(values, axis=integer(axis, "axis"), descending=_descending(direction), name=name)
+    return raw_ops.sort(values, axis=axis_number(axis), descending=_descending(direction), name=name)
 
 
 @dispatched
@@ -103,7 +103,7 @@ def argsort(
     >>> tf.argsort([3, 1, 2]).numpy().tolist()
     [1, 2, 0]
     """
-    return raw_ops.argsort(values, axis=integer(axis, "axis"), descending=_descending(direction), name=name)
+    return raw_ops.argsort(values, axis=axis_number(axis), descending=_descending(direction), name=name)
 
 
 def top_k(

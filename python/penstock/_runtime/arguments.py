@@ -34,17 +34,17 @@ def axes(axis: Any, argument: str = "axis") -> list[int] | None:
     if isinstance(axis, _core.Tensor):
         known = _core._known_value(axis)
         if known is None:
-            raise TypeError(
-                f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor"
-            )
+            raise symbolic_axis(argument, axis)
         axis = known.numpy().reshape(-1).tolist()
     elif hasattr(axis, "reshape"):
         axis = axis.reshape(-1).tolist()
     try:
         if isinstance(axis, dict | set):
             raise TypeError
-        return [integer(a, argument) for a in items(axis, argument)]
-    except TypeError:
+        return [axis_number(a, argument) for a in items(axis, argument)]
+    except TypeError as error:
+        if hasattr(error, "_penstock_axis"):
+            raise
         raise TypeError(f"argument '{argument}' must hold integers, got {axis!r}") from None
 
 
@@ -77,6 +77,29 @@ def items(values: Any, argument: str) -> list[Any]:
     if endless or len(found) > _MOST_ITEMS:
         raise ResourceExhaustedError(f"argument '{argument}' has more items than there is memory for")
     return found
+
+
+def symbolic_axis(argument: str, axis: _core.Tensor) -> TypeError:
+    """The error of a dimension whose number is not known while a graph is traced.
+
+    A public function that raises it is called again with each dimension: see `_control.axes`.
+    """
+    error = TypeError(
+        f"argument '{argument}' must be constant while a function is traced, got a symbolic tensor"
+    )
+    error._penstock_axis = argument, axis  # type: ignore[attr-defined]
+    return error
+
+
+def axis_number(value: Any, argument: str = "axis") -> int:
+    """The number of a dimension, which must be constant.
+
+    Raises:
+        TypeError: where it is not, one of `symbolic_axis`.
+    """
+    if isinstance(value, _core.Tensor) and _core._known_value(value) is None:
+        raise symbolic_axis(argument, value)
+    return integer(value, argument)
 
 
 def integer(value: Any, argument: str) -> int:
@@ -184,7 +207,7 @@ def axis_of(axis: Any, rank: int, argument: str = "axis") -> int:
     Raises:
         InvalidArgumentError: where it is out of range.
     """
-    number = integer(axis, argument)
+    number = axis_number(axis, argument)
     if not -rank <= number < rank:
         raise InvalidArgumentError(
             f"argument '{argument}' is out of range: {number} for a tensor of {rank} dimension(s)"

@@ -2,8 +2,9 @@
 
 A public function is written for tensors of known rank. Where it fails, and an argument is a composite value,
 or a list with one, the functions that are registered for it are asked, then those for elementwise functions
-of one or two operands. Where it fails since the rank of an argument is not known, it is called with each
-rank. So a call with tensors costs nothing, and no function knows of ragged tensors or unknown ranks.
+of one or two operands. Where it fails since the rank of an argument is not known, or the number of a
+dimension, it is called with each rank or number. So a call with tensors costs nothing, and no function knows
+of ragged tensors, unknown ranks or symbolic dimensions.
 """
 
 from __future__ import annotations
@@ -100,6 +101,12 @@ def redirected(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict
         from penstock._control.ranks import for_each_rank  # control flow builds on this
 
         return for_each_rank(function, args, kwargs)
+    if isinstance(error, TypeError) and hasattr(error, "_penstock_axis"):
+        from penstock._control.axes import for_each_axis  # control flow builds on this
+
+        made = for_each_axis(function, args, kwargs, *error._penstock_axis)
+        if made is not NotImplemented:
+            return made
     try:
         given = _bound(function, args, kwargs)
     except TypeError:

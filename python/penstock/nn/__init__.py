@@ -86,7 +86,7 @@ from penstock._ops.statistics import (
     sufficient_statistics as sufficient_statistics,
     weighted_moments as weighted_moments,
 )
-from penstock._runtime.arguments import axes as axis_list, extents, integer, known_rank, named
+from penstock._runtime.arguments import axes as axis_list, axis_number, extents, known_rank, named
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.public_names import publish as _publish
 from penstock._runtime.scope import scoped
@@ -300,7 +300,7 @@ def crelu(features: TensorLike, axis: IntLike = -1, name: str | None = None) -> 
     [0.0, 2.0, 1.0, 0.0]
     """
     x = _core._to_tensor(features)
-    return raw_ops.relu(raw_ops.concat([x, -x], axis=integer(axis, "axis")), name=name)
+    return raw_ops.relu(raw_ops.concat([x, -x], axis=axis_number(axis)), name=name)
 
 
 @scoped
@@ -596,7 +596,7 @@ def softmax_cross_entropy_with_logits(
     x = _core._to_tensor(logits)
     y = raw_ops.cast(_core._to_tensor_hinted(labels, x.dtype), dtype=x.dtype)
     rank = len(known_rank(x))
-    place = integer(axis, "axis") % max(rank, 1)
+    place = axis_number(axis) % max(rank, 1)
     if not x.shape.is_compatible_with(y.shape):
         both = raw_ops.shape(x + y)
         x, y = raw_ops.broadcast_to(x, both), raw_ops.broadcast_to(y, both)

@@ -399,7 +399,7 @@ def test_an_argument_of_dimensions_that_is_not_known_is_called_by_its_name(
     call: Callable[[Any], Any], argument: str, value: list[int]
 ) -> None:
     with pytest.raises(TypeError, match=f"argument '{argument}' must be constant"):
-        tf.function(call)(tf.constant(value))
+        tf.function(call, input_signature=[tf.TensorSpec([None], tf.int32)])(tf.constant(value))
     if argument != "multiples":
         with pytest.raises(TypeError, match=f"argument '{argument}' must "):
             call(["a"] * len(value))
