@@ -99,7 +99,56 @@ def test_outside_of_graphs() -> None:
         v1.data.make_initializable_iterator(numbers)
     with pytest.raises(TypeError, match="argument 'dataset'"):
         v1.data.make_one_shot_iterator([1, 2])
-    assert v1.data.Dataset is tf.data.Dataset
     rows = tf.data.Dataset.from_tensors((tf.ragged.constant([[1], [2, 3]]), 1.5))
     assert v1.data.get_output_classes(rows) == (tf.RaggedTensor, tf.Tensor)
     assert v1.data.get_output_types(rows) == (tf.int32, tf.float32)
+
+
+def test_a_handle_is_known_before_the_iterator_begins_and_stays_through_new_beginnings() -> None:
+    with tf.Graph().as_default():
+        which = v1.placeholder(tf.string, [])
+        following = v1.data.Iterator.from_string_handle(which, tf.int64, []).get_next()
+        training = v1.data.make_one_shot_iterator(tf.data.Dataset.range(10).repeat())
+        validation = v1.data.make_initializable_iterator(tf.data.Dataset.range(100, 102))
+        with v1.Session() as sess:
+            a, b = sess.run([training.string_handle(), validation.string_handle()])
+            with pytest.raises(tf.errors.FailedPreconditionError, match="has not been initialized"):
+                sess.run(following, {which: b})
+            found = []
+            for _ in range(2):
+                found.append([int(sess.run(following, {which: a})) for _ in range(3)])
+                sess.run(validation.initializer)
+                found.append([int(x) for x in rest(sess, following, {which: b})])
+            assert found == [[0, 1, 2], [100, 101], [3, 4, 5], [100, 101]]
+
+
+def test_data_sets_have_the_methods_of_version_1() -> None:
+    rows = v1.data.Dataset.from_tensor_slices({"x": [1.0, 2.0, 3.0], "y": [b"a", b"b", b"c"]})
+    made = rows.map(lambda row: (row["x"] * 2, row["y"])).batch(2).apply(lambda ds: ds.repeat(1))
+    assert isinstance(made, v1.data.Dataset)
+    assert isinstance(made, tf.data.Dataset)
+    assert made.output_types == (tf.float32, tf.string)
+    assert made.output_shapes == (tf.TensorShape([None]), tf.TensorShape([None]))
+    assert made.output_classes == (tf.Tensor, tf.Tensor)
+    assert not hasattr(tf.data.Dataset.range(2), "make_one_shot_iterator")
+    with tf.Graph().as_default(), v1.Session() as sess:
+        x, _ = made.make_one_shot_iterator().get_next()
+        assert [values.tolist() for values in rest(sess, x)] == [[2.0, 4.0], [6.0]]
+        n = v1.placeholder(tf.int64, [])
+        iterator = v1.data.Dataset.range(n).make_initializable_iterator()
+        sess.run(iterator.initializer, {n: 2})
+        assert rest(sess, iterator.get_next()) == [0, 1]
+    for iterator in (made.make_one_shot_iterator(), iter(made)):
+        assert iterator.get_next()[1].numpy().tolist() == [b"a", b"b"]
+
+
+@pytest.mark.parametrize("name", ["TextLineDataset", "TFRecordDataset"])
+def test_data_sets_of_files_have_the_methods_of_version_1(name: str, tmp_path: Any) -> None:
+    with tf.io.TFRecordWriter(str(tmp_path / "a.TFRecordDataset")) as writer:
+        writer.write(b"one")
+    (tmp_path / "a.TextLineDataset").write_bytes(b"one\n")
+    with tf.Graph().as_default(), v1.Session() as sess:
+        made = getattr(v1.data, name)(str(tmp_path / f"a.{name}"))
+        assert isinstance(made, getattr(tf.data, name))
+        assert isinstance(made.repeat(2), v1.data.Dataset)
+        assert rest(sess, made.repeat(2).make_one_shot_iterator().get_next()) == [b"one", b"one"]
