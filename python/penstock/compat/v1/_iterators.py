@@ -349,7 +349,7 @@ class _Place:
     def __getattr__(self, name: str) -> Any:
         if self.iterator is None:
             raise FailedPreconditionError(
-                "the iterator has not been initialized: run its initializer operation before elements are taken"
+                "the iterator has not been initialized: run its initializer before elements are taken"
             )
         return getattr(self.iterator, name)
 
