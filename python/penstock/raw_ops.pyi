@@ -5513,6 +5513,15 @@ def Greater(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tenso
 def GreaterEqual(*, x: _TensorLike, y: _TensorLike, name: str | None = None) -> Tensor: ...
 def GuaranteeConst(*, input: _TensorLike, name: str | None = None) -> Tensor: ...
 def HSVToRGB(*, images: _TensorLike, name: str | None = None) -> Tensor: ...
+def HashTableV2(
+    *,
+    key_dtype: _DTypeLike,
+    value_dtype: _DTypeLike,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    use_node_name_sharing: bool = False,
+    name: str | None = None,
+) -> Any: ...
 def HistogramFixedWidth(
     *,
     values: _TensorLike,
@@ -5936,6 +5945,19 @@ def Multinomial(
     output_dtype: _DTypeLike = "int64",
     name: str | None = None,
 ) -> Tensor: ...
+def MutableDenseHashTableV2(
+    *,
+    empty_key: _TensorLike,
+    deleted_key: _TensorLike,
+    value_dtype: _DTypeLike,
+    container: str | bytes = "",
+    shared_name: str | bytes = "",
+    use_node_name_sharing: bool = False,
+    value_shape: _ShapeLike = [],
+    initial_num_buckets: int = 131072,
+    max_load_factor: float = 0.8,
+    name: str | None = None,
+) -> Any: ...
 def MutableHashTableOfTensorsV2(
     *,
     key_dtype: _DTypeLike,

@@ -19,6 +19,7 @@ import penstock as tf
 from penstock import _core
 from penstock._runtime.arguments import named
 from penstock._types.argument_names import shown
+from penstock.lookup._tables import Table
 
 __all__ = ["Operator", "Parameter", "function", "names", "operators"]
 
@@ -190,7 +191,7 @@ class _Inputs:
         if kind in ("=resource", "=variant"):
             return value
         if kind.startswith("["):
-            kept = self._calls and isinstance(value, _core._Variable)
+            kept = self._calls and isinstance(value, _core._Variable | Table)
             return value if kept else _core._to_tensor(value)
         wanted = tf.as_dtype(kind[1:]) if kind.startswith("=") else self._dtypes.get(kind)
         default = self._operator.defaults.get(kind) if wanted is None else None

@@ -5,12 +5,12 @@ A variable, a table or a queue stands for its handle.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import penstock as tf
 from penstock import raw_ops
-from penstock._nodes._parts import V1, ints
+from penstock._nodes._parts import V1, ints, static
 from penstock._ops import optimizer_steps as steps
 
 __all__ = ["NODES"]
@@ -175,12 +175,23 @@ def _concat_list_v2(handle: Any, shape: Any, leading: Any, dtype: Any) -> tuple[
 
 def _table(cls: str) -> Callable[..., Any]:
     def make(key_dtype: Any, value_dtype: Any, *options: Any) -> Any:
-        empty = "" if value_dtype == tf.string else 0
-        shape = options[-1] if options and isinstance(options[-1], tf.TensorShape) else None
-        default = tf.fill(shape, tf.constant(empty, value_dtype)) if shape and shape.rank else empty
-        return getattr(tf.lookup.experimental, cls)(key_dtype, value_dtype, default)
+        return getattr(tf.lookup.experimental, cls)(key_dtype, value_dtype, _nothing(value_dtype, options))
 
     return make
+
+
+def _nothing(dtype: Any, options: Sequence[Any]) -> Any:
+    """The value of a key that is not there, of the shape that the options of a table hold, if any."""
+    empty = "" if dtype == tf.string else 0
+    shape = next((option for option in options if isinstance(option, tf.TensorShape)), None)
+    with tf.init_scope():
+        return tf.fill(shape, tf.constant(empty, dtype)) if shape and shape.rank else empty
+
+
+def _dense_table(empty_key: Any, deleted_key: Any, value_dtype: Any, *options: Any) -> Any:
+    keys = [static(empty_key, "empty_key"), static(deleted_key, "deleted_key")]
+    default = _nothing(value_dtype, options)
+    return tf.lookup.experimental.DenseHashTable(empty_key.dtype, value_dtype, default, *keys)
 
 
 def _found(table: Any, keys: Any, default: Any) -> Any:
@@ -260,7 +271,9 @@ NODES: Final[dict[str, Callable[..., Any]]] = {
     ),
     "AnonymousMutableHashTable": _table("MutableHashTable"),
     "AnonymousMutableHashTableOfTensors": _table("MutableHashTable"),
+    "HashTableV2": _table("MutableHashTable"),
     "MutableHashTableV2": _table("MutableHashTable"),
+    "MutableDenseHashTableV2": _dense_table,
     "MutableHashTableOfTensorsV2": _table("MutableHashTable"),
     "LookupTableExportV2": lambda table, Tkeys, Tvalues: list(table.export()),
     "LookupTableFindV2": _found,

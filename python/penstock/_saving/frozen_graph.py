@@ -6,11 +6,10 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from penstock import _core
-from penstock._runtime.protos import tensor_proto
 from penstock._saving.graph_export import ExportedGraph
-from penstock._saving.graph_messages import AttrValue, FunctionDef, NodeMessage
+from penstock._saving.graph_messages import AttrValue, FunctionDef, NodeMessage, constant_node
 
-__all__ = ["VARIABLES", "constant_node", "frozen"]
+__all__ = ["VARIABLES", "frozen"]
 
 # Operators that are variables: of the newer kind, which are handles, and of the older, which are the values.
 VARIABLES: Final = ("VarHandleOp", "VariableV2", "Variable")
@@ -149,15 +148,6 @@ class _Freezing:
                 output.type = held[_source(text)]
         self._added.append(made)
         return fresh
-
-
-def constant_node(name: str, value: _core.Tensor) -> NodeMessage:
-    """A node for a constant."""
-    attributes = {
-        "dtype": AttrValue(type=value.dtype.as_datatype_enum),
-        "value": AttrValue(tensor=tensor_proto(value).SerializeToString()),
-    }
-    return NodeMessage(name=name, op="Const", attr=attributes)
 
 
 def _source(text: str) -> str:

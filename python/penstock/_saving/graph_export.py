@@ -7,13 +7,15 @@ graph: its arguments are placeholders or variables, and its nodes are nodes.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
+from itertools import chain, count
 from typing import Any, ClassVar, Final, NamedTuple
 
 from penstock import _core
 from penstock._runtime.messages import Field, Message
 from penstock._runtime.protos import TensorProto
 from penstock._saving.graph_messages import AttrValue, FunctionDef, NodeMessage, count_of
+from penstock._saving.table_nodes import READ_TABLES, TABLES, fills_of, table_nodes
 from penstock.errors import UnimplementedError
 
 __all__ = ["ExportedGraph", "exported", "exported_parts", "graph_text"]
@@ -154,9 +156,11 @@ def exported_parts(graph: Any) -> ExportedGraph:
         if then is not None and first in nodes:
             _wait(then, first)
     _keep_order(message.node, names, [operation._instructions for operation in graph.groups.values()])
+    fills = fills_of(message.node)
     for operation in graph.groups.values():
         if operation.name not in nodes:
             members = [names.get(number) for number in operation._instructions]
+            members += fills if operation._fills_tables else []
             waits = [f"^{name}" for name in dict.fromkeys(members) if name in nodes]
             nodes[operation.name] = NodeMessage(name=operation.name, op="NoOp", input=waits)
             message.node.append(nodes[operation.name])
@@ -189,7 +193,8 @@ def _keep_order(
     """
     spans = [g for g in groups if len(g) > 1 and g == tuple(range(g[0], g[-1] + 1))]
     within = {names[number]: span for span in spans for number in span if number in names}
-    handles = {node.name for node in nodes if node.op == "VarHandleOp"}
+    handles = {node.name for node in nodes if node.op == "VarHandleOp" or node.op in TABLES}
+    fills = set(fills_of(nodes))
     # An instruction may be several nodes, of which the last has its name.
     owners, owner, named = [], "", set(names.values())
     for node in reversed(nodes):
@@ -202,11 +207,12 @@ def _keep_order(
         for handle in dict.fromkeys(name for name in taken if name in handles):
             there = before.setdefault(handle, [])
             for other, its in there:
-                reads = [each.op == "ReadVariableOp" for each in (other, node)]
+                reads = [each.op == "ReadVariableOp" or each.op in READ_TABLES for each in (other, node)]
                 together = span is not None and its is span and not all(reads)
                 if together or reads == [True, False]:
                     _wait(node, other.name)
-            there.append((node, span))
+            if node.name not in fills:
+                there.append((node, span))
 
 
 class _Graph:
@@ -267,10 +273,17 @@ class _Graph:
                 self._names[argument] = edge.removesuffix(":0")
                 continue
             if self._in_parts and value.dtype == _core.resource:
-                raise UnimplementedError(
-                    f"the graph has the table '{name}', which it cannot be written with: give "
-                    "tf.saved_model.save a tf.Module that holds the table"
-                )
+                # A variable that the program has dropped is given by the engine alone.
+                table, name = getattr(value, "_held_table", None), _free(value._name, there)
+                if table is None:
+                    raise UnimplementedError(
+                        f"the graph has the table '{name}', which it cannot be written with, since the "
+                        "program has dropped it: keep a reference to the table"
+                    )
+                there.add(name)
+                self._names[argument] = name
+                made.extend(table_nodes(table, name))
+                continue
             attributes = {"dtype": AttrValue(type=value.dtype.as_datatype_enum)}
             attributes["shape"] = AttrValue(shape=_shape(value.shape))
             op = "Placeholder"
@@ -314,6 +327,13 @@ class _Graph:
         node = text.partition(":")[0]
         place = _flat_index(self._own[node], text) if node in self._own else 0
         return f"{self._named(node)}:{place}" if place else self._named(node)
+
+
+def _free(name: str, there: Container[str]) -> str:
+    """A legal name that no node has, with a number where the given one is taken."""
+    legal = _legal(name)
+    names = chain([legal], (f"{legal}_{number}" for number in count(1)))
+    return next(name for name in names if name not in there)
 
 
 def _legal(name: str) -> str:

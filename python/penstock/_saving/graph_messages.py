@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import ClassVar
 
+from penstock import _core
 from penstock._runtime.messages import Field, Message
+from penstock._runtime.protos import tensor_proto
 from penstock.errors import InvalidArgumentError
 
-__all__ = ["AttrValue", "FunctionDef", "GraphMessage", "NodeMessage", "count_of"]
+__all__ = ["AttrValue", "FunctionDef", "GraphMessage", "NodeMessage", "constant_node", "count_of"]
 
 
 class _Dimension(Message):
@@ -113,3 +115,12 @@ def count_of(kind: str, attributes: Mapping[str, AttrValue]) -> int | None:
     if count:
         return int(attributes[count].i)
     return len(attributes[name].list.type) if name else None
+
+
+def constant_node(name: str, value: _core.Tensor) -> NodeMessage:
+    """A node for a constant."""
+    attributes = {
+        "dtype": AttrValue(type=value.dtype.as_datatype_enum),
+        "value": AttrValue(tensor=tensor_proto(value).SerializeToString()),
+    }
+    return NodeMessage(name=name, op="Const", attr=attributes)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import Any, Final
 
 from penstock import _core
-from penstock._saving.frozen_graph import VARIABLES, constant_node, frozen
+from penstock._saving.frozen_graph import VARIABLES, frozen
 from penstock._saving.graph_export import ExportedGraph
-from penstock._saving.graph_messages import AttrValue, NodeMessage
+from penstock._saving.graph_messages import AttrValue, NodeMessage, constant_node
 from penstock._saving.save import TENSORFLOW_FILE
+from penstock._saving.table_nodes import fills_of
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph_messages import (
     AssetFileDef,
@@ -28,6 +30,7 @@ __all__ = ["INIT_OP", "constants_of", "held_variables", "meta_graph", "write_sav
 
 INIT_OP: Final = "__saved_model_init_op"
 _MAIN_OP: Final = "saved_model_main_op"
+_TABLES: Final = "table_initializer"
 _VERSION: Final = "2.21.0"
 _STRING: Final = 7
 
@@ -102,6 +105,9 @@ def meta_graph(
     keys = graph.get_all_collection_keys() if collections is None else collections
     for key in keys:
         _collect(written, key, graph.get_collection(key), there, begins)
+    fills = fills_of(message.node)
+    if fills and (collections is None or _TABLES in keys):
+        written.collection_def[_TABLES].node_list.value.extend(fills)
     variables = held_variables(graph) if saved is None else saved
     named = {key: v for key, v in variables.items() if v.name.removesuffix(":0") in there}
     if named:
@@ -187,9 +193,7 @@ def _saver(
     most: int,
 ) -> SaverDef:
     """Add the operations that write variables to a checkpoint and read them."""
-    front = next(
-        name for name in ("save", *(f"save_{i}" for i in range(1, len(there) + 2))) if not _taken(name, there)
-    )
+    front = next(name for name in _numbered("save") if not _taken(name, there))
     keys = sorted(variables)
 
     def constant(name: str, value: Any) -> str:
@@ -227,6 +231,11 @@ def _saver(
     )
 
 
+def _numbered(name: str) -> Iterable[str]:
+    """The name, then with numbers."""
+    return chain([name], (f"{name}_{number}" for number in count(1)))
+
+
 def _taken(front: str, there: Iterable[str]) -> bool:
     return any(name == front or name.startswith(f"{front}/") for name in there)
 
@@ -253,11 +262,21 @@ def write_saved_model(
     return path
 
 
-def note_begin(written: MetaGraphDef, operation: Operation) -> None:
-    """Have a program that loads a SavedModel run an operation first."""
-    written.collection_def[_MAIN_OP].node_list.value.append(operation.name)
-    info = {"name": operation.name}
-    written.signature_def[INIT_OP] = SignatureDef(outputs={INIT_OP: info})
+def note_begin(written: MetaGraphDef, operation: Operation | None) -> None:
+    """Have a program that loads a SavedModel fill its tables, and run an operation, first."""
+    message = ExportedGraph.FromString(written.graph_def)
+    waits = [f"^{name}" for name in fills_of(message.node)]
+    if not waits and operation is None:
+        return
+    name = "" if operation is None else operation.name
+    if waits:
+        waits += [f"^{name}"] if name else []
+        there = {node.name for node in message.node}
+        name = next(name for name in _numbered("fill_tables") if name not in there)
+        message.node.append(NodeMessage(name=name, op="NoOp", input=waits))
+        written.graph_def = message.SerializeToString()
+    written.collection_def[_MAIN_OP].node_list.value.append(name)
+    written.signature_def[INIT_OP] = SignatureDef(outputs={INIT_OP: {"name": name}})
 
 
 def note_asset(written: MetaGraphDef, tensor: _core.Tensor, file: str) -> None:

@@ -15,6 +15,7 @@ from penstock._control.flow import init_scope
 from penstock._core import DType
 from penstock._ops.casts import cast
 from penstock._ops.creation import zeros
+from penstock._runtime import v1_graph_state
 from penstock._runtime.arguments import integer
 from penstock._runtime.conversion import constant, convert_to_tensor
 from penstock._runtime.scope import scoped
@@ -107,7 +108,19 @@ class _HashTable(Table):
         self._key_dtype, self._value_dtype, self._name = keys.dtype, values.dtype, name
         self._default, self._key_shape = default, keys.shape[1:]
         made = raw_ops.table_of(keys, values, key_rank=key_rank)
-        self._table = Variable(made, trainable=False, name=name)
+        self._hold(Variable(made, trainable=False, name=name))
+
+    def _hold(self, variable: Variable) -> None:
+        """Be the table that a variable holds, which a graph with the variable is written with."""
+        self._table = variable
+        variable.__dict__["_held_table"] = self
+
+    def _handle(self) -> Variable:
+        """The variable that holds the table, for an operation. A graph keeps what it is written with."""
+        graph = v1_graph_state.current()
+        if graph is not None and not any(held is self for held in graph.kept):
+            graph.kept.append(self)
+        return self._table
 
     @property
     def resource_handle(self) -> Variable:
@@ -127,7 +140,7 @@ class _HashTable(Table):
         if isinstance(keys, RaggedTensor):
             return keys.with_flat_values(self._found(keys.flat_values, default, each, name))
         return raw_ops.table_find(
-            self._table.read_value(),
+            self._handle().read_value(),
             self._checked(keys),
             default,
             key_rank=self._key_rank,
@@ -175,7 +188,7 @@ class _HashTable(Table):
         >>> int(table.size())
         2
         """
-        return raw_ops.table_size(self._table.read_value(), name=name)
+        return raw_ops.table_size(self._handle().read_value(), name=name)
 
     def export(self, name: str | None = None) -> tuple[_core.Tensor, _core.Tensor]:
         """Give all keys and their values.
@@ -194,7 +207,7 @@ class _HashTable(Table):
         [[b'a', b'b'], [1, 2]]
         """
         return raw_ops.table_export(
-            self._table.read_value(),
+            self._handle().read_value(),
             key_dtype=self._key_dtype,
             value_dtype=self._value_dtype,
             key_shape=self._key_shape,
@@ -213,7 +226,8 @@ class _HashTable(Table):
         }
 
     def _restore(self, saved: dict[str, Any], variables: list[Any], node: Callable[[int], Any]) -> None:
-        self._name, self._table = saved["name"], variables[saved["variable"]]
+        self._name = saved["name"]
+        self._hold(variables[saved["variable"]])
         self._default = variables[saved["default"]].read_value()
         self._key_dtype, self._value_dtype = DType(saved["key_dtype"]), self._default.dtype
         self._key_shape = TensorShape(saved["key_shape"])
@@ -428,7 +442,7 @@ class MutableHashTable(_HashTable):
         2
         """
         given = _of_dtype(values, self._value_dtype, "values", "the table's values")
-        raw_ops.table_insert(self._table, self._checked(keys), given, key_rank=self._key_rank, name=name)
+        raw_ops.table_insert(self._handle(), self._checked(keys), given, key_rank=self._key_rank, name=name)
 
     insert_or_assign = insert
 
@@ -482,7 +496,7 @@ class MutableHashTable(_HashTable):
         >>> int(table.size())
         1
         """
-        raw_ops.table_remove(self._table, self._checked(keys), key_rank=self._key_rank, name=name)
+        raw_ops.table_remove(self._handle(), self._checked(keys), key_rank=self._key_rank, name=name)
 
     erase = remove
 
@@ -551,7 +565,8 @@ class DenseHashTable(MutableHashTable):
         if empty.numpy().tolist() == deleted.numpy().tolist():
             raise InvalidArgumentError("arguments 'empty_key' and 'deleted_key' must differ")
         self._empty(dtype, _extents(empty), DType(value_dtype), default_value, name)
-        self._unused = constant([empty.numpy(), deleted.numpy()], dtype)
+        with init_scope():
+            self._unused = constant([empty.numpy(), deleted.numpy()], dtype)
 
     def _restore_state(self, keys: _core.Tensor, values: _core.Tensor) -> None:
         """Take what is in use: TensorFlow writes all of its buckets, the others with one of the two keys."""

@@ -172,10 +172,11 @@ def test_variables_without_values_are_not_written(tmp_path):
 
 def test_what_cannot_be_written_is_named():
     with tf.Graph().as_default() as graph:
-        pairs = tf.lookup.KeyValueTensorInitializer(["a"], [1])
-        tf.lookup.StaticHashTable(pairs, 0, name="words").lookup(v1.placeholder(tf.string, [None], name="x"))
+        v1.placeholder(tf.float32, [], name="x")
+        unused = {"empty_key": [0, 1], "deleted_key": [2, 3]}
+        tf.lookup.experimental.DenseHashTable(tf.int32, tf.int32, 0, **unused).export()
     assert "x" in [node.name for node in graph.as_graph_def().node]
-    with pytest.raises(tf.errors.UnimplementedError, match="table 'words"):
+    with pytest.raises(tf.errors.UnimplementedError, match="a table whose keys are rows"):
         graph.as_graph_def().SerializeToString()
 
 

@@ -393,8 +393,11 @@ class Graph(GraphParts):
         ...     graph.group(tf.constant(1), name="all")
         <tf.Operation 'all'>
         """
-        numbers = [n for item in nest.flatten(list(inputs)) for n in self.instructions(item)]
-        return self.composite(numbers, kwargs.get("name") or "group")
+        items = nest.flatten(list(inputs))
+        numbers = [n for item in items for n in self.instructions(item)]
+        made = self.composite(numbers, kwargs.get("name") or "group")
+        made._fills_tables = any(isinstance(item, Operation) and item._fills_tables for item in items)
+        return made
 
     def gradient_override_map(self, op_type_map: Mapping[str, str]) -> AbstractContextManager[None]:
         """Give operations of some types within it gradients that `tf.RegisterGradient` gave other names.
@@ -607,7 +610,7 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
 
     Args:
         key: the name of the collection.
-        scope: how the names of the values begin.
+        scope: how the names of the values begin, a regular expression.
 
     Returns:
         The values; of a scope those alone that have such names.

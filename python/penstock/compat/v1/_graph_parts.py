@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -356,7 +357,7 @@ class GraphParts:
 
         Args:
             name: the name of the collection.
-            scope: how the names of the values begin.
+            scope: how the names of the values begin, a regular expression.
 
         Returns:
             The values; of a scope those alone that have such names.
@@ -366,7 +367,10 @@ class GraphParts:
         []
         """
         values = self._collections.get(name, [])
-        return [v for v in values if scope is None or getattr(v, "name", "").startswith(scope)]
+        if scope is None:
+            return list(values)
+        begins = re.compile(scope).match
+        return [v for v in values if begins(getattr(v, "name", None) or "")]
 
     def get_collection_ref(self, name: str) -> list[Any]:
         """Give the list of a collection itself: what is changed in it is changed in the collection.

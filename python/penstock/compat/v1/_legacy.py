@@ -15,7 +15,7 @@ from penstock.compat.v1._configuration import (
     RunMetadata,
     RunOptions,
 )
-from penstock.compat.v1._graph import get_default_graph, group
+from penstock.compat.v1._graph import get_default_graph
 from penstock.compat.v1._variables import VariableScope
 
 __all__ = [
@@ -523,8 +523,13 @@ moving_average_variables = _in_collection("moving_average_variables")
 
 
 def tables_initializer(name: str = "init_all_tables") -> Any:
-    """Make the operation that fills tables, which are full from the start."""
-    return group(name=name) if v1_graph_state.current() is not None else None
+    """Make the operation that fills tables: those of an imported graph, as others are full from the start."""
+    graph = v1_graph_state.current()
+    if graph is None:
+        return None
+    made = graph.group(*graph.get_collection("table_initializer"), name=name)
+    made._fills_tables = True
+    return made
 
 
 initialize_all_tables = tables_initializer

@@ -83,6 +83,8 @@ class Operation:
         self._input_names = input_names
         # Those of its instructions that are there for open control dependencies.
         self._waits: tuple[int, ...] = ()
+        # Whether it fills tables, which are full already, where the graph is written.
+        self._fills_tables = False
         self._instructions = tuple(instructions)
         self._inputs, self._outputs = tuple(inputs), list(outputs)
 
@@ -272,6 +274,16 @@ class Operation:
         from penstock.compat.v1._session import session_for  # start-up does without it
 
         session_for(session).run(self, feed_dict)
+
+    # Each listing of a graph makes its operations anew.
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Operation):
+            return NotImplemented
+        return self._graph is other._graph and self._name == other._name
+
+    def __hash__(self) -> int:
+        return hash((id(self._graph), self._name))
 
     def __repr__(self) -> str:
         kind = "" if self._type == "NoOp" else f" type={self._type}"

@@ -252,6 +252,65 @@ def scatter_update(
     return _scattered("scatter_update", ref, indices, updates, name)
 
 
+class Template:
+    """A function that has its variables in a scope of its own: what `make_template` gives.
+
+    Args:
+        name: the name of the scope.
+        func: the function.
+        kwargs: arguments of each call.
+        custom_getter: is called in place of `get_variable`.
+
+    >>> import penstock as tf
+    >>> scale = tf.compat.v1.make_template("scale", lambda x: x * tf.compat.v1.get_variable("w", [2]))
+    >>> y = scale(1.0)
+    >>> [variable.name for variable in scale.variables]
+    ['scale/w:0']
+    """
+
+    def __init__(
+        self, name: str, func: Callable[..., Any], kwargs: dict[str, Any], custom_getter: Any
+    ) -> None:
+        self._name, self._func, self._kwargs, self._getter = name, func, kwargs, custom_getter
+        self._variables: dict[str, Any] = {}
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the function in the scope."""
+        reuse = True if self._variables else None
+        with (
+            sharing(self._variables),
+            variable_scope(self._name, reuse=reuse, custom_getter=self._getter),
+        ):
+            return self._func(*args, **self._kwargs, **kwargs)
+
+    @property
+    def name(self) -> str:
+        """The name of the scope."""
+        return self._name
+
+    @property
+    def func(self) -> Callable[..., Any]:
+        """The function."""
+        return self._func
+
+    @property
+    def variables(self) -> list[Any]:
+        """The variables, in the order in which they were made."""
+        return list(self._variables.values())
+
+    global_variables = variables
+
+    @property
+    def trainable_variables(self) -> list[Any]:
+        """The variables that tapes watch."""
+        return [variable for variable in self.variables if variable.trainable]
+
+    @property
+    def non_trainable_variables(self) -> list[Any]:
+        """The other variables."""
+        return [variable for variable in self.variables if not variable.trainable]
+
+
 def make_template(
     name_: str,
     func_: Callable[..., Any],
@@ -259,7 +318,7 @@ def make_template(
     unique_name_: str | None = None,
     custom_getter_: Any = None,
     **kwargs: Any,
-) -> Callable[..., Any]:
+) -> Template:
     """Make a function that has its variables, by `get_variable`, in a scope of its own.
 
     Args:
@@ -267,11 +326,11 @@ def make_template(
         func_: a function; the first call makes its variables, the others find them.
         create_scope_now_: accepted and ignored.
         unique_name_: the name of the scope where `name_` is not to be it.
-        custom_getter_: accepted and ignored.
+        custom_getter_: is called in place of `get_variable` within the function.
         **kwargs: arguments of each call.
 
     Returns:
-        The function.
+        The function, which has `variables` and `trainable_variables`.
 
     >>> import penstock as tf
     >>> scale = tf.compat.v1.make_template("scale", lambda x: x * tf.compat.v1.get_variable("w", [2]))
@@ -280,11 +339,4 @@ def make_template(
     """
     outer = get_variable_scope().name
     local = unique_name_ or get_default_graph().unique_name(name_)
-    full = f"{outer}/{local}" if outer else local
-    variables: dict[str, Any] = {}
-
-    def call(*args: Any, **given: Any) -> Any:
-        with sharing(variables), variable_scope(full, reuse=True if variables else None):
-            return func_(*args, **kwargs, **given)
-
-    return call
+    return Template(f"{outer}/{local}" if outer else local, func_, kwargs, custom_getter_)

@@ -11,6 +11,7 @@ from penstock import _core, initializers, raw_ops
 from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import name_scope
 from penstock._types.argument_names import shown
+from penstock._types.shape import TensorShape
 from penstock._values.variable import Variable, VariableAggregation, VariableSynchronization
 from penstock.compat.v1._graph import GraphKeys, Operation, get_default_graph, group
 
@@ -147,7 +148,7 @@ def global_variables(scope: str | None = None) -> list[Any]:
     """List the variables of the default graph.
 
     Args:
-        scope: how the names of the variables begin.
+        scope: how the names of the variables begin, a regular expression.
 
     Returns:
         The variables; of a scope those alone that have such names.
@@ -165,7 +166,7 @@ def trainable_variables(scope: str | None = None) -> list[Any]:
     """List the trainable variables of the default graph.
 
     Args:
-        scope: how the names of the variables begin.
+        scope: how the names of the variables begin, a regular expression.
 
     Returns:
         The variables; of a scope those alone that have such names.
@@ -183,7 +184,7 @@ def local_variables(scope: str | None = None) -> list[Any]:
     """List the local variables of the default graph, such as those of metrics.
 
     Args:
-        scope: how the names of the variables begin.
+        scope: how the names of the variables begin, a regular expression.
 
     Returns:
         The variables; of a scope those alone that have such names.
@@ -497,7 +498,7 @@ def variable_scope(
         A context manager, which gives the scope.
 
     Raises:
-        TypeError: where `name_or_scope` is neither a string nor a scope.
+        TypeError: where `name_or_scope` is neither a string nor a scope, or is None without `default_name`.
 
     >>> import penstock as tf
     >>> with tf.compat.v1.variable_scope("layer"):
@@ -505,11 +506,13 @@ def variable_scope(
     'layer/w:0'
     """
     outer = get_variable_scope()
+    if name_or_scope is None and default_name is None:
+        raise TypeError("argument 'name_or_scope' must be given where 'default_name' is None")
     if isinstance(name_or_scope, VariableScope):
         name, local = name_or_scope.name, name_or_scope.name.rpartition("/")[2]
         outer = name_or_scope
     elif isinstance(name_or_scope, str | None):
-        local = _unused(outer.name, default_name or "scope") if name_or_scope is None else name_or_scope
+        local = _unused(outer.name, default_name or "") if name_or_scope is None else name_or_scope
         name = f"{outer.name}/{local}" if outer.name else local
     else:
         raise TypeError(
@@ -553,8 +556,9 @@ def get_variable(
 
     Args:
         name: the name within the scope.
-        shape: the shape of a new one; not needed where `initializer` is a value.
-        dtype: its element type; by default that of the scope, else `float32`.
+        shape: the shape of a new one; not needed where `initializer` is a value or takes no arguments.
+        dtype: its element type; by default that of the scope, else `float32`. One that is made of a value has
+            that of the value.
         initializer: its first value, or what makes that of a shape and a dtype; by default the scope's, or
             Glorot's uniform one (zeros for integers).
         regularizer: makes a loss of it, which is added to the losses of regularizers of the graph.
@@ -574,7 +578,8 @@ def get_variable(
         The variable.
 
     Raises:
-        ValueError: where the variable is there and should not be, or is not and should, or has another shape.
+        ValueError: where the variable is there and should not be, or is not and should, or has another shape
+            or dtype; where a new one has no shape; where a value is given a shape or another dtype.
 
     >>> import penstock as tf
     >>> with tf.compat.v1.variable_scope("shared", reuse=tf.compat.v1.AUTO_REUSE):
@@ -583,6 +588,12 @@ def get_variable(
     """
     scope = get_variable_scope()
     full = f"{scope.name}/{name}" if scope.name else name
+    if dtype is not None and initializer is not None and not callable(initializer):
+        own, wanted = _core._to_tensor(initializer).dtype, _core.DType(dtype)
+        if own != wanted:
+            raise ValueError(
+                f"argument 'initializer' is of dtype {own.name}, which is not {wanted.name}, as 'dtype' says"
+            )
     given: dict[str, Any] = {
         "shape": shape,
         "dtype": dtype or scope.dtype or _core.float32,
@@ -612,6 +623,11 @@ def _found_or_made(
     **options: Any,
 ) -> Variable:
     """The variable of a full name."""
+    make, dtype = initializer, _core.DType(dtype)
+    if shape is not None and make is not None and not callable(make):
+        raise ValueError(
+            "argument 'shape' must not be given where 'initializer' is a value, which has a shape"
+        )
     store = variables_by_name()
     found: Variable | None = store.get(name)
     if found is not None:
@@ -623,25 +639,31 @@ def _found_or_made(
             raise ValueError(
                 f"trying to share variable {name}, but specified shape {shape} and found {found.shape}"
             )
+        if found.dtype != dtype:
+            raise ValueError(
+                f"trying to share variable {name}, but specified dtype {dtype.name} "
+                f"and found {found.dtype.name}"
+            )
         return found
     if reuse is True:
         raise ValueError(f"variable {name} does not exist, or was not created with tf.get_variable()")
-    make = initializer
     if make is None:
-        floating = _core.DType(dtype).is_floating
-        make = initializers.GlorotUniform() if floating else initializers.Zeros()
+        if shape is None:
+            raise ValueError(f"variable {name} did not get an initializer, so argument 'shape' must be given")
+        make = initializers.GlorotUniform() if dtype.is_floating else initializers.Zeros()
     if isinstance(make, type):
         make = make()
-    first = make
-    if isinstance(make, _core.Tensor):
-        dtype = make.dtype
-    if callable(make):
-        first = (lambda: make(shape, dtype)) if shape is not None else make
+    first, own = make, None
+    if callable(make) and shape is not None:
+        whole = TensorShape(shape)
+        if not whole.is_fully_defined():
+            raise ValueError(f"argument 'shape' of a new variable must be known, got {whole}")
+        first, own = (lambda: make(whole.as_list(), dtype)), dtype
     outer, _, local = name.rpartition("/")
     where = (GraphKeys.GLOBAL_VARIABLES,) if collections is None else collections
     with name_scope(f"{outer}/" if outer else ""):
         with collected_in(where):
-            made = Variable(first, trainable=trainable, name=local, dtype=dtype, **options)
+            made = Variable(first, trainable=trainable, name=local, dtype=own, **options)
         if regularizer is not None and v1_graph_state.current() is not None:
             loss = regularizer(made)
             if loss is not None:

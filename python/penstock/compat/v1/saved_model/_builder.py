@@ -145,8 +145,7 @@ class Builder:
         saved = None if saver is None else saver._variables()
         written = export.meta_graph(graph, None, labels, signature_def_map, saved)
         begin = main_op if main_op is not None else legacy_init_op
-        if begin is not None:
-            export.note_begin(written, begin)
+        export.note_begin(written, begin)
         for tensor in assets_collection or ():
             file = os.fsdecode(self._session.run(tensor))
             export.note_asset(written, tensor, file)
