@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar, overload
 
@@ -243,7 +243,7 @@ def switch_case(
 
 @scoped
 def case(
-    pred_fn_pairs: Sequence[tuple[TensorLike, Callable[[], _T]]],
+    pred_fn_pairs: Sequence[tuple[TensorLike, Callable[[], _T]]] | Mapping[Any, Callable[[], _T]],
     default: Callable[[], _T] | None = None,
     exclusive: bool = False,
     strict: bool = False,
@@ -252,7 +252,7 @@ def case(
     """Run the first function whose predicate is true, else `default`.
 
     Args:
-        pred_fn_pairs: pairs of a scalar `bool` and a function without arguments.
+        pred_fn_pairs: pairs of a scalar `bool` and a function without arguments, or a dict of them.
         default: for no predicate true. Without it one must be.
         exclusive: whether at most one predicate may be true. Else the first that is counts.
         strict: accepted and ignored.
@@ -271,7 +271,7 @@ def case(
     >>> tf.case([(x < 2, lambda: tf.constant("small")), (x < 4, lambda: tf.constant("middle"))]).numpy()
     b'middle'
     """
-    pairs = list(pred_fn_pairs)
+    pairs = list(pred_fn_pairs.items() if isinstance(pred_fn_pairs, Mapping) else pred_fn_pairs)
     if not pairs or not all(isinstance(p, tuple | list) and len(p) == 2 and callable(p[1]) for p in pairs):
         raise TypeError("argument 'pred_fn_pairs' must be a non-empty list of (predicate, function)")
     if default is None or exclusive:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, nest, raw_ops
@@ -236,7 +238,23 @@ def _of_python(value: Any) -> Any:
     return value if isinstance(value, bytes) or value.ndim else value.item()
 
 
+# What assertions show in place of the values that they compare.
+_instead: ContextVar[Any] = ContextVar("shown", default=None)
+
+
+@contextmanager
+def showing(data: Any) -> Iterator[None]:
+    """Have assertions within it show these values in place of those that they compare; None for those."""
+    token = _instead.set(data)
+    try:
+        yield
+    finally:
+        _instead.reset(token)
+
+
 def check(condition: Any, data: Any, message: str | None, summarize: int | None) -> None:
     """`Assert` with a message."""
+    given = _instead.get()
+    data = data if given is None else given
     shown = [x if isinstance(x, str) else _core._to_tensor(x) for x in items(data, "data")]
     _ASSERT(condition, *shown, message=message or "", summarize=3 if summarize is None else summarize)

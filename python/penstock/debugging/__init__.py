@@ -15,7 +15,7 @@ from penstock._runtime.debug_switches import (
     set_log_device_placement as set_log_device_placement,
 )
 from penstock._runtime.dispatch import dispatched
-from penstock._runtime.print import Assert as Assert, check as _check
+from penstock._runtime.print import Assert as Assert, check as _check, showing
 from penstock._runtime.public_names import publish as _publish
 
 if TYPE_CHECKING:
@@ -74,9 +74,21 @@ def _check_pair(
     summarize: int | None,
 ) -> None:
     """The check that a comparison holds for all pairs of elements."""
-    a, b = _core._operands(x, y)
     text = f"{_prefix(message)}Condition x {symbol} y did not hold element-wise."
-    _check(raw_ops.reduce_all(compare(a, b)), ["x:", a, "y:", b], text, summarize)
+
+    def check(a: _core.Tensor, b: _core.Tensor) -> None:
+        _check(raw_ops.reduce_all(compare(a, b)), ["x:", a, "y:", b], text, summarize)
+
+    _check_known(check, *_core._operands(x, y))
+
+
+def _check_known(check: Callable[..., None], *tensors: _core.Tensor) -> None:
+    """Makes a check of tensors; where a trace knows their values, what does not hold is an error at once."""
+    known = [_core._known_value(tensor) for tensor in tensors] if _core._is_tracing() else [None]
+    if not any(value is None for value in known):
+        with showing(None), _core._Outside():
+            check(*known)
+    check(*tensors)
 
 
 def _equal(a: _core.Tensor, b: _core.Tensor) -> _core.Tensor:
@@ -251,9 +263,12 @@ def _check_sign(
     summarize: int | None,
 ) -> None:
     """The check that a comparison with 0 holds for all elements."""
-    a = _core._to_tensor(x)
     text = f"{_prefix(message)}Condition x {symbol} 0 did not hold element-wise."
-    _check(raw_ops.reduce_all(compare(a, raw_ops.zeros_like(a))), ["x:", a], text, summarize)
+
+    def check(a: _core.Tensor) -> None:
+        _check(raw_ops.reduce_all(compare(a, raw_ops.zeros_like(a))), ["x:", a], text, summarize)
+
+    _check_known(check, _core._to_tensor(x))
 
 
 def assert_negative(

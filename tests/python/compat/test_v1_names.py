@@ -1,5 +1,6 @@
 """Names of TensorFlow 1 that version 2 has under others, or with other parameters."""
 
+from collections.abc import Callable
 from operator import attrgetter
 
 import numpy as np
@@ -111,3 +112,48 @@ def test_the_names_of_collections_are_those_that_programs_look_in():
         v1.add_to_collection(v1.GraphKeys.UPDATE_OPS, "update")
         assert v1.get_collection("update_ops") == ["update"]
         assert v1.get_collection(v1.GraphKeys.MOVING_AVERAGE_VARIABLES) == []
+
+
+def test_assertions_are_operations_that_show_data_of_a_run() -> None:
+    with tf.Graph().as_default(), v1.Session() as sess:
+        x, k = v1.placeholder(tf.int32, [None]), v1.placeholder(tf.float32)
+        made = [
+            v1.assert_rank(x, 1),
+            v1.assert_rank_in(x, [1, 2]),
+            v1.assert_rank_at_least(k, 1),
+            v1.assert_type(x, tf.int32),
+            v1.assert_integer(x),
+            v1.assert_equal(x, [1, 2], data=["got:", x, k], message="MSG"),
+        ]
+        assert {type(operation) for operation in made} == {tf.Operation}
+        with tf.control_dependencies(made):
+            y = tf.identity(x)
+        assert sess.run(made, {x: [1, 2], k: [9.5]}) == [None] * len(made)
+        with pytest.raises(tf.errors.InvalidArgumentError, match=r"MSG .*got:.*\[3 4\].*\[9.5\]") as caught:
+            sess.run(y, {x: [3, 4], k: [9.5]})
+        assert "[x:]" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        lambda: tf.debugging.assert_equal(1, 2),
+        lambda: tf.debugging.assert_positive([1, -1]),
+        lambda: v1.assert_less([1, 5], [2, 3]),
+    ],
+)
+def test_what_cannot_hold_is_refused_before_a_graph_runs(check: Callable[[], object]) -> None:
+    with (
+        tf.Graph().as_default(),
+        pytest.raises(tf.errors.InvalidArgumentError, match="did not hold element-wise"),
+    ):
+        check()
+    with pytest.raises(tf.errors.InvalidArgumentError, match="did not hold element-wise"):
+        tf.function(check).get_concrete_function()
+
+
+def test_cases_may_be_a_dict() -> None:
+    with tf.Graph().as_default(), v1.Session() as sess:
+        x = v1.placeholder(tf.int32, [])
+        chosen = v1.case({x < 1: lambda: 10, x > 5: lambda: 20}, default=lambda: 30, exclusive=True)
+        assert [sess.run(chosen, {x: value}) for value in (0, 3, 9)] == [10, 30, 20]

@@ -7,6 +7,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._runtime import v1_graph_state
+from penstock._runtime.print import showing
 from penstock.compat.v1._configuration import (
     ConfigProto,
     GPUOptions,
@@ -124,18 +125,14 @@ to_complex64 = _cast_to(_core.complex64, "ToComplex64")
 to_complex128 = _cast_to(_core.complex128, "ToComplex128")
 
 
-def _with_data(data: Any, message: str | None) -> str | None:
-    """The message of an assertion, with the values that are to be shown."""
-    if data is None:
-        return message
-    shown = ", ".join(str(item) for item in data)
-    return f"{message or ''} {shown}".strip()
+def _operation(check: Callable[..., Any], *args: Any, data: Any = None, **kwargs: Any) -> Any:
+    """Makes a check, and in a graph the operation that does it, to run before others.
 
-
-def _operation(check: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """Makes a check, and in a graph the operation that does it, to run before others."""
+    The error shows `data` in place of what is compared.
+    """
     start = v1_graph_state.mark()
-    found = check(*args, **kwargs)
+    with showing(data):
+        found = check(*args, **kwargs)
     made = v1_graph_state.operation(start)
     return found if made is None else made
 
@@ -145,7 +142,7 @@ def _of_two(check: Callable[..., Any]) -> Callable[..., Any]:
         x: Any, y: Any, data: Any = None, summarize: Any = None, message: str | None = None, name: Any = None
     ) -> Any:
         """Check a relation of all elements of two tensors; the operation that does in a graph."""
-        return _operation(check, x, y, message=_with_data(data, message), summarize=summarize, name=name)
+        return _operation(check, x, y, message=message, summarize=summarize, name=name, data=data)
 
     return assert_two
 
@@ -155,7 +152,7 @@ def _of_one(check: Callable[..., Any]) -> Callable[..., Any]:
         x: Any, data: Any = None, summarize: Any = None, message: str | None = None, name: Any = None
     ) -> Any:
         """Check all elements of a tensor; the operation that does in a graph."""
-        return _operation(check, x, message=_with_data(data, message), summarize=summarize, name=name)
+        return _operation(check, x, message=message, summarize=summarize, name=name, data=data)
 
     return assert_one
 
@@ -183,7 +180,7 @@ def assert_near(
     name: Any = None,
 ) -> Any:
     """Check that the elements of two tensors are near to each other."""
-    return _operation(tf.debugging.assert_near, x, y, rtol, atol, _with_data(data, message), summarize, name)
+    return _operation(tf.debugging.assert_near, x, y, rtol, atol, message, summarize, name, data=data)
 
 
 def _of_rank(check: Callable[..., Any]) -> Callable[..., Any]:
@@ -196,7 +193,7 @@ def _of_rank(check: Callable[..., Any]) -> Callable[..., Any]:
         name: Any = None,
     ) -> Any:
         """Check the rank of a tensor."""
-        return _operation(check, x, rank, _with_data(data, message), name)
+        return _operation(check, x, rank, message, name, data=data)
 
     return assert_of_rank
 
@@ -209,12 +206,12 @@ def assert_rank_in(
     x: Any, ranks: Any, data: Any = None, summarize: Any = None, message: str | None = None, name: Any = None
 ) -> Any:
     """Check that the rank of a tensor is one of several."""
-    return _operation(tf.debugging.assert_rank_in, x, ranks, _with_data(data, message), name)
+    return _operation(tf.debugging.assert_rank_in, x, ranks, message, name, data=data)
 
 
-def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> None:
+def assert_integer(x: Any, message: str | None = None, name: str | None = None) -> Any:
     """Check that a tensor is of integers."""
-    tf.debugging.assert_integer(x, message, name)
+    return _operation(tf.debugging.assert_integer, x, message, name)
 
 
 def assert_scalar(tensor: Any, name: str | None = None, message: str | None = None) -> Any:
@@ -223,9 +220,9 @@ def assert_scalar(tensor: Any, name: str | None = None, message: str | None = No
     return tf.convert_to_tensor(tensor)
 
 
-def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> None:
+def assert_type(tensor: Any, tf_type: Any, message: str | None = None, name: str | None = None) -> Any:
     """Check the dtype of a tensor."""
-    tf.debugging.assert_type(tensor, tf_type, message, name)
+    return _operation(tf.debugging.assert_type, tensor, tf_type, message, name)
 
 
 def verify_tensor_all_finite(
