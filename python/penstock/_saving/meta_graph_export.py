@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from penstock import _core
 from penstock._saving.frozen_graph import VARIABLES, frozen
-from penstock._saving.graph_export import ExportedGraph
+from penstock._saving.graph_export import ExportedGraph, exported_parts
 from penstock._saving.graph_messages import AttrValue, NodeMessage, constant_node
 from penstock._saving.save import TENSORFLOW_FILE
 from penstock._saving.table_nodes import fills_of
@@ -93,7 +93,7 @@ def meta_graph(
         UnimplementedError: for operators that TensorFlow does not have; it names all.
         FailedPreconditionError: for a graph that calls Python code while it runs.
     """
-    message = ExportedGraph.FromString(graph.as_graph_def().SerializeToString())
+    message = exported_parts(graph)
     there = {node.name: node for node in message.node}
     begins = {name: begin for name, begin in _beginnings(graph) if name in there}
     for variable in held_variables(graph).values():

@@ -199,6 +199,55 @@ def test_files_of_graphs_go_with_their_checkpoints(tmp_path):
         v1.train.export_meta_graph(as_text=True)
 
 
+def test_the_file_of_a_graph_that_stays_the_same_is_made_once(tmp_path, monkeypatch):
+    from penstock._saving import meta_graph_export
+
+    made = []
+    meta_graph = meta_graph_export.meta_graph
+    monkeypatch.setattr(
+        meta_graph_export,
+        "meta_graph",
+        lambda *args, **given: made.append(args) or meta_graph(*args, **given),
+    )
+    path = tmp_path / "model"
+    with tf.Graph().as_default(), v1.Session() as session:
+        v = v1.get_variable("v", [], initializer=v1.zeros_initializer())
+        session.run(v.initializer)
+        saver = v1.train.Saver()
+        contents = set()
+
+        def saved():
+            saver.save(session, path)
+            return (tmp_path / "model.meta").read_bytes()
+
+        for changes in (
+            lambda: None,
+            lambda: tf.negative(v, name="other"),
+            lambda: v1.placeholder(tf.float32, name="given"),
+            lambda: v1.add_to_collection("kept", v),
+            lambda: tf.group(v.initializer, name="all"),
+        ):
+            changes()
+            content = saved()
+            assert content == saved()
+            contents.add(content)
+        assert len(contents) == len(made) == 5
+        # What is in a table that changes is in the file.
+        table = tf.lookup.experimental.MutableHashTable(tf.string, tf.int32, 0)
+        table.lookup(v1.placeholder(tf.string, [None]))
+        before = saved()
+        with tf.init_scope():
+            table.insert(["a"], [1])
+        assert saved() != before
+        # One that cannot be written is tried once.
+        graph = v1.get_default_graph()
+        graph.kept.clear()
+        tf.cond(v > 0.0, lambda: tf.numpy_function(np.sin, [v], tf.float32), lambda: v)
+        made.clear()
+        assert saved() == saved()
+        assert len(made) == 1
+
+
 def test_a_program_with_summaries_seeds_and_gradients_of_broadcasts_goes_on_from_its_files(tmp_path):
     path = str(tmp_path / "model")
     rng = np.random.default_rng(0)

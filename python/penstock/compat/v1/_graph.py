@@ -235,6 +235,14 @@ class Graph(GraphParts):
         self.groups[made.name] = made
         return made
 
+    def _state(self) -> object:
+        """What changes where what the graph is written as changes; None where that cannot be told."""
+        if any(hasattr(held, "insert") for held in self.kept):
+            return None
+        collections = tuple((key, *map(id, values)) for key, values in self._collections.items())
+        parts = self.after, self.groups, self.variables, self.named
+        return self.engine.id, len(self.engine), *map(len, parts), sum(self._names.values()), collections
+
     def composite(self, instructions: Iterable[int], name: str) -> Operation:
         """Make an operation that runs instructions, and those that the open control dependencies name.
 

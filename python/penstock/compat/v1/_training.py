@@ -418,6 +418,8 @@ class Saver:
         self._reshape, self._pad, self._allow_empty = reshape, pad_step_number, allow_empty
         self._most = max_to_keep or 0
         self._paths: list[str] = []
+        # The message of a graph, and the state in which the graph was.
+        self._written: tuple[object, bytes | None] | None = None
         self._found: dict[str, Variable] | None = None
         if not defer_build:
             self._variables()
@@ -470,8 +472,9 @@ class Saver:
             global_step: a number or variable, which is added to the path.
             latest_filename: the name of the file that lists checkpoints, by default `checkpoint`.
             meta_graph_suffix: the end of the name of the file with the graph.
-            write_meta_graph: whether the graph of the session is written, too. One that TensorFlow has no
-                message for, such as one that calls Python, is not.
+            write_meta_graph: whether the graph of the session is written, too. The first time takes seconds
+                for thousands of operations, later ones no time while the graph stays as it is. A graph that
+                TensorFlow has no message for, such as one that calls Python in a loop, is not written.
             write_state: whether to list the checkpoint.
             strip_default_attrs: accepted and ignored.
             save_debug_info: accepted and ignored.
@@ -502,13 +505,22 @@ class Saver:
         while self._most and len(self._paths) > self._most:
             checkpoint_state.remove(self._paths.pop(0))
         if write_meta_graph and sess is not None:
-            with suppress(FailedPreconditionError, UnimplementedError):
-                Path(f"{path}.{meta_graph_suffix}").write_bytes(
-                    self._described(sess.graph).SerializeToString()
-                )
+            content = self._message(sess.graph)
+            if content is not None:
+                Path(f"{path}.{meta_graph_suffix}").write_bytes(content)
         if write_state:
             checkpoint_state.record(directory, path, self._paths, name=latest_filename)
         return path
+
+    def _message(self, graph: Graph) -> bytes | None:
+        """What a file of the graph holds, kept while that is the same; None where it cannot be written."""
+        state = graph._state()
+        if self._written is None or state is None or self._written[0] != state:
+            content = None
+            with suppress(FailedPreconditionError, UnimplementedError):
+                content = self._described(graph).SerializeToString()
+            self._written = state, content
+        return self._written[1]
 
     def _described(self, graph: Graph, collections: Iterable[str] | None = None) -> MetaGraphDef:
         from penstock._saving.meta_graph_export import meta_graph  # which is above this in the package
