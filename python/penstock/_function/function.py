@@ -13,7 +13,7 @@ from types import CodeType
 from typing import TYPE_CHECKING, Any, Concatenate, Generic, ParamSpec, TypedDict, TypeVar, Unpack, overload
 
 from penstock import _core
-from penstock._function.signature import check_signature
+from penstock._function.signature import check_signature, parameters_of
 from penstock._runtime.debug_switches import session
 from penstock._runtime.identity import WeakIdentityMap
 from penstock._types.annotations import signature_of
@@ -60,25 +60,7 @@ class Function(_core._Function, Generic[_P, _R]):
         max_traces: int | None = None,
         twin: str | None = None,
     ) -> Function[Any, Any]:
-
-        signature = signature_of(python_function)
-        params, varargs, varkw = [], None, None
-        for p in signature.parameters.values():
-            if p.kind is p.VAR_POSITIONAL:
-                varargs = p.name
-            elif p.kind is p.VAR_KEYWORD:
-                varkw = p.name
-            else:
-                has_default = p.default is not p.empty
-                params.append(
-                    (
-                        p.name,
-                        has_default,
-                        p.default if has_default else None,
-                        p.kind is not p.KEYWORD_ONLY,
-                        p.kind is not p.POSITIONAL_ONLY,
-                    )
-                )
+        params, varargs, varkw = parameters_of(python_function)
         specs = None if input_signature is None else check_signature(name, input_signature, params, varargs)
         traced = _guarded(python_function, autograph, twin)
         self: Function[Any, Any] = super().__new__(

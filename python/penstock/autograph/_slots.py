@@ -127,8 +127,8 @@ class Note(NamedTuple):
     left: Any = None
 
 
-class _Tracing(threading.local):
-    """What the innermost trace of the thread knows."""
+class _Known:
+    """What a trace knows, as it begins."""
 
     def __init__(self) -> None:
         # Variables that a traced statement left without a value, newest last.
@@ -146,15 +146,19 @@ class _Tracing(threading.local):
         # Whether the function that is traced was converted.
         self.converting = False
         # The objects that the traced function has made.
-        self.made = Identities[Any]()
+        self.made: Identities[Any] = Identities()
         # Variables that hold a list of the graph in place of Python's, and that one.
         self.replaced: list[tuple[Slot, Any]] = []
         # What loops made of variables that are None before them, by place: a guess for the next time.
         self.guesses: dict[str, dict[int, Any]] = {}
         # The code that it has called.
-        self.called = Identities[CodeType]()
+        self.called: Identities[CodeType] = Identities()
         # The cells of functions from outside that it has called.
-        self.outside = Identities[CellType]()
+        self.outside: Identities[CellType] = Identities()
+
+
+class _Tracing(_Known, threading.local):
+    """What the innermost trace of the thread knows."""
 
 
 tracing = _Tracing()
@@ -178,7 +182,7 @@ def put_back(arguments: Sequence[Any]) -> None:
 
 def fresh() -> dict[str, Any]:
     """What a trace begins with; exceptions that it raises are those of the trace around it, too."""
-    return {**vars(_Tracing()), "raises": tracing.raises}
+    return {**vars(_Known()), "raises": tracing.raises}
 
 
 class Cell(Slot):

@@ -1,6 +1,7 @@
 """What `tf.function` decorates, how its functions are told apart, and the errors of tracing."""
 
 import functools
+import inspect
 import threading
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from support import counted
 
 import penstock as tf
+from penstock._function.signature import parameters_of
 
 ONE = tf.constant(1.0)
 
@@ -294,3 +296,34 @@ def test_variables_are_made_on_the_first_call_only():
     # A Function of its own for each, as the guide has it.
     third = Optimizers()
     assert tf.function(lambda w, o: o.apply(w)).get_concrete_function(w, third)(w).numpy() == 2
+
+
+def _plain(a, b=1, /, c=2, *rest, d, e=3, **more): ...
+def _bare(): ...
+def _keywords(*, a, b=None): ...
+def _tail(a, /, *args): ...
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _plain,
+        _bare,
+        _keywords,
+        _tail,
+        lambda x, *, y=0, **z: x,
+        functools.wraps(_plain)(lambda *args, **kwargs: None),
+        functools.partial(_plain, 1, d=2),
+        len,
+    ],
+)
+def test_parameters_are_those_of_the_signature(function):
+    names = {"VAR_POSITIONAL": None, "VAR_KEYWORD": None}
+    listed = []
+    for p in inspect.signature(function).parameters.values():
+        if p.kind.name in names:
+            names[p.kind.name] = p.name
+        else:
+            default = (False, None) if p.default is p.empty else (True, p.default)
+            listed.append((p.name, *default, p.kind is not p.KEYWORD_ONLY, p.kind is not p.POSITIONAL_ONLY))
+    assert parameters_of(function) == (listed, names["VAR_POSITIONAL"], names["VAR_KEYWORD"])
