@@ -24,7 +24,7 @@ def lines(path: Path) -> Iterator[str]:
     Raises:
         UnreadableError: where that cannot be told.
     """
-    if path.name == "saved_model.pb":
+    if path.name in ("saved_model.pb", "saved_model.pbtxt"):
         path = path.parent
     checkpoint = _checkpoint(path)
     if checkpoint is not None:

@@ -95,7 +95,7 @@ def _packed(form: str, wire: int, check: Callable[[Any], Any]) -> _Kind:
     return _Kind(wire, 0.0, check, one.pack, lambda raw: one.unpack(raw)[0])
 
 
-_FIXED: Final = struct.Struct("<I")
+_FIXED, _WIDE = struct.Struct("<I"), struct.Struct("<Q")
 
 _KINDS: Final = {
     "int32": _of_integers(32, True),
@@ -103,6 +103,14 @@ _KINDS: Final = {
     "int64": _of_integers(64, True),
     "uint32": _of_integers(32, False),
     "uint64": _of_integers(64, False),
+    "sint64": _Kind(
+        _VARINT,
+        0,
+        _integer(-(1 << 63), (1 << 63) - 1),
+        lambda n: _varint((n << 1 ^ n >> 63) & _MASK),
+        lambda raw: raw >> 1 ^ -(raw & 1),
+    ),
+    "fixed64": _Kind(_FIXED64, 0, _integer(0, _MASK), _WIDE.pack, lambda raw: _WIDE.unpack(raw)[0]),
     "fixed32": _Kind(_FIXED32, 0, _integer(0, (1 << 32) - 1), _FIXED.pack, lambda raw: _FIXED.unpack(raw)[0]),
     "bool": _Kind(_VARINT, False, lambda v: bool(_integer(0, 1)(v)), lambda v: _varint(int(v)), bool),
     "float": _packed("<f", _FIXED32, _single),

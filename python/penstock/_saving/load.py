@@ -15,6 +15,7 @@ from penstock._function.describe import signature_line
 from penstock._function.function import Function
 from penstock._saving.assets import Asset, LoadOptions
 from penstock._saving.save import ASSETS, FILE, OBJECTS, TENSORFLOW_FILE
+from penstock._saving.saved_model_text import TEXT_FILE, in_directory
 from penstock._saving.structures import Decoder, named_tuple
 from penstock._types.argument_names import expect, path_of
 from penstock._types.specs import TensorSpec, VariableSpec
@@ -81,7 +82,7 @@ def contains_saved_model(export_dir: str | os.PathLike[str]) -> bool:
     False
     """
     directory = Path(path_of(export_dir, "export_dir"))
-    return any((directory / name).is_file() for name in (FILE, TENSORFLOW_FILE))
+    return any((directory / name).is_file() for name in (FILE, TENSORFLOW_FILE, TEXT_FILE))
 
 
 def load(
@@ -130,6 +131,10 @@ def load(
     if not path.exists() and (directory / TENSORFLOW_FILE).exists():
         path = directory / TENSORFLOW_FILE
         program, _ = _core.Program._of_tensorflow(directory)
+    elif not path.exists() and (directory / TEXT_FILE).exists():
+        path = directory / TEXT_FILE
+        with in_directory(directory) as written:
+            program, _ = _core.Program._of_tensorflow(written)
     elif not path.exists():
         raise _NoModelError(
             None, None, f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"

@@ -14,13 +14,14 @@ from penstock._saving.graph_import import import_graph_def, is_imported
 from penstock._saving.graph_messages import AttrValue, GraphMessage, NodeMessage
 from penstock._saving.load import load as load_objects
 from penstock._saving.save import FILE, TENSORFLOW_FILE
+from penstock._saving.saved_model_text import TEXT_FILE, content_of
 from penstock._types.argument_names import path_of
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph import placeholder
 from penstock.compat.v1._graph_messages import MetaGraphDef, SavedModelMessage, SignatureDef, VariableDef
 from penstock.compat.v1._signatures import build_tensor_info
 from penstock.compat.v1._variables import collected_in
-from penstock.errors import NotFoundError, UnimplementedError
+from penstock.errors import DataLossError, NotFoundError, UnimplementedError
 
 __all__ = ["import_meta_graph", "load_into"]
 
@@ -149,6 +150,18 @@ def _assignment(node: NodeMessage) -> NodeMessage:
     return NodeMessage(name=node.name, op=_ASSIGNMENTS[node.op], input=node.input, attr=attributes)
 
 
+def read_meta_graph(path: Path) -> MetaGraphDef:
+    """The description that a file holds, as bytes or text.
+
+    Raises:
+        DataLossError: for a file that holds none.
+    """
+    try:
+        return MetaGraphDef.FromString(path.read_bytes())
+    except DataLossError:
+        return MetaGraphDef.FromString(content_of(path, "MetaGraphDef"))
+
+
 def load_into(
     session: Any, tags: Iterable[str], export_dir: str | os.PathLike[str], within: str | None = None
 ) -> MetaGraphDef:
@@ -163,11 +176,16 @@ def load_into(
     if (directory / FILE).is_file():
         return _by_signatures(session, directory, within)
     path = directory / TENSORFLOW_FILE
-    if not path.is_file():
+    if path.is_file():
+        content = path.read_bytes()
+    elif (directory / TEXT_FILE).is_file():
+        path = directory / TEXT_FILE
+        content = content_of(path)
+    else:
         raise NotFoundError(
             f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"
         )
-    graphs: list[MetaGraphDef] = SavedModelMessage.FromString(path.read_bytes()).meta_graphs
+    graphs: list[MetaGraphDef] = SavedModelMessage.FromString(content).meta_graphs
     wanted = set([tags] if isinstance(tags, str) else tags)
     found = next((graph for graph in graphs if set(graph.meta_info_def.tags) == wanted), None)
     if found is None:

@@ -13,6 +13,7 @@ from penstock._saving.frozen_graph import VARIABLES, frozen
 from penstock._saving.graph_export import ExportedGraph, exported_parts
 from penstock._saving.graph_messages import AttrValue, NodeMessage, constant_node
 from penstock._saving.save import TENSORFLOW_FILE
+from penstock._saving.saved_model_text import TEXT_FILE, text_of
 from penstock._saving.table_nodes import fills_of
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph_messages import (
@@ -241,9 +242,13 @@ def _taken(front: str, there: Iterable[str]) -> bool:
 
 
 def write_saved_model(
-    directory: Path, graphs: Sequence[MetaGraphDef], values: Mapping[str, _core.Tensor], assets: Iterable[str]
+    directory: Path,
+    graphs: Sequence[MetaGraphDef],
+    values: Mapping[str, _core.Tensor],
+    assets: Iterable[str],
+    as_text: bool,
 ) -> Path:
-    """Write graphs, the values of variables by their names, and files."""
+    """Write graphs, as text or bytes, the values of variables by their names, and files."""
     directory.mkdir(parents=True, exist_ok=True)
     if values:
         folder = directory / "variables"
@@ -254,12 +259,20 @@ def write_saved_model(
         folder = directory / "assets"
         folder.mkdir(exist_ok=True)
         shutil.copyfile(file, folder / Path(file).name)
-    path = directory / TENSORFLOW_FILE
-    content = SavedModelMessage(saved_model_schema_version=1, meta_graphs=list(graphs))
+    path = directory / (TEXT_FILE if as_text else TENSORFLOW_FILE)
+    message = SavedModelMessage(saved_model_schema_version=1, meta_graphs=list(graphs))
+    content = message.SerializeToString()
     temporary = path.with_suffix(".tmp")
-    temporary.write_bytes(content.SerializeToString())
+    temporary.write_bytes(text_of(content).encode() if as_text else content)
     temporary.replace(path)
     return path
+
+
+def write_meta_graph(path: Path, written: MetaGraphDef, as_text: bool) -> None:
+    """Write a description to a file, as text or bytes."""
+    content = written.SerializeToString()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text_of(content, "MetaGraphDef").encode() if as_text else content)
 
 
 def note_begin(written: MetaGraphDef, operation: Operation | None) -> None:

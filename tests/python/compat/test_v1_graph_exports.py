@@ -195,8 +195,8 @@ def test_files_of_graphs_go_with_their_checkpoints(tmp_path):
         tf.cond(v > 0.0, lambda: tf.numpy_function(np.sin, [v], tf.float32), lambda: v)
         saver.save(session, tmp_path / "python")
         assert not (tmp_path / "python.meta").exists()
-    with pytest.raises(ValueError, match="'as_text'"):
-        v1.train.export_meta_graph(as_text=True)
+    with pytest.raises(ValueError, match="'export_scope'"):
+        v1.train.export_meta_graph(export_scope="a")
 
 
 def test_the_file_of_a_graph_that_stays_the_same_is_made_once(tmp_path, monkeypatch):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import penstock as tf
+from penstock._saving import saved_model_text
 from penstock.convert import main
 
 OWN = Path(__file__).parent / "models"
@@ -69,6 +70,16 @@ def check(model: Any, expected: dict[str, dict[str, dict[str, Any]]]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_a_model_gives_what_tensorflow_gives(name: str, tmp_path: Path) -> None:
     directory = unpacked(name, tmp_path, MODELS)
+    assert tf.saved_model.contains_saved_model(directory)
+    check(tf.saved_model.load(directory), expectations(directory))
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_model_that_is_text_gives_what_tensorflow_gives(name: str, tmp_path: Path) -> None:
+    directory = unpacked(name, tmp_path, MODELS)
+    file = directory / "saved_model.pb"
+    (directory / "saved_model.pbtxt").write_text(saved_model_text.text_of(file.read_bytes()), "utf-8")
+    file.unlink()
     assert tf.saved_model.contains_saved_model(directory)
     check(tf.saved_model.load(directory), expectations(directory))
 

@@ -335,7 +335,7 @@ def import_meta_graph(
         path = Path(path_of(meta_graph_or_file, "meta_graph_or_file"))
         if not path.is_file():
             raise NotFoundError(f"argument 'meta_graph_or_file': there is no file {path}")
-        content = MetaGraphDef.FromString(path.read_bytes())
+        content = meta_graph.read_meta_graph(path)
     with get_default_graph().entered():
         made = meta_graph.import_meta_graph(content, import_scope)
     return Saver(made, **kwargs) if made else None
@@ -365,7 +365,7 @@ def export_meta_graph(
         saver_def: the names of the operations that write and read its variables; by default operations for
             all variables are added.
         collection_list: the names of the collections, by default all.
-        as_text: must be False: the message is written as bytes.
+        as_text: whether the message is written in its text form.
         graph: the graph, by default the default graph.
         export_scope: must be None: the whole graph is written.
         clear_devices: accepted and ignored: devices are not written.
@@ -396,11 +396,7 @@ def export_meta_graph(
     """
     from penstock._saving import meta_graph_export  # which is above this in the package
 
-    for name, value in (
-        ("graph_def", graph_def),
-        ("as_text", as_text or None),
-        ("export_scope", export_scope),
-    ):
+    for name, value in (("graph_def", graph_def), ("export_scope", export_scope)):
         if value is not None:
             raise ValueError(f"argument '{name}' of export_meta_graph is not taken, got {value!r}")
     made = meta_graph_export.meta_graph(graph or get_default_graph(), collection_list)
@@ -409,7 +405,5 @@ def export_meta_graph(
     if saver_def is not None:
         made.saver_def.CopyFrom(saver_def)
     if filename is not None:
-        path = Path(path_of(filename, "filename"))
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(made.SerializeToString())
+        meta_graph_export.write_meta_graph(Path(path_of(filename, "filename")), made, as_text)
     return made

@@ -543,7 +543,7 @@ class Saver:
         Args:
             filename: the path of the file to write; None for none.
             collection_list: the names of the collections, by default all.
-            as_text: must be False: the message is written as bytes.
+            as_text: whether the message is written in its text form.
             export_scope: must be None: the whole graph is written.
             clear_devices: accepted and ignored: devices are not written.
             clear_extraneous_savers: accepted and ignored.
@@ -565,12 +565,15 @@ class Saver:
         >>> made.saver_def.restore_op_name, made.saver_def.max_to_keep
         ('save/restore_all', 3)
         """
-        for name, value in (("as_text", as_text or None), ("export_scope", export_scope)):
-            if value is not None:
-                raise ValueError(f"argument '{name}' of export_meta_graph is not taken, got {value!r}")
+        from penstock._saving.meta_graph_export import write_meta_graph  # which is above this in the package
+
+        if export_scope is not None:
+            raise ValueError(
+                f"argument 'export_scope' of export_meta_graph is not taken, got {export_scope!r}"
+            )
         made = self._described(get_default_graph(), collection_list)
         if filename is not None:
-            Path(filename).write_bytes(made.SerializeToString())
+            write_meta_graph(Path(filename), made, as_text)
         return made
 
     def restore(self, sess: Session | None, save_path: str | os.PathLike[str]) -> None:

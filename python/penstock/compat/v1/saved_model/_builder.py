@@ -156,21 +156,21 @@ class Builder:
         """Write the SavedModel.
 
         Args:
-            as_text: whether to write text, which cannot be done.
+            as_text: whether the graphs are text, in `saved_model.pbtxt`.
 
         Returns:
             The path of the file of graphs, as bytes.
 
         Raises:
-            ValueError: for `as_text`, and where no graph was added.
+            ValueError: where no graph was added.
         """
         from penstock._saving.meta_graph_export import write_saved_model  # which is above this in the package
 
-        if as_text:
-            raise ValueError("argument 'as_text' must be False: graphs are written as bytes")
         if not self._graphs:
             raise ValueError("there is no graph: add_meta_graph_and_variables comes first")
-        path = write_saved_model(self._directory, self._graphs, self._values, dict.fromkeys(self._assets))
+        path = write_saved_model(
+            self._directory, self._graphs, self._values, dict.fromkeys(self._assets), as_text
+        )
         return os.fsencode(path)
 
 
