@@ -64,6 +64,11 @@ def converted(function: Callable[..., Any]) -> Callable[..., Any]:
     return callee(function)  # type: ignore[no-any-return]
 
 
+def _result(leaf: Any) -> Any:
+    """The tensor of what a branch gives. For an operation, which ran, that is true."""
+    return _core._to_tensor(True if v1_graph_state.is_operation(leaf) else leaf)
+
+
 def _trace_region(function: Callable[[], Any]) -> _Branch:
     """Runs `function` in a region of the open trace."""
     from penstock.autograph._branch import traced_region  # AutoGraph builds on this
@@ -78,7 +83,7 @@ def _trace_region(function: Callable[[], Any]) -> _Branch:
     _core._begin_region([])
     try:
         stopped = traced_region(State.of([]), run)
-        flat = [None if leaf is None else _core._to_tensor(leaf) for leaf in flatten(structure)]
+        flat = [None if leaf is None else _result(leaf) for leaf in flatten(structure)]
     except BaseException:
         _core._abandon_region()
         raise

@@ -35,6 +35,11 @@ def mark() -> int | None:
     return None if graph is None else len(graph.engine)
 
 
+def is_operation(value: Any) -> bool:
+    """Whether a value is an operation of a graph: it runs, and has no value of its own."""
+    return hasattr(value, "node_def") and hasattr(value, "outputs")
+
+
 def session(given: Any) -> Any:
     """The session given, or the one that is open."""
     from penstock.compat.v1._session import session_for  # loaded when it is used

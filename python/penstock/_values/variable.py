@@ -280,6 +280,17 @@ class Variable(VariableParts, metaclass=_VariableMeta):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
+    # In graphs of TensorFlow 1 a variable is equal to itself alone, and may be a key.
+
+    def __eq__(self, other: object, /) -> Any:
+        return self is other if v1_graph_state.current() is not None else super().__eq__(other)
+
+    def __ne__(self, other: object, /) -> Any:
+        return self is not other if v1_graph_state.current() is not None else super().__ne__(other)
+
+    def __hash__(self) -> int:  # type: ignore[override]
+        return id(self) if v1_graph_state.current() is not None else super().__hash__()  # type: ignore[misc]
+
     @property
     def name(self) -> str:
         """The name, with `:0`."""

@@ -164,10 +164,12 @@ class ExponentialMovingAverage:
         """List variables by the names under which a checkpoint has their means.
 
         Args:
-            moving_avg_variables: the variables that have means; by default those that `apply` was called for.
+            moving_avg_variables: the variables that have means; by default those that `apply` was called for,
+                and in a graph of TensorFlow 1 those that are trainable as well.
 
         Returns:
-            The variables by the names of their means.
+            The variables by the names of their means; in a graph of TensorFlow 1 all other global variables
+            too, by their own names.
 
         >>> import penstock as tf
         >>> averages, v = tf.train.ExponentialMovingAverage(0.5), tf.Variable(2.0, name="v")
@@ -175,9 +177,20 @@ class ExponentialMovingAverage:
         >>> list(averages.variables_to_restore())
         ['v/ExponentialMovingAverage']
         """
+        graph = v1_graph_state.current()
+        if graph is None:
+            averaged = [value for value, _, _ in self._averages.values()]
+            chosen = averaged if moving_avg_variables is None else list(moving_avg_variables)
+            return {self.average_name(value): value for value in chosen}
         if moving_avg_variables is None:
-            moving_avg_variables = [value for value, _, _ in self._averages.values()]
-        return {self.average_name(value): value for value in moving_avg_variables}
+            keys = ("trainable_variables", "moving_average_variables")
+            moving_avg_variables = [value for key in keys for value in graph.get_collection(key)]
+        found = {self.average_name(value): value for value in moving_avg_variables}
+        known = {value.name for value in found.values()}
+        for value in graph.get_collection("variables"):
+            if value.name not in known:
+                found.setdefault(_plain_name(value), value)
+        return found
 
     def _trackable_children(self) -> dict[str, Any]:
         return {_plain_name(mean): mean for _, mean, _ in self._averages.values()}

@@ -248,3 +248,40 @@ def test_each_session_draws_the_sequence_of_a_seed_from_its_beginning():
         assert found[0] == found[1]
         assert found[0][0] != found[0][1]
         assert v1.global_variables() == []
+
+
+def test_means_are_restored_beside_all_other_variables():
+    with tf.Graph().as_default():
+        a = v1.get_variable("a", initializer=1.0)
+        fixed = v1.get_variable("fixed", initializer=2.0, trainable=False)
+        step = v1.train.get_or_create_global_step()
+        averages = v1.train.ExponentialMovingAverage(0.5, step)
+        averages.apply([a])
+        assert averages.variables_to_restore() == {
+            "a/ExponentialMovingAverage": a,
+            "fixed": fixed,
+            "global_step": step,
+        }
+        assert averages.variables_to_restore([a, fixed]) == {
+            "a/ExponentialMovingAverage": a,
+            "fixed/ExponentialMovingAverage": fixed,
+            "global_step": step,
+        }
+
+
+def test_an_optimizer_lists_its_variables_by_name_and_wants_a_loss_of_floats():
+    with tf.Graph().as_default():
+        w, b = v1.get_variable("w", initializer=1.0), v1.get_variable("b", initializer=1.0)
+        optimizer = v1.train.MomentumOptimizer(0.1, 0.9)
+        optimizer.minimize(w * b)
+        assert [v.name for v in optimizer.variables()] == ["b/Momentum:0", "w/Momentum:0"]
+        with pytest.raises(ValueError, match="'loss' must be of floats, got dtype int32"):
+            optimizer.compute_gradients(tf.cast(w, tf.int32))
+
+
+def test_a_path_without_a_checkpoint_is_a_value_error(tmp_path):
+    with tf.Graph().as_default(), v1.Session() as sess:
+        v1.get_variable("a", initializer=1.0)
+        for path in (None, str(tmp_path / "none")):
+            with pytest.raises(ValueError, match="argument 'save_path'"):
+                v1.train.Saver().restore(sess, path)

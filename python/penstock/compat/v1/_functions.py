@@ -8,15 +8,18 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, nest, raw_ops
 from penstock._control import flow as _flow
+from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import scoped
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.sparse import SparseTensor, SparseTensorValue
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
+    from penstock.compat.v1._operation import Operation
 
 __all__ = [
     "TFRecordCompressionType",
+    "add_check_numerics_ops",
     "clip_by_average_norm",
     "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
@@ -317,6 +320,36 @@ def tf_record_iterator(path: str | os.PathLike[str], options: Any = None) -> Ite
                 return
             content: bytes = record.numpy()
         yield content
+
+
+def add_check_numerics_ops() -> Operation:
+    """Make an operation that checks every tensor of floats that the default graph has so far.
+
+    Returns:
+        The operation. Where an element is infinite or NaN, it raises an `InvalidArgumentError` that names the
+        tensor.
+
+    Raises:
+        RuntimeError: outside of a graph.
+
+    >>> import penstock as tf
+    >>> with tf.Graph().as_default(), tf.compat.v1.Session() as sess:
+    ...     x = tf.compat.v1.placeholder(tf.float32, [])
+    ...     y, check = tf.math.log(x), tf.compat.v1.add_check_numerics_ops()
+    ...     float(sess.run([y, check], {x: 1.0})[0])
+    0.0
+    """
+    graph = v1_graph_state.current()
+    if graph is None:
+        raise RuntimeError("add_check_numerics_ops() checks graphs: use tf.debugging.enable_check_numerics()")
+    checks = [
+        raw_ops.check_numerics(tensor, message=f"{operation.name}:{place}")
+        for operation in graph.get_operations()
+        for place, tensor in enumerate(operation.outputs)
+        if tensor.dtype.is_floating
+    ]
+    made: Operation = graph.group(*checks)
+    return made
 
 
 def enable_tensor_equality() -> None:

@@ -105,13 +105,14 @@ class Optimizer:
         """List the variables that it keeps.
 
         Returns:
-            The variables.
+            The variables, sorted by their names.
 
         >>> import penstock as tf
         >>> tf.compat.v1.train.AdamOptimizer().variables()
         []
         """
-        return [*self._own.values(), *(v for kept in self._kept.values() for v in kept.values())]
+        found = [*self._own.values(), *(v for kept in self._kept.values() for v in kept.values())]
+        return sorted(found, key=lambda variable: variable.name)
 
     def minimize(
         self,
@@ -181,7 +182,7 @@ class Optimizer:
 
         Raises:
             RuntimeError: for a tensor outside of graphs and traced functions.
-            ValueError: where there is no variable.
+            ValueError: where there is no variable, or the loss is not of floats.
 
         >>> import penstock as tf
         >>> w = tf.Variable(4.0)
@@ -206,6 +207,8 @@ class Optimizer:
         wanted = trainable_variables() if wanted is None else wanted
         self._check_variables(wanted)
         target = _core._to_tensor(loss)
+        if not target.dtype.is_floating:
+            raise ValueError(f"argument 'loss' must be of floats, got dtype {target.dtype.name}")
         found = gradients(target, wanted, None if grad_loss is None else [grad_loss])
         return list(zip(found, wanted, strict=True))
 

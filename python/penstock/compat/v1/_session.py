@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core, nest
+from penstock._types.argument_names import shown
 from penstock.compat.v1._graph import Graph, Operation, get_default_graph
 from penstock.compat.v1._session_values import parts_of, value_of
+from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._runtime.graph import GraphDef
@@ -52,6 +55,33 @@ def session_for(session: Session | None) -> Session:
     return found
 
 
+class DeviceAttributes(NamedTuple):
+    """A device of a session.
+
+    Attributes:
+        name: such as `/job:localhost/replica:0/task:0/device:CPU:0`.
+        device_type: `CPU` or `GPU`.
+        memory_limit_bytes: 0: memory is not limited.
+        incarnation: 0.
+    """
+
+    name: str
+    device_type: str
+    memory_limit_bytes: int = 0
+    incarnation: int = 0
+
+
+_handles = itertools.count(1)
+
+
+class _Steps:
+    """A run in several steps: what is left to fetch, and the values that are known."""
+
+    def __init__(self, left: list[Any]) -> None:
+        self.left = left
+        self.known: dict[Any, Any] = {}
+
+
 class Session:
     """Runs parts of a graph.
 
@@ -73,9 +103,14 @@ class Session:
     """
 
     def __init__(self, target: str = "", graph: Graph | None = None, config: Any = None) -> None:
-        self.graph: Graph = graph or get_default_graph()
+        if not isinstance(target, str | bytes):
+            raise TypeError(f"argument 'target' must be a string, got {shown(target)}")
+        if not isinstance(graph, Graph | None):
+            raise TypeError(f"argument 'graph' must be a tf.Graph, got {shown(graph)}")
+        self.graph: Graph = get_default_graph() if graph is None else graph
         self._closed = False
         self._values = _core._SessionValues()
+        self._steps: dict[str, _Steps] = {}
 
     def __enter__(self) -> Session:
         self._graph_context = self.graph.entered()
@@ -139,8 +174,9 @@ class Session:
 
         Raises:
             InvalidArgumentError: where a placeholder is needed and not fed.
-            RuntimeError: after `close`.
+            RuntimeError: after `close`, and for a graph without operations.
             TypeError: for something that cannot be fetched or fed.
+            ValueError: for the name of something that is not in the graph.
 
         >>> import penstock as tf
         >>> with tf.Graph().as_default():
@@ -151,6 +187,8 @@ class Session:
         """
         if self._closed:
             raise RuntimeError("attempted to use a closed Session")
+        if not len(self.graph.engine) and not self.graph.get_operations():
+            raise RuntimeError("the graph of the Session is empty: add operations to it before run()")
         whole = [self._element(fetch) for fetch in nest.flatten(fetches)]
         made = [value_of(fetch) for fetch in whole]
         flat = [part for fetch, entry in zip(whole, made, strict=True) for part in (entry or [[fetch]])[0]]
@@ -206,6 +244,86 @@ class Session:
 
         return call
 
+    def partial_run_setup(self, fetches: Any, feeds: Iterable[Any] | None = None) -> str:
+        """Begin a run in several steps, of which each may feed what depends on the results of those before.
+
+        Args:
+            fetches: all that the steps will fetch, as for `run`.
+            feeds: all tensors that they will feed.
+
+        Returns:
+            A handle, for `partial_run`.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default(), tf.compat.v1.Session() as sess:
+        ...     x, y = tf.compat.v1.placeholder(tf.float32, []), tf.compat.v1.placeholder(tf.float32, [])
+        ...     double, whole = x * 2.0, x * 2.0 * y
+        ...     handle = sess.partial_run_setup([double, whole], [x, y])
+        ...     first = sess.partial_run(handle, double, {x: 3.0})
+        ...     float(sess.partial_run(handle, whole, {y: first}))
+        36.0
+        """
+        handle = f"partial_run_{next(_handles)}"
+        self._steps[handle] = _Steps([_key(self._element(fetch)) for fetch in nest.flatten(fetches)])
+        return handle
+
+    def partial_run(
+        self, handle: str, fetches: Any, feed_dict: Mapping[Any, TensorLike] | None = None
+    ) -> Any:
+        """Do a step of a run. What was fetched in a step before is not computed again.
+
+        Args:
+            handle: what `partial_run_setup` gave.
+            fetches: as for `run`, of what was said there.
+            feed_dict: values for tensors, which the steps that follow have too.
+
+        Returns:
+            As `run`.
+
+        Raises:
+            InvalidArgumentError: for a handle whose fetches are done, and for fetches that are not left.
+
+        >>> import penstock as tf
+        >>> with tf.Graph().as_default(), tf.compat.v1.Session() as sess:
+        ...     x = tf.compat.v1.placeholder(tf.float32, [])
+        ...     double = x * 2.0
+        ...     float(sess.partial_run(sess.partial_run_setup([double], [x]), double, {x: 3.0}))
+        6.0
+        """
+        steps = self._steps.get(handle)
+        if steps is None:
+            raise InvalidArgumentError("must run 'setup' before performing partial runs")
+        wanted = [self._element(fetch) for fetch in nest.flatten(fetches)]
+        keys = [_key(fetch) for fetch in wanted]
+        if unknown := [fetch for fetch, key in zip(wanted, keys, strict=True) if key not in steps.left]:
+            raise InvalidArgumentError(f"argument 'fetches' has {unknown[0]!r}, which is not left to fetch")
+        steps.known.update((_key(tensor), value) for tensor, value in (feed_dict or {}).items())
+        found = self.run(wanted, steps.known)
+        for fetch, key, value in zip(wanted, keys, found, strict=True):
+            steps.left.remove(key)
+            if isinstance(fetch, _core.Tensor):
+                steps.known[key] = value
+        if not steps.left:
+            del self._steps[handle]
+        return nest.pack_sequence_as(fetches, found) if nest.is_nested(fetches) else found[0]
+
+    def list_devices(self) -> list[DeviceAttributes]:
+        """List the devices that operations run on.
+
+        Returns:
+            Their names and types.
+
+        >>> import penstock as tf
+        >>> tf.compat.v1.Session(graph=tf.Graph()).list_devices()[0].device_type
+        'CPU'
+        """
+        from penstock.config import list_logical_devices  # start-up does without it
+
+        return [
+            DeviceAttributes(f"/job:localhost/replica:0/task:0{device.name}", device.device_type)
+            for device in list_logical_devices()
+        ]
+
     @property
     def graph_def(self) -> GraphDef:
         """The operations of the graph, as `Graph.as_graph_def` lists them."""
@@ -224,7 +342,10 @@ class Session:
     def _element(self, fetch: Any) -> Any:
         if isinstance(fetch, str):
             named = self.graph.get_tensor_by_name if ":" in fetch else self.graph.get_operation_by_name
-            return named(fetch)
+            try:
+                return named(fetch)
+            except KeyError as error:
+                raise ValueError(f"argument 'fetches': {error.args[0]}") from None
         if isinstance(fetch, _core._Variable | Operation) or value_of(fetch) is not None:
             return fetch
         if isinstance(fetch, _core.Tensor) and fetch._is_symbolic:
@@ -235,9 +356,11 @@ class Session:
 
     def _feeds(self, feed_dict: Any) -> tuple[list[_core.Tensor], list[_core.Tensor]]:
         feeds, values = [], []
+        if not isinstance(feed_dict, Mapping | None):
+            raise TypeError(f"argument 'feed_dict' must be a dict, got {shown(feed_dict)}")
         for tensor, value in self._fed((feed_dict or {}).items()):
             with _core._Outside():
-                given = _core._to_tensor(value, tensor.dtype)
+                given = _given(value, tensor.dtype)
             if not given.shape.is_compatible_with(tensor.shape):
                 raise ValueError(
                     f"argument 'feed_dict': cannot feed a value of shape {given.shape} for tensor of shape "
@@ -257,7 +380,11 @@ class Session:
         """The tensors that are fed, with the value of each."""
         for key, value in pairs:
             tensor = key.deref() if isinstance(key, _core.Reference) else key
-            tensor = self.graph.get_tensor_by_name(key) if isinstance(key, str) else tensor
+            if isinstance(key, str):
+                try:
+                    tensor = self.graph.get_tensor_by_name(key)
+                except KeyError as error:
+                    raise TypeError(f"argument 'feed_dict': {error.args[0]}") from None
             if isinstance(tensor, _core.Tensor):
                 yield tensor, value
             elif isinstance(tensor, tuple):
@@ -273,6 +400,24 @@ class Session:
         if part is None:
             part = graph.parts[key] = graph.engine.part(fetches, feeds, forced, graph.after)
         return part
+
+
+def _given(value: Any, dtype: _core.DType) -> _core.Tensor:
+    """The tensor of a value that is fed: what NumPy makes of it in an array of this dtype."""
+    try:
+        return _core._to_tensor(value, dtype)
+    except (TypeError, ValueError):
+        if value is None or dtype == _core.string or isinstance(value, _core.Tensor | _core._Variable):
+            raise
+        import numpy as np  # start-up does without it
+
+        try:
+            return _core._to_tensor(np.asarray(value, dtype.as_numpy_dtype), dtype)
+        except OverflowError:
+            error = TypeError(
+                f"argument 'feed_dict': a value does not fit dtype {dtype.name}: {shown(value)}"
+            )
+            raise error from None
 
 
 def _key(tensor: Any) -> Any:

@@ -584,8 +584,8 @@ class Saver:
             save_path: the path of the checkpoint.
 
         Raises:
-            NotFoundError: where there is no checkpoint, or none of a variable.
-            ValueError: for a value of another shape.
+            NotFoundError: where the checkpoint has no value of a variable.
+            ValueError: where there is no checkpoint; for a value of another shape.
 
         >>> import os, tempfile
         >>> import penstock as tf
@@ -599,7 +599,12 @@ class Saver:
         """
         from penstock._saving.checkpoint_reader import Bundle  # which is above this in the package
 
-        bundle = Bundle(os.fspath(save_path))
+        if save_path is None:
+            raise ValueError("argument 'save_path' must be the path of a checkpoint, got None")
+        try:
+            bundle = Bundle(os.fspath(save_path))
+        except NotFoundError as error:
+            raise ValueError(f"argument 'save_path' is no path of a checkpoint: {error.message}") from None
         there = {key for key, _, _ in bundle.entries()}
         for name, variable in self._variables().items():
             if name not in there:
