@@ -16,13 +16,15 @@ from penstock._runtime.messages import Field, Message
 from penstock._runtime.protos import TensorProto
 from penstock._saving.graph_messages import AttrValue, FunctionDef, NodeMessage, count_of
 from penstock._saving.table_nodes import READ_TABLES, TABLES, fills_of, table_nodes
-from penstock.errors import UnimplementedError
+from penstock.errors import FailedPreconditionError, UnimplementedError
 
 __all__ = ["ExportedGraph", "exported", "exported_parts", "graph_text"]
 
 _RESOURCE: Final = 20
 _PRODUCER: Final = 1882
 _CALL: Final = "EagerPyFunc"
+# Operators with branches, loops or functions.
+_WITH_FUNCTIONS: Final = ("Case", "If", "PartitionedCall", "While")
 
 
 class _Library(Message):
@@ -145,8 +147,17 @@ def exported_parts(graph: Any) -> ExportedGraph:
     named |= {tensor._id: name for tensor, name in inputs if name is not None}
     names = {each.number: each.name for each in operations if each.number is not None}
     feeds = [tensor for tensor, _ in inputs]
-    part = graph.engine.part(list(outputs.values()), feeds, [each.number for each in written], graph.after)
-    found = _Graph(_Source(part, "graph", inputs, list(outputs)), part._nodes(), in_parts=True)
+    silent = {each.number for each in calls}
+    after = [(later, earlier) for later, earlier in graph.after if earlier not in silent]
+    part = graph.engine.part(list(outputs.values()), feeds, [each.number for each in written], after)
+    try:
+        found = _Graph(_Source(part, "graph", inputs, list(outputs)), part._nodes(), in_parts=True)
+    except FailedPreconditionError as error:
+        calling = ", ".join(f"'{each.name}' ({each.kind})" for each in _calling_python(graph, operations))
+        raise FailedPreconditionError(
+            "the graph has calls of Python in the branches, loops or functions of "
+            f"{calling or 'operations'}, where they cannot be written: {error}"
+        ) from error
     message = found.message()
     for each in calls:
         message.node.append(_call(each, [named.get(x._id) or x.name for x in each.inputs]))
@@ -165,6 +176,32 @@ def exported_parts(graph: Any) -> ExportedGraph:
             nodes[operation.name] = NodeMessage(name=operation.name, op="NoOp", input=waits)
             message.node.append(nodes[operation.name])
     return message
+
+
+def _calling_python(graph: Any, operations: Sequence[_Listed]) -> list[_Listed]:
+    """The operations with functions that call Python."""
+    found = []
+    for each in operations:
+        if each.kind not in _WITH_FUNCTIONS or each.number is None:
+            continue
+        others = [x for other in operations if other is not each for x in other.outputs if x._is_symbolic]
+        part = graph.engine.part(each.outputs, others, [each.number], [])
+        try:
+            _exported(_Source(part, "part", [], [tensor.name for tensor in each.outputs]), in_parts=True)
+        except FailedPreconditionError:
+            found.append(each)
+        except UnimplementedError:
+            continue
+    return found
+
+
+def _exported(source: _Source, in_parts: bool) -> tuple[str, bytes]:
+    """The name of a graph as a function, and the library with it and what it calls."""
+    builder = _core._ProgramBuilder()
+    results = [f"output_{i}" for i in range(len(source.outputs))]
+    number = builder.function(source.name, source.engine, results, {})
+    written: tuple[str, bytes] = builder.finish()._tensorflow_functions(number, in_parts)
+    return written
 
 
 def _call(operation: _Listed, inputs: Iterable[str]) -> NodeMessage:
@@ -221,9 +258,7 @@ class _Graph:
     def __init__(self, source: _Source, listed: Sequence[tuple[str, str, list[str]]], in_parts: bool) -> None:
         self._source, self._in_parts = source, in_parts
         count = len(source.outputs)
-        builder = _core._ProgramBuilder()
-        number = builder.function(source.name, source.engine, [f"output_{i}" for i in range(count)], {})
-        top, content = builder.finish()._tensorflow_functions(number, in_parts)
+        top, content = _exported(source, in_parts)
         functions = [(FunctionDef.FromString(part), part) for part in _Library.FromString(content).function]
         self._called = [part for function, part in functions if function.signature.name != top]
         (self._function,) = (function for function, _ in functions if function.signature.name == top)

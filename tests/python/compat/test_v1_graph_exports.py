@@ -180,6 +180,34 @@ def test_what_cannot_be_written_is_named():
         graph.as_graph_def().SerializeToString()
 
 
+def test_calls_of_python_that_others_wait_for_are_written():
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        v = v1.get_variable("v", [], tf.int32, v1.zeros_initializer())
+        tf.identity(v1.count_up_to(v, 3), name="count")
+        session.run(v.initializer)
+        assert session.run("count:0") == 0
+    again = v1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+    (call,) = (node.name for node in again.node if node.op == "EagerPyFunc")
+    assert [node.name for node in again.node if f"^{call}" in node.input]
+
+
+def test_operations_that_call_python_within_are_named():
+    with tf.Graph().as_default() as graph:
+        x = v1.placeholder(tf.float32, [2], name="x")
+
+        def sine():
+            return tf.numpy_function(np.sin, [x], tf.float32)
+
+        tf.numpy_function(np.cos, [x], tf.float32)
+        tf.cond(x[0] > 0.0, lambda: x * 2.0, lambda: x, name="pure")
+        tf.cond(x[0] > 0.0, sine, lambda: x, name="sine")
+        tf.map_fn(lambda y: tf.ensure_shape(tf.numpy_function(np.cos, [y], tf.float32), []), x, name="each")
+    with pytest.raises(
+        tf.errors.FailedPreconditionError, match=r"of 'sine/If' \(If\), 'each/While' \(While\), where"
+    ):
+        graph.as_graph_def().SerializeToString()
+
+
 def test_files_of_graphs_go_with_their_checkpoints(tmp_path):
     with tf.Graph().as_default(), v1.Session() as session:
         v = v1.get_variable("v", [], initializer=v1.zeros_initializer())
