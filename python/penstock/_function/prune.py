@@ -13,7 +13,7 @@ from penstock._types.specs import TensorSpec
 if TYPE_CHECKING:
     from penstock._types.aliases import Nested
 
-__all__ = ["Parts"]
+__all__ = ["Parts", "part_of"]
 
 
 class Parts:
@@ -57,18 +57,7 @@ class Parts:
         >>> product(tf.constant(2.0)).numpy()
         np.float32(6.0)
         """
-        from penstock._saving.graph_import import import_graph_def  # builds on this
-
-        graph = self.graph
-        tensors = [
-            graph.get_tensor_by_name(feed) if isinstance(feed, str) else _symbolic(feed, "feeds")
-            for feed in nest.flatten(feeds)
-        ]
-        wanted = [
-            item if isinstance(item, str) else _symbolic(item, "fetches", GraphOperation).name
-            for item in nest.flatten(fetches)
-        ]
-        message = graph.as_graph_def()
+        message = self.graph.as_graph_def()
         placeholders = [node.name for node in message.node if node.op == "Placeholder"]
         first = len(placeholders) - len(self.captured_inputs)
         variables = {
@@ -77,17 +66,45 @@ class Parts:
             if isinstance(captured, _core._Variable)
         }
 
-        def pruned(*values: Any) -> Any:
-            given = {tensor.name: value for tensor, value in zip(tensors, values, strict=True)}
-            found = import_graph_def(message, {**variables, **given}, wanted, name="")
-            results = [getattr(item, "outputs", [item]) for item in found or []]
-            flat = [outputs[0] if outputs else None for outputs in results]
-            return nest.pack_sequence_as(fetches, flat)
+        return part_of(self.graph, message, variables, feeds, fetches, name)
 
-        pruned.__name__ = name or "pruned"
-        specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
-        made: _core.ConcreteFunction = function(pruned, autograph=False).get_concrete_function(*specs)
-        return made
+
+def part_of(
+    graph: Any, message: Any, variables: dict[str, Any], feeds: Any, fetches: Any, name: str | None
+) -> _core.ConcreteFunction:
+    """A function of the part of a graph that computes some tensors of others.
+
+    Args:
+        graph: the graph.
+        message: its nodes.
+        variables: what stands for placeholders of variables, by the names of their tensors.
+        feeds: as for `Parts.prune`.
+        fetches: as for `Parts.prune`.
+        name: a name for the function, or None.
+    """
+    from penstock._saving.graph_import import import_graph_def  # builds on this
+
+    tensors = [
+        graph.get_tensor_by_name(feed) if isinstance(feed, str) else _symbolic(feed, "feeds")
+        for feed in nest.flatten(feeds)
+    ]
+    operations = (GraphOperation, type(graph.get_operations()[0]))
+    wanted = [
+        item if isinstance(item, str) else _symbolic(item, "fetches", *operations).name
+        for item in nest.flatten(fetches)
+    ]
+
+    def pruned(*values: Any) -> Any:
+        given = {tensor.name: value for tensor, value in zip(tensors, values, strict=True)}
+        found = import_graph_def(message, {**variables, **given}, wanted, name="")
+        results = [getattr(item, "outputs", [item]) for item in found or []]
+        flat = [outputs[0] if outputs else None for outputs in results]
+        return nest.pack_sequence_as(fetches, flat)
+
+    pruned.__name__ = name or "pruned"
+    specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
+    made: _core.ConcreteFunction = function(pruned, autograph=False).get_concrete_function(*specs)
+    return made
 
 
 def _symbolic(value: Any, argument: str, *others: type) -> Any:

@@ -72,3 +72,31 @@ def test_what_cannot_be_wrapped_or_pruned_says_why():
         wrapped.prune("none:0", "sum:0")
     with pytest.raises(ValueError, match="none:0"):
         wrapped.prune("x:0", "none:0")
+
+
+def frozen_graph():
+    with tf.Graph().as_default() as graph, v1.Session() as sess:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        w = v1.get_variable("w", initializer=[[1.0], [2.0]])
+        tf.identity(tf.nn.relu(x @ w), name="out")
+        sess.run(v1.global_variables_initializer())
+        return v1.graph_util.convert_variables_to_constants(sess, graph.as_graph_def(), ["out"])
+
+
+# TensorFlow's guide to migration has this function.
+def test_a_frozen_graph_is_wrapped_by_a_function_that_imports_it():
+    message = frozen_graph()
+
+    def wrap_frozen_graph(inputs, outputs):
+        wrapped = v1.wrap_function(lambda: v1.import_graph_def(message, name=""), [])
+        element = wrapped.graph.as_graph_element
+        return wrapped.prune(tf.nest.map_structure(element, inputs), tf.nest.map_structure(element, outputs))
+
+    assert wrap_frozen_graph("x:0", "out:0")(tf.ones([1, 2])).numpy().tolist() == [[3.0]]
+    several = wrap_frozen_graph(["x:0"], {"out": "out:0", "op": "out"})(tf.ones([1, 2]))
+    assert several["out"].numpy().tolist() == several["op"].numpy().tolist() == [[3.0]]
+    wrapped = v1.wrap_function(lambda: v1.import_graph_def(message, name=""), [])
+    assert wrapped() is None
+    assert wrapped.prune("x:0", "out:0", name="f")(tf.zeros([2, 2])).numpy().tolist() == [[0.0], [0.0]]
+    with pytest.raises(KeyError, match="y:0"):
+        wrapped.prune("y:0", "out:0")
