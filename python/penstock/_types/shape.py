@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, SupportsIndex, overload
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from penstock import _core
 from penstock._types.argument_names import place_of, shown
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
     from penstock._runtime.protos import TensorShapeProto
     from penstock._types.aliases import ShapeLike
 
-__all__ = ["ArrayShape", "TensorShape"]
+__all__ = ["ArrayShape", "TensorShape", "show_sizes"]
 
 
 _MOST_DIMENSIONS = 254
@@ -26,6 +27,8 @@ def _dimension(value: Any, dims: Any) -> int | None:
     except (AttributeError, TypeError):
         message = f"{place_of(dims)}a dimension must be an int or None, got {shown(value)}"
         raise TypeError(message) from None
+    if size is None:  # of a `tf.compat.v1.Dimension`
+        return None
     if size < 0:
         raise ValueError(f"{place_of(dims)}Dimension {size} must be >= 0")
     return int(size)
@@ -41,6 +44,17 @@ def _sizes(dims: Any) -> tuple[int | None, ...]:
             raise ValueError(f"{place_of(dims)}a tensor has at most {_MOST_DIMENSIONS} dimensions")
         sizes.append(_dimension(size, dims))
     return tuple(sizes)
+
+
+class _Seen:
+    """What programs see of the size of a dimension: a function of the size and of who asks; None for the size."""
+
+    size: ClassVar[Callable[[int | None, Any], Any] | None] = None
+
+
+def show_sizes(seen: Callable[[int | None, Any], Any] | None) -> None:
+    """Have shapes give what a function makes of a size and the frame that asks; None for sizes as they are."""
+    _Seen.size = None if seen is None else staticmethod(seen)
 
 
 class TensorShape:
@@ -85,7 +99,10 @@ class TensorShape:
     @property
     def dims(self) -> list[int | None] | None:
         """The sizes as a list, or None for unknown rank."""
-        return None if self._dims is None else list(self._dims)
+        if self._dims is None or _Seen.size is None:
+            return None if self._dims is None else list(self._dims)
+        asker = sys._getframe(1)
+        return [_Seen.size(size, asker) for size in self._dims]
 
     @property
     def rank(self) -> int | None:
@@ -489,6 +506,9 @@ class TensorShape:
     def __iter__(self) -> Iterator[int | None]:
         if self._dims is None:
             raise ValueError("cannot iterate over a shape of unknown rank")
+        if _Seen.size is not None:
+            asker = sys._getframe(1)
+            return iter([_Seen.size(size, asker) for size in self._dims])
         return iter(self._dims)
 
     @overload
@@ -496,11 +516,10 @@ class TensorShape:
     @overload
     def __getitem__(self, key: slice) -> TensorShape: ...
     def __getitem__(self, key: SupportsIndex | slice) -> int | TensorShape | None:
-        if self._dims is None:
-            return TensorShape(None) if isinstance(key, slice) else None
         if isinstance(key, slice):
-            return TensorShape(self._dims[key])
-        return self._dims[key]
+            return TensorShape(None if self._dims is None else self._dims[key])
+        size = None if self._dims is None else self._dims[key]
+        return size if _Seen.size is None else _Seen.size(size, sys._getframe(1))
 
     def __add__(self, other: Any) -> TensorShape:
         return self.concatenate(other)
@@ -523,7 +542,9 @@ class TensorShape:
     def __str__(self) -> str:
         if self._dims is None:
             return "<unknown>"
-        return f"({self._dims[0]},)" if len(self._dims) == 1 else f"({', '.join(map(str, self._dims))})"
+        unknown = "None" if _Seen.size is None else "?"
+        texts = [unknown if size is None else str(size) for size in self._dims]
+        return f"({texts[0]},)" if len(texts) == 1 else f"({', '.join(texts)})"
 
     def __tf_tensor__(self, dtype: Any = None, name: str | None = None) -> Any:
         """Its sizes as a vector of `int32`, or of `int64` where one needs it; all of them must be known."""

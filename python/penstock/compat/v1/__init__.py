@@ -26,6 +26,8 @@ from penstock.compat.v1._dimension import (
     Dimension as Dimension,
     dimension_at_index as dimension_at_index,
     dimension_value as dimension_value,
+    disable_v2_tensorshape as disable_v2_tensorshape,
+    enable_v2_tensorshape as enable_v2_tensorshape,
 )
 from penstock.compat.v1._graph import (
     Graph as Graph,

@@ -6,19 +6,32 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from penstock._types.shape import TensorShape
+from penstock._types.shape import TensorShape, show_sizes
 
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike
 
-__all__ = ["Dimension", "dimension_at_index", "dimension_value"]
+__all__ = [
+    "Dimension",
+    "dimension_at_index",
+    "dimension_value",
+    "disable_v2_tensorshape",
+    "enable_v2_tensorshape",
+]
 
 
-class Dimension:
+class _DimensionMeta(type):
+    """A size that a shape gives is a dimension."""
+
+    def __instancecheck__(cls, instance: object) -> bool:
+        return super().__instancecheck__(instance) or isinstance(instance, _Size)
+
+
+class Dimension(metaclass=_DimensionMeta):
     """The size of a dimension, which may be unknown.
 
-    Shapes of this package hold ints and None in its place. Arithmetic with an unknown size gives an unknown
-    size, and comparisons give None.
+    Shapes give dimensions after `disable_v2_behavior()` or `disable_v2_tensorshape()`, else ints and None.
+    Arithmetic with an unknown size gives an unknown size, and comparisons give None.
 
     Args:
         value: a size; None for one that is unknown.
@@ -172,6 +185,71 @@ class Dimension:
 
     def __reduce__(self) -> tuple[type[Dimension], tuple[int | None]]:
         return Dimension, (self._value,)
+
+
+class _Size(int):
+    """A known size of a shape: an int, with the methods of a dimension."""
+
+    @property
+    def value(self) -> int:
+        """The size."""
+        return int(self)
+
+    def is_compatible_with(self, other: Any) -> bool:
+        """Tell whether another dimension may be the same size."""
+        return Dimension(self.value).is_compatible_with(other)
+
+    def assert_is_compatible_with(self, other: Any) -> None:
+        """Raise unless another dimension may be the same size."""
+        Dimension(self.value).assert_is_compatible_with(other)
+
+    def merge_with(self, other: Any) -> Dimension:
+        """Join what both say of one dimension."""
+        return Dimension(self.value).merge_with(other)
+
+    def __str__(self) -> str:
+        return int.__repr__(self)
+
+    def __repr__(self) -> str:
+        return f"Dimension({int.__repr__(self)})"
+
+    def __reduce__(self) -> tuple[type[int], tuple[int]]:
+        return int, (self.value,)
+
+
+def _seen(size: int | None, asker: Any) -> Any:
+    """What a shape gives: a dimension. The package, and Keras, know None for a size that is unknown."""
+    if size is not None:
+        return _Size(size)
+    module = asker.f_globals.get("__name__") or ""
+    return None if module.partition(".")[0] in _KNOW_NONE else Dimension(None)
+
+
+_KNOW_NONE = ("keras", "keras_penstock", "penstock")
+
+
+def disable_v2_tensorshape() -> None:
+    """Have shapes give a `Dimension` for each size, which has a `value`, as in TensorFlow 1.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.disable_v2_tensorshape()
+    >>> shape = tf.TensorShape([2, 3])
+    >>> [size.value for size in shape], shape[0] * 3
+    ([2, 3], 6)
+    >>> tf.compat.v1.enable_v2_tensorshape()
+    """
+    show_sizes(_seen)
+
+
+def enable_v2_tensorshape() -> None:
+    """Have shapes give an int or None for each size, as they do unless `disable_v2_tensorshape` was called.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.enable_v2_tensorshape()
+    >>> tf.TensorShape([2, None])[0]
+    2
+    """
+    show_sizes(None)
 
 
 def dimension_value(dimension: int | Dimension | None) -> int | None:

@@ -25,7 +25,6 @@ __all__ = [
     "convert_to_tensor_or_sparse_tensor",
     "count_up_to",
     "enable_tensor_equality",
-    "enable_v2_tensorshape",
     "setdiff1d",
     "tf_record_iterator",
     "while_loop",
@@ -357,12 +356,4 @@ def enable_tensor_equality() -> None:
 
     >>> import penstock as tf
     >>> tf.compat.v1.enable_tensor_equality()
-    """
-
-
-def enable_v2_tensorshape() -> None:
-    """Do nothing: the extents of a `tf.TensorShape` are always integers or None.
-
-    >>> import penstock as tf
-    >>> tf.compat.v1.enable_v2_tensorshape()
     """

@@ -13,6 +13,7 @@ from penstock._runtime import v1_graph_state
 from penstock._types.shape import TensorShape
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.sparse import SparseTensorValue as SparseTensorValue
+from penstock.compat.v1._dimension import disable_v2_tensorshape, enable_v2_tensorshape
 from penstock.compat.v1._graph import disable_eager_execution, enable_eager_execution, get_default_graph
 from penstock.compat.v1._variables import get_variable_scope, sharing, variable_scope
 
@@ -132,18 +133,20 @@ def enable_v2_behavior() -> None:
     >>> tf.compat.v1.enable_v2_behavior()
     """
     enable_eager_execution()
+    enable_v2_tensorshape()
 
 
 def disable_v2_behavior() -> None:
-    """Have operations go into the default graph of the thread.
+    """Have operations go into the default graph of the thread, and shapes give a `Dimension` for each size.
 
     >>> import penstock as tf
     >>> tf.compat.v1.disable_v2_behavior()
-    >>> tf.executing_eagerly()
-    False
+    >>> tf.executing_eagerly(), tf.TensorShape([2])[0].value
+    (False, 2)
     >>> tf.compat.v1.enable_v2_behavior()
     """
     disable_eager_execution()
+    disable_v2_tensorshape()
 
 
 def executing_eagerly_outside_functions() -> bool:
