@@ -42,7 +42,7 @@ RUST_SOURCES := Cargo.toml Cargo.lock rust-toolchain.toml pyproject.toml \
 	bench-profiling bench-scaling bench-table bench-unknown-sizes bless build calibrate check-crates \
 	check-packages check-semver check-wheels clean conda-recipe demo deny docs fmt fuzz-formats generate gpu-check \
 	gpu-orders gpu-programs gpu-python gpu-races gpu-registers lint lint-python lint-rust lint-workflows new-user peers \
-	screenshots setup sizes test test-aarch64 test-agreement test-features test-interpreters test-keras test-keras-nightly test-libraries \
+	quick screenshots setup sizes test test-aarch64 test-agreement test-features test-interpreters test-keras test-keras-nightly test-libraries \
 	test-onnx test-onnx-models test-python test-recipe test-rust test-sanitizers test-tensorflow test-tutorials test-wheel \
 	types wheel
 
@@ -125,6 +125,11 @@ $(EXT_STAMP): $(DEV_STAMP) $(RUST_SOURCES)
 setup: $(DEV_STAMP) ## make .venv with the pinned tools
 
 build: $(EXT_STAMP) ## build the extension in release mode into .venv
+
+# Whatever asks for the extension next builds it as it ships.
+quick: $(DEV_STAMP) ## the same without optimisation across crates: for work on the engine
+	VIRTUAL_ENV="$(CURDIR)/$(VENV)" $(PY) -m maturin develop --profile quick $(CARGO_FLAGS)
+	@rm -f $(EXT_STAMP)
 
 peers: $(PEERS_STAMP) ## make .venv-peers with the other frameworks (several GB)
 

@@ -143,6 +143,7 @@ def install() -> None:
             "output_parts": _later("_function.describe", "output_parts"),
             "tensor_by_name": _later("_runtime.graph", "tensor_by_name"),
             "graph_def": _later("_runtime.graph", "graph_def"),
+            "check_name": _later("_runtime.scope", "check_name"),
             "captured_names": _later("_function.captured_names", "captured_names"),
             "guarded_places": _later("_function.guards", "places"),
             "held_weakly": argument_kinds.held_weakly,

@@ -117,8 +117,16 @@ impl fmt::Display for Dim {
 }
 
 /// A symbolic shape: a list of dimensions, or of unknown rank.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+#[derive(PartialEq, Eq, Hash, Debug)]
 pub struct Shape(Option<SmallVec<[Dim; 4]>>);
+
+impl Clone for Shape {
+    /// As what is derived would be, which copies the dimensions one by one.
+    #[inline]
+    fn clone(&self) -> Shape {
+        Shape(self.0.as_deref().map(SmallVec::from_slice))
+    }
+}
 
 impl Shape {
     /// A shape of unknown rank.

@@ -52,7 +52,9 @@ enum Standing {
 impl Builder {
     /// An empty graph. `const_op` is the operator of constants.
     pub fn new(const_op: &'static OpDef) -> Builder {
+        const FIRST: usize = 16;
         let mut graph = Graph::default();
+        make_room(&mut graph, FIRST);
         let body = graph.regions.push(RegionData::default());
         let standing = vec![Standing::Owned];
         Builder { graph, open: vec![body], standing, edited: false, loc: Loc::UNKNOWN, symbols: 0, const_op }

@@ -110,8 +110,8 @@ fn group_region(
             continue;
         }
         let candidate = (rule.candidate)(graph, inst, cx);
-        let mut values: FxHashSet<Value> =
-            candidate.map_or_else(FxHashSet::default, |_| values_of(graph, inst).collect());
+        // Those of what is joined; its own come last.
+        let mut values: FxHashSet<Value> = FxHashSet::default();
         let (mut merged, mut size, mut assigns) = (vec![inst], (rule.size)(inst), Vec::new());
         // The group with the most instructions goes on as it is; what comes to it is noted.
         let (mut home, mut come) = (None, vec![inst]);
@@ -148,13 +148,16 @@ fn group_region(
             if values.len() < joined.values.len() {
                 std::mem::swap(&mut values, &mut joined.values);
             }
-            values.extend(joined.values.drain());
+            if !joined.values.is_empty() {
+                values.extend(joined.values.drain());
+            }
             assigns.append(&mut joined.assigns);
         }
         let starts = candidate.is_some_and(|starts| starts);
         if merged.len() == 1 && !(starts && (rule.fits)(graph, &merged, size, cx)) {
             continue;
         }
+        values.extend(values_of(graph, inst));
         let at = home.unwrap_or(groups.len());
         assigned.extend(assigns.iter().map(|&a| (graph.insts[a].operands[0], at)));
         for &member in &come {
@@ -323,20 +326,26 @@ fn import(
 
 /// Lists an instruction in another region, with other operands, and gives its new results. Its regions move with it.
 fn copy(graph: &mut Graph, inst: Inst, region: Region, map: &FxHashMap<Value, Value>) -> SmallVec<[Value; 1]> {
-    let renamed = |v: &mut Value| *v = map.get(v).copied().unwrap_or(*v);
+    let here = |v: &Value| map.get(v).copied().unwrap_or(*v);
     for own in nested(graph, inst) {
-        graph.regions[own].results.iter_mut().for_each(renamed);
+        graph.regions[own].results.iter_mut().for_each(|v| *v = here(v));
         for i in graph.regions[own].insts.clone() {
-            graph.insts[i].operands.iter_mut().for_each(renamed);
+            graph.insts[i].operands.iter_mut().for_each(|v| *v = here(v));
         }
     }
-    let data = graph.insts[inst].clone();
-    let mut new = InstData { results: SmallVec::new(), ..data.clone() };
-    new.operands.iter_mut().for_each(renamed);
+    let data = &graph.insts[inst];
+    let new = InstData {
+        op: data.op,
+        operands: data.operands.iter().map(here).collect(),
+        attrs: data.attrs.clone(),
+        regions: data.regions.clone(),
+        results: SmallVec::new(),
+    };
     let made = graph.insts.push(new);
     let loc = graph.locs[inst];
     graph.locs.push(loc);
-    for (i, &old) in data.results.iter().enumerate() {
+    for i in 0..graph.insts[inst].results.len() {
+        let old = graph.insts[inst].results[i];
         let ty = graph.ty(old).clone();
         let value = graph.values.push(ValueData { ty, def: Def::Result(made, i as u32), region });
         graph.insts[made].results.push(value);

@@ -125,7 +125,9 @@ impl Copier {
                 }
             }
         }
-        let values = graph.inputs().iter().copied().zip(args.iter().copied()).collect();
+        let mut values: FxHashMap<Value, Value> = FxHashMap::default();
+        values.reserve(graph.values.len());
+        values.extend(graph.inputs().iter().copied().zip(args.iter().copied()));
         let mut source =
             Source { graph, values, symbols, keep_symbols: self.callers.is_empty(), widened: FxHashMap::default() };
         self.insts(&mut source, graph.body())?;

@@ -19,6 +19,8 @@ impl Uses {
     /// The uses by what is listed in a graph.
     pub(crate) fn of(graph: &Graph) -> Uses {
         let mut uses = Uses { users: FxHashMap::default(), used: FxHashMap::default() };
+        uses.users.reserve(graph.values.len());
+        uses.used.reserve(graph.insts.len());
         uses.region(graph, graph.body(), &mut FxHashMap::default());
         uses
     }

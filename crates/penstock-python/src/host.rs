@@ -9,7 +9,7 @@ use penstock_ir::{Env, Group, Pace, Profiler, local_files};
 use penstock_trace::{Host, Symbolic};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyList, PyString};
 use rustc_hash::FxHashMap;
 
 use crate::errors::from_py;
@@ -178,6 +178,8 @@ impl Host for Interpreter {
 }
 
 static GET_FRAME: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+/// The list of the Python layer, which others add to.
+static FOLDERS: PyOnceLock<Py<PyList>> = PyOnceLock::new();
 
 thread_local! {
     /// Locations by code object and line, so that a loop of operations interns each line once.
@@ -192,14 +194,18 @@ thread_local! {
 /// What another library computes is in no function of the user's: the scope of names stands for it, such as the layer of a model.
 fn here(py: Python<'_>) -> PyResult<Loc> {
     let get_frame = GET_FRAME.get_or_try_init(py, || py.import("sys")?.getattr("_getframe").map(Bound::unbind))?;
-    let folders: Vec<Bound<'_, PyString>> = layer::get(py, "library_folders")?.extract()?;
+    let listed = || Ok::<_, PyErr>(layer::get(py, "library_folders")?.cast_into::<PyList>()?.unbind());
+    let folders = FOLDERS.get_or_try_init(py, listed)?.bind(py);
     let mut frame = get_frame.bind(py).call0()?;
     let mut of_library = None;
     loop {
         let code = frame.getattr(pyo3::intern!(py, "f_code"))?;
         let file = code.getattr(pyo3::intern!(py, "co_filename"))?;
         let file = file.cast::<PyString>()?.to_str()?;
-        match folders.iter().position(|folder| folder.to_str().is_ok_and(|folder| file.starts_with(folder))) {
+        let holds = |folder: Bound<'_, PyAny>| {
+            folder.cast::<PyString>().is_ok_and(|folder| folder.to_str().is_ok_and(|folder| file.starts_with(folder)))
+        };
+        match folders.iter().position(holds) {
             // The interpreter's own, such as what runs a program for the command line.
             None if file.starts_with("<frozen ") => {}
             None if of_library.is_none() => return loc_of(&frame, &code, file),

@@ -12,6 +12,7 @@ use smallvec::SmallVec;
 use crate::convert::{self, spec_type, to_var};
 use crate::dtype;
 use crate::errors::{OrPy, said};
+use crate::layer;
 use crate::operators::wrap_outs;
 use crate::public_names::in_public;
 use crate::stack::{Callable, Stack, StackCall, adopt, with_vectorcall};
@@ -145,6 +146,13 @@ fn op_class<'py>(py: Python<'py>) -> PyResult<&'py Bound<'py, PyType>> {
     Ok(CLASS.get_or_try_init(py, make)?.bind(py))
 }
 
+/// The error of a name that is no string.
+#[cold]
+fn no_name(value: &Bound<'_, PyAny>) -> PyErr {
+    let shown = value.repr().map_or_else(|_| "something else".to_owned(), |text| text.to_string());
+    PyTypeError::new_err(format!("argument 'name' must be a string, got {shown}"))
+}
+
 /// Positional arguments of a call.
 type Positional<'py> = SmallVec<[Bound<'py, PyAny>; 4]>;
 
@@ -157,6 +165,9 @@ impl PyOp {
         named: impl Iterator<Item = (Bound<'py, PyAny>, Bound<'py, PyAny>)>,
     ) -> PyResult<Py<PyAny>> {
         let (inputs, attrs, name) = self.bind(py, args, named)?;
+        if let Some(name) = name.as_ref().filter(|_| trace::is_tracing()) {
+            layer::call(py, "check_name", (name,))?;
+        }
         let outs = trace::dispatch(self.0, &inputs, attrs).or_py(py)?;
         if let (Some(name), [out, ..]) = (name, outs.as_slice()) {
             trace::set_name(out, &name);
@@ -182,7 +193,7 @@ impl PyOp {
             } else if let Some(i) = op.operands.iter().position(|a| a.name == key) {
                 keyword.push((i, value));
             } else if key == "name" {
-                label = value.extract()?;
+                label = value.extract().map_err(|_| no_name(&value))?;
             } else {
                 return Err(PyTypeError::new_err(format!("{}() got an unexpected keyword argument '{key}'", op.name)));
             }

@@ -178,6 +178,8 @@ def test_a_scope_needs_a_name_that_is_a_string() -> None:
         names(lambda x: tf.map_fn(lambda y: y, x, name=3))  # type: ignore[call-overload]
     with pytest.raises(ValueError, match="argument 'name' must be a string, got 3"):
         tf.name_scope(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="argument 'name' must be a string, got 3"):
+        tf.raw_ops.add(1, 2, name=3)
 
 
 @pytest.mark.parametrize("name", ["a b", "_x", "-a", "/a", "a:b", "a*", "é", "a\n"])
@@ -188,6 +190,7 @@ def test_a_scope_needs_a_name_that_is_a_string() -> None:
         lambda x, name: tf.compat.v1.name_scope(name).__enter__(),
         lambda x, name: tf.nn.moments(x, [0], name=name),
         lambda x, name: tf.constant(1.0, name=name),
+        lambda x, name: tf.add(x, x, name=name),
     ],
 )
 def test_a_graph_refuses_names_that_its_nodes_cannot_have(

@@ -24,7 +24,7 @@ pub(super) unsafe fn is_heavy_kernel(s: &KernelStep, inferred: Option<OutTypes>,
     is_heavy_on(s.op, &s.attrs, &inputs, inferred.as_deref().unwrap_or(&s.types), heavy)
 }
 
-/// Infers the types of the results from the operands, where the plan could not see them all.
+/// Infers the types of the results from the operands, where the plan could not see all that they follow from.
 ///
 /// # Safety
 /// The registers are there.
@@ -70,7 +70,8 @@ unsafe fn run_kernel_on(s: &KernelStep, inputs: &[&Tensor], regs: Regs, env: &dy
             debug_assert!(check_results(call.outputs, &s.types).is_ok());
             return Ok(());
         }
-        // SAFETY: inference accepted the operands when the graph was verified, or else in [`infer_kernel`].
+        // SAFETY: inference accepted the operands when the graph was verified, where it goes by nothing else than their types, which
+        // those of a run are; or else in [`infer_kernel`].
         unsafe { (s.run)(&mut call)? };
         check_results(call.outputs, &s.types).or_else(|error| match s.update {
             true => Err(error),

@@ -2,8 +2,10 @@
 
 mod on_device;
 
-use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result};
-use penstock_ir::{Attr, Cpu, Effect, ElementFn, Graph, Inst, InstData, Known, Region, Resolved, Type, Value};
+use penstock_data::{DType, Dims, Error, INLINE_BYTES, Loc, Result, Tensor};
+use penstock_ir::{
+    Attr, Cpu, Effect, ElementFn, Graph, InferCx, Inst, InstData, Known, KnownValues, Region, Resolved, Type, Value,
+};
 use penstock_jit::Source;
 use penstock_ops::control::{CALL, COND, CONST, SWITCH, WHILE};
 use penstock_ops::fused::{FUSED, NATIVE};
@@ -16,6 +18,7 @@ use penstock_passes::{Options, Thresholds, rejects_elements};
 use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
 
+use std::cell::Cell;
 use std::sync::Arc;
 
 use super::Kind;
@@ -99,6 +102,7 @@ pub(super) fn lower(
             snapshots: Vec::new(),
         },
     };
+    lowerer.places.reserve(graph.values.len());
     for (i, &input) in graph.inputs().iter().enumerate() {
         let place = if graph.ty(input).is_variable() {
             Binding::Variable(i)
@@ -141,6 +145,16 @@ struct Lowerer<'a> {
     /// What steps of the device make.
     there: FxHashSet<Value>,
     out: Lowered,
+}
+
+/// Knows no value, and notes whether one was asked for.
+struct Asked(Cell<bool>);
+
+impl KnownValues for Asked {
+    fn constant(&self, _: usize) -> Option<Tensor> {
+        self.0.set(true);
+        None
+    }
 }
 
 /// What a value of a type needs.
@@ -337,6 +351,14 @@ impl Lowerer<'_> {
         Some(AssignStep { variable: self.variable(to.operands[0]).ok()?, ins, release: Vec::new(), change })
     }
 
+    /// Whether inference of an instruction goes by the types of its operands alone: then a run would infer what the graph says.
+    fn goes_by_types(&self, data: &InstData) -> bool {
+        let asked = Asked(Cell::new(false));
+        let inputs: SmallVec<[Type; 4]> = data.operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
+        let cx = InferCx { inputs: &inputs, attrs: &data.attrs, regions: &[], values: &asked };
+        data.op.0.infer_types(&cx).is_ok() && !asked.0.get()
+    }
+
     fn inst(&mut self, inst: Inst, data: &InstData) -> Result<()> {
         let op = data.op.0;
         match op.cpu {
@@ -345,7 +367,8 @@ impl Lowerer<'_> {
             Cpu::Kernel(run) | Cpu::Update(run) => {
                 let mut ins = self.regs(&data.operands)?;
                 let is_static = |v: &Value| self.graph.ty(*v).shape().is_static();
-                let infer = !data.operands.iter().chain(&data.results).all(is_static);
+                let unknown = !data.operands.iter().chain(&data.results).all(is_static);
+                let infer = unknown && !(data.operands.iter().all(is_static) && self.goes_by_types(data));
                 let types: SmallVec<[Type; 1]> = data.results.iter().map(|&v| self.graph.ty(v).clone()).collect();
                 let elements = |v: &Value| self.graph.ty(*v).shape().num_elements();
                 let elements = data.operands.iter().chain(&data.results).map(elements).try_fold(0, |n, m| Some(n + m?));
@@ -356,7 +379,7 @@ impl Lowerer<'_> {
                     // Host code runs on the thread that walks the plan; a wait for other processes asks its host by itself.
                     _ if asks_host => Weight::Middling,
                     Some(n) if n <= self.least().brief_elements => Weight::Brief,
-                    _ if infer => Weight::Unknown,
+                    _ if unknown => Weight::Unknown,
                     _ => {
                         let ins: Vec<Type> = data.operands.iter().map(|&v| self.graph.ty(v).clone()).collect();
                         Weight::of(op, &data.attrs, &ins, &types, self.least().heavy_ns)
@@ -372,7 +395,7 @@ impl Lowerer<'_> {
                     // Where the operand is of no further use, this moves it, and nobody else sees what is changed.
                     self.push(Step::Moves(vec![(ins.remove(0), outs[0])]));
                 }
-                let resolved = if infer || update { None } else { self.resolve(data, &types) };
+                let resolved = if unknown || update { None } else { self.resolve(data, &types) };
                 let attrs = data.attrs.clone();
                 self.push(Step::Kernel(Box::new(KernelStep {
                     op,

@@ -136,7 +136,7 @@ pub(crate) struct KernelStep {
     pub(crate) ins: SmallVec<[Reg; 4]>,
     pub(crate) outs: SmallVec<[Reg; 2]>,
     pub(crate) types: SmallVec<[Type; 1]>,
-    /// Whether inference could not see all types, and so has to look at each run.
+    /// Whether inference goes by what only a run knows, types or values, and so has to look at each run.
     pub(crate) infer: bool,
     /// Whether the register of the first result holds the first operand, which is not among `ins`: the kernel changes it.
     pub(crate) update: bool,

@@ -199,6 +199,10 @@ pub(super) struct Frame<'a, 'g> {
     scope: &'static str,
     /// What the next node is called, where nothing is called so.
     title: Option<&'g String>,
+    /// The least number that may be free behind the name of an operator; 0 stands for the name alone.
+    numbers: HashMap<&'static str, usize>,
+    /// The number of the last node.
+    number: Option<(&'static str, usize)>,
 }
 
 impl<'a, 'g> Frame<'a, 'g> {
@@ -228,6 +232,8 @@ impl<'a, 'g> Frame<'a, 'g> {
             in_parts: false,
             scope: "value",
             title: None,
+            numbers: HashMap::new(),
+            number: None,
         }
     }
 
@@ -316,6 +322,7 @@ impl<'a, 'g> Frame<'a, 'g> {
         }
         let old = std::mem::replace(&mut node.name, title.clone());
         self.names.remove(&old);
+        self.numbers.extend(self.number.take());
         for item in made {
             if let Item::Edge(edge) = item {
                 edge.text.replace_range(..old.len(), title);
@@ -329,17 +336,23 @@ impl<'a, 'g> Frame<'a, 'g> {
     // --- nodes ---
 
     fn node_name(&mut self) -> String {
+        self.number = None;
         if let Some(title) = self.title.take()
             && self.names.insert(title.clone())
         {
             return title.clone();
         }
         let front = self.scope;
-        let free = std::iter::once(front.to_owned()).chain((1..).map(|i| format!("{front}_{i}")));
-        let name =
-            { free }.find(|name| !self.names.contains(name) && !self.titles.all.contains(name)).unwrap_or_default();
-        self.names.insert(name.clone());
-        name
+        let mut number = self.numbers.get(front).copied().unwrap_or(0);
+        loop {
+            let name = if number == 0 { front.to_owned() } else { format!("{front}_{number}") };
+            if !self.titles.all.contains(&name) && self.names.insert(name.clone()) {
+                self.numbers.insert(front, number + 1);
+                self.number = Some((front, number));
+                return name;
+            }
+            number += 1;
+        }
     }
 
     /// Adds a node; gives its outputs. Attributes that are dtypes and numbers of inputs need not be given.
