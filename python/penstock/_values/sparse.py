@@ -357,7 +357,7 @@ class SparseTensor(Composite):
         return of_sparse(self)
 
     def __repr__(self) -> str:
-        parts = f"indices={self._indices!r}, values={self._values!r}, dense_shape={self._dense_shape!r}"
+        parts = f"indices={self._indices!s}, values={self._values!s}, dense_shape={self._dense_shape!s}"
         return f"SparseTensor({parts})"
 
 

@@ -18,6 +18,7 @@ from penstock.data._specs import DatasetSpec
 from penstock.data._structure import Structure, converted, spec_of
 from penstock.data._threads import AUTOTUNE, workers
 from penstock.errors import (
+    DTypeError,
     FailedPreconditionError,
     InvalidArgumentError,
     OutOfRangeError,
@@ -161,7 +162,7 @@ def _predicate(source: Node, predicate: Any) -> Traced:
     function = traced(predicate, "predicate", unpacked(source._structure.spec))
     spec = function.gives.spec
     if not isinstance(spec, TensorSpec) or spec.dtype != _core.bool or spec.shape.rank not in (0, None):
-        raise TypeError(f"argument 'predicate' must give a scalar bool, got {spec}")
+        raise DTypeError(f"argument 'predicate' must give a scalar bool, got {spec}")
     return function
 
 

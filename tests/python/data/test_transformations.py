@@ -255,6 +255,9 @@ def test_generators_take_arguments_and_the_older_kind_of_signature():
         (lambda: numbers(3).map(3), TypeError, "map_func"),
         (lambda: numbers(3).map(lambda x: object()), TypeError, "map_func"),
         (lambda: numbers(3).filter(lambda x: x), TypeError, "predicate"),
+        # As in TensorFlow.
+        (lambda: numbers(3).filter(lambda x: x), ValueError, "predicate"),
+        (lambda: numbers(3).take_while(lambda x: x), ValueError, "predicate"),
         (lambda: numbers(3).flat_map(lambda x: x), TypeError, "map_func"),
         (lambda: numbers(3).apply(lambda ds: 3), TypeError, "transformation_func"),
         (lambda: numbers(3).unbatch(), ValueError, "one dimension"),

@@ -353,3 +353,22 @@ def test_embeddings_of_invalid_numbers():
     assert tf.nn.safe_embedding_lookup_sparse(table, ids).numpy()[0, 1] == 0
     with pytest.raises(ValueError, match="combiner"):
         tf.nn.embedding_lookup_sparse(table, ids, None, "max")
+
+
+# As TensorFlow shows it.
+def test_a_sparse_tensor_is_shown_by_its_parts():
+    tensor = tf.SparseTensor([[0, 1]], [1.0], [3, 4])
+    assert (
+        str(tensor)
+        == repr(tensor)
+        == (
+            "SparseTensor(indices=tf.Tensor([[0 1]], shape=(1, 2), dtype=int64), "
+            "values=tf.Tensor([1.], shape=(1,), dtype=float32), "
+            "dense_shape=tf.Tensor([3 4], shape=(2,), dtype=int64))"
+        )
+    )
+    with tf.Graph().as_default():
+        placed = tf.compat.v1.placeholder(tf.int64, [None, 2], name="p")
+        assert 'indices=Tensor("p:0", shape=(None, 2), dtype=int64)' in str(
+            tf.SparseTensor(placed, [1.0], [3, 4])
+        )
