@@ -3,6 +3,7 @@
 mod concurrent;
 mod heavy;
 mod images;
+mod inferred;
 mod layouts;
 mod lists;
 mod ops;
