@@ -47,13 +47,13 @@ def _sizes(dims: Any) -> tuple[int | None, ...]:
 
 
 class _Seen:
-    """What programs see of the size of a dimension: a function of the size and of who asks; None for the size."""
+    """What programs see of a size: a function of the size and of the frame that asks; None for the size."""
 
     size: ClassVar[Callable[[int | None, Any], Any] | None] = None
 
 
 def show_sizes(seen: Callable[[int | None, Any], Any] | None) -> None:
-    """Have shapes give what a function makes of a size and the frame that asks; None for sizes as they are."""
+    """Have shapes give what a function makes of a size and of who asks; None for sizes as they are."""
     _Seen.size = None if seen is None else staticmethod(seen)
 
 
