@@ -103,7 +103,8 @@ class CustomOp:
         self._with_gradient = custom_gradient(self._and_gradient)
         # No `__wrapped__`: a traced function of the operator would give it the kernel's defaults, as tensors.
         self.__doc__ = getattr(kernel, "__doc__", None)
-        self.name: str = name or str(getattr(kernel, "__name__", type(kernel).__name__))
+        own = str(getattr(kernel, "__name__", type(kernel).__name__))
+        self.name: str = name or own.replace("<lambda>", "lambda")
         self.__name__ = self.name
 
     def shape(self, function: Callable[..., Any]) -> Callable[..., Any]:
