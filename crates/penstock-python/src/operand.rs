@@ -172,12 +172,6 @@ fn logical_or_bitwise(dtype: DType, logical: &'static OpDef, bitwise: &'static O
     if dtype == DType::Bool { logical } else { bitwise }
 }
 
-/// What tells a tensor of a graph of TensorFlow 1 from others; `None` for all other operands.
-fn in_open_graph(operand: &Bound<'_, Operand>) -> Option<u64> {
-    let var = &operand.as_any().cast::<PyTensor>().ok()?.get().var;
-    var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace)).then(|| var.id())
-}
-
 #[pymethods]
 impl Operand {
     /// Above NumPy arrays: `array + tensor` is the tensor's operator.
@@ -308,11 +302,6 @@ impl Operand {
         if equality && other.is_none() {
             return Ok(matches!(cmp, CompareOp::Ne).into_pyobject(py)?.to_owned().into_any().unbind());
         }
-        if equality && let Some(own) = in_open_graph(slf) {
-            // As in TensorFlow 1: so a tensor can be looked for in a list.
-            let same = other.cast::<PyTensor>().is_ok_and(|other| other.get().var.id() == own);
-            return Ok((same == matches!(cmp, CompareOp::Eq)).into_pyobject(py)?.to_owned().into_any().unbind());
-        }
         match binary(slf, other, choose, false) {
             // Shapes that do not broadcast, and values that cannot be tensors, are simply not equal.
             Err(e)
@@ -327,10 +316,12 @@ impl Operand {
     }
 
     /// Fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle. A tensor of a graph of
-    /// TensorFlow 1 is equal to itself alone and has one, as a key for `feed_dict`.
+    /// TensorFlow 1 has one, as a key for `feed_dict`.
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
-        if let Some(id) = in_open_graph(slf) {
-            return Ok(id as isize);
+        if let Ok(t) = slf.as_any().cast::<PyTensor>()
+            && t.get().var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace))
+        {
+            return Ok(t.get().var.id() as isize);
         }
         Err(PyTypeError::new_err(format!(
             "{} is unhashable. Instead, use {}.ref() as the key.",
