@@ -8,9 +8,7 @@ from typing import Any
 
 from penstock import data as current
 from penstock.compat.v1._iterators import (
-    get_output_classes,
-    get_output_shapes,
-    get_output_types,
+    ElementTypes,
     make_initializable_iterator,
     make_one_shot_iterator,
 )
@@ -35,7 +33,7 @@ def _keeping(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class _Methods:
+class _Methods(ElementTypes):
     """What data sets of TensorFlow 1 have beyond those of `tf.data`."""
 
     __slots__ = ()
@@ -71,21 +69,6 @@ class _Methods:
         5
         """
         return make_initializable_iterator(self, shared_name)
-
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element."""
-        return get_output_types(self)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return get_output_shapes(self)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of what an element holds."""
-        return get_output_classes(self)
 
     def map_with_legacy_function(self, map_func: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         """Do as `map`.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from penstock.compat.v1._operation import Operation
 
 __all__ = [
+    "ElementTypes",
     "Iterator",
     "get_output_classes",
     "get_output_shapes",
@@ -35,7 +36,28 @@ __all__ = [
 _TEXT = TensorSpec([], _core.string)
 
 
-class Iterator(GraphIterator):
+class ElementTypes:
+    """What an element of a data set or iterator of TensorFlow 1 is."""
+
+    __slots__ = ()
+
+    @property
+    def output_types(self) -> Any:
+        """The dtypes of an element."""
+        return get_output_types(self)
+
+    @property
+    def output_shapes(self) -> Any:
+        """The shapes of an element."""
+        return get_output_shapes(self)
+
+    @property
+    def output_classes(self) -> Any:
+        """The classes of what an element holds."""
+        return get_output_classes(self)
+
+
+class Iterator(ElementTypes, GraphIterator):
     """An iterator that `make_initializable_iterator` gives. Each session has its own position in it.
 
     >>> import penstock as tf
@@ -202,21 +224,6 @@ class Iterator(GraphIterator):
                 lambda tensor: [_core._to_tensor(str(number_of(tensor)))], [_TEXT], [self._handle()]
             )
         return text
-
-    @property
-    def output_types(self) -> Any:
-        """The dtypes of an element."""
-        return get_output_types(self)
-
-    @property
-    def output_shapes(self) -> Any:
-        """The shapes of an element."""
-        return get_output_shapes(self)
-
-    @property
-    def output_classes(self) -> Any:
-        """The classes of what an element holds."""
-        return get_output_classes(self)
 
     def _handle(self) -> Any:
         held_by = self._tensor
