@@ -12,7 +12,7 @@ from typing import Any
 
 from penstock import _core, errors
 from penstock._function import function as _function, prune, signature
-from penstock._runtime import conversion, graph, libraries
+from penstock._runtime import conversion, graph, libraries, scope
 from penstock._runtime.print import array_of, get_logger, value_format, value_text
 from penstock._types import argument_kinds
 from penstock._types.shape import ArrayShape, TensorShape
@@ -143,7 +143,7 @@ def install() -> None:
             "output_parts": _later("_function.describe", "output_parts"),
             "tensor_by_name": _later("_runtime.graph", "tensor_by_name"),
             "graph_def": _later("_runtime.graph", "graph_def"),
-            "check_name": _later("_runtime.scope", "check_name"),
+            "check_name": scope.check_name,
             "captured_names": _later("_function.captured_names", "captured_names"),
             "guarded_places": _later("_function.guards", "places"),
             "held_weakly": argument_kinds.held_weakly,

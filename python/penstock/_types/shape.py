@@ -47,13 +47,17 @@ def _sizes(dims: Any) -> tuple[int | None, ...]:
 
 
 class _Seen:
-    """What programs see of a size: a function of the size and of the frame that asks; None for the size."""
+    """The function by which shapes show their sizes; see `show_sizes`."""
 
     size: ClassVar[Callable[[int | None, Any], Any] | None] = None
 
 
 def show_sizes(seen: Callable[[int | None, Any], Any] | None) -> None:
-    """Have shapes give what a function makes of a size and of who asks; None for sizes as they are."""
+    """Set the function by which shapes show their sizes.
+
+    Args:
+        seen: takes a size and the frame that asks, and returns what is shown; None shows the size itself.
+    """
     _Seen.size = None if seen is None else staticmethod(seen)
 
 
