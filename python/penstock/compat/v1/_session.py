@@ -245,7 +245,7 @@ class Session:
         return call
 
     def partial_run_setup(self, fetches: Any, feeds: Iterable[Any] | None = None) -> str:
-        """Begin a run in several steps. A step may feed values that were computed from the results of earlier steps.
+        """Begin a run in several steps. A step may feed values computed from the results of earlier steps.
 
         Args:
             fetches: all that the steps will fetch, as for `run`.
