@@ -34,10 +34,11 @@ def _broadcast_gradient_args(s0: Any, s1: Any) -> tuple[Any, Any]:
 
     first, second = padded(s0), padded(s1)
     place = tf.range(rank)
-    same = first == second
+    differs = tf.not_equal(first, second)
+    is_one, other_is_one = tf.equal(first, 1), tf.equal(second, 1)
     return (
-        axes((first == 1) & (~same | (place < rank - tf.size(s0)) | (second == 1)), s0),
-        axes((second == 1) & (~same | (place < rank - tf.size(s1)) | (first == 1)), s1),
+        axes(is_one & (differs | (place < rank - tf.size(s0)) | other_is_one), s0),
+        axes(other_is_one & (differs | (place < rank - tf.size(s1)) | is_one), s1),
     )
 
 
@@ -83,7 +84,9 @@ def _scan(function: Callable[..., Any]) -> Callable[..., Any]:
 def _logsumexp(x: Any, axis: Any, exclusive: bool, reverse: bool) -> Any:
     found = tf.math.cumulative_logsumexp(x, axis, exclusive, reverse)
     # Before the first one is the sum of none.
-    return tf.where(found == x.dtype.min, tf.cast(float("-inf"), x.dtype), found) if exclusive else found
+    if not exclusive:
+        return found
+    return tf.where(tf.equal(found, x.dtype.min), tf.cast(float("-inf"), x.dtype), found)
 
 
 def _with_dtype(function: Callable[..., Any]) -> Callable[..., Any]:

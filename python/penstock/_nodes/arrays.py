@@ -22,7 +22,7 @@ def _unique_rows(x: Any, axis: Any, out_idx: Any) -> tuple[Any, Any, Any]:
     front = [along, *(i for i in range(x.shape.rank) if i != along)]
     moved = tf.transpose(x, front)
     flat = tf.reshape(moved, [tf.shape(moved)[0], -1])
-    same = tf.reduce_all(flat[:, None, :] == flat[None, :, :], -1)
+    same = tf.reduce_all(tf.equal(flat[:, None, :], flat[None, :, :]), -1)
     first = tf.argmax(tf.cast(same, tf.int32), 1, output_type=tf.int32)
     places, idx, count = tf.unique_with_counts(first, out_idx)
     back = [front.index(i) for i in range(x.shape.rank)]
@@ -30,7 +30,7 @@ def _unique_rows(x: Any, axis: Any, out_idx: Any) -> tuple[Any, Any, Any]:
 
 
 def _list_diff(x: Any, y: Any, out_idx: Any) -> tuple[Any, Any]:
-    kept = ~tf.reduce_any(x[:, None] == y[None, :], 1)
+    kept = ~tf.reduce_any(tf.equal(x[:, None], y[None, :]), 1)
     idx = tf.cast(tf.reshape(tf.where(kept), [-1]), out_idx)
     return tf.gather(x, idx), idx
 
@@ -157,13 +157,11 @@ def _squeeze(input: Any, axis: list[int]) -> Any:
 
 
 def _to_bool(input: Any) -> Any:
-    if input.shape.rank == 0:
-        return (
-            input != tf.constant("" if input.dtype == tf.string else 0, input.dtype)
-            if input.dtype != tf.bool
-            else input
-        )
-    return tf.size(input) > 0
+    if input.shape.rank != 0:
+        return tf.size(input) > 0
+    if input.dtype == tf.bool:
+        return input
+    return tf.not_equal(input, tf.constant("" if input.dtype == tf.string else 0, input.dtype))
 
 
 NODES: Final[dict[str, Callable[..., Any]]] = {

@@ -22,7 +22,7 @@ def _truth(value: Any) -> Any:
     if value.dtype == tf.bool and value.shape.rank == 0:
         return value
     if value.shape.rank == 0:
-        return value != tf.constant("" if value.dtype == tf.string else 0, value.dtype)
+        return tf.not_equal(value, tf.constant("" if value.dtype == tf.string else 0, value.dtype))
     return tf.size(value) > 0
 
 

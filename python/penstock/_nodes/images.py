@@ -88,7 +88,7 @@ def _area(images: Any, size: Any, align: bool) -> Any:
         start, scale = _places(count, size[axis - 1], align, False)
         places = tf.range(count, dtype=tf.float32)
         # How much of each pixel is within, the last one as often as the area goes beyond it.
-        ends = tf.where(places == count - 1, start[:, None] + scale, places[None, :] + 1)
+        ends = tf.where(tf.equal(places, count - 1), start[:, None] + scale, places[None, :] + 1)
         covered = tf.maximum(tf.minimum(ends, start[:, None] + scale) - tf.maximum(places, start[:, None]), 0)
         x = tf.experimental.numpy.moveaxis(tf.tensordot(covered / scale, x, [[1], [axis]]), 0, axis)
     return x
@@ -118,7 +118,7 @@ def _lanczos(radius: int) -> Callable[[Any], Any]:
 
 
 _KERNELS: Final[dict[str, tuple[float, Callable[[Any], Any]]]] = {
-    "box": (0.5, lambda x: tf.where(x < 0.5, 1.0, tf.where(x == 0.5, 0.5, 0.0))),
+    "box": (0.5, lambda x: tf.where(x < 0.5, 1.0, tf.where(tf.equal(x, 0.5), 0.5, 0.0))),
     "triangle": (1.0, lambda x: tf.maximum(1.0 - x, 0.0)),
     "keyscubic": (
         2.0,

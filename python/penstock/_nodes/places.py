@@ -39,7 +39,7 @@ def _add(*parts: Any) -> tuple[Any, Any, Any]:
 
 def _positions(of: Any, indices: Any) -> tuple[Any, Any]:
     """Whether each row of indices is one of others, and which one."""
-    same = tf.reduce_all(indices[:, None, :] == of[None, :, :], -1)
+    same = tf.reduce_all(tf.equal(indices[:, None, :], of[None, :, :]), -1)
     return tf.reduce_any(same, 1), tf.argmax(tf.cast(same, tf.int32), 1)
 
 

@@ -63,10 +63,14 @@ class RaggedMaking(Composite):
         if splits.shape.dims == [0]:
             raise InvalidArgumentError("argument 'row_splits' must not be empty: it begins with 0")
         if validate:
-            _check(splits[0] == 0, "argument 'row_splits' must begin with 0", splits)
+            _check(
+                raw_ops.equal(splits[0], _core._to_tensor(0, splits.dtype)),
+                "argument 'row_splits' must begin with 0",
+                splits,
+            )
             _check_ascent(splits, "row_splits")
             _check(
-                splits[-1] == _nrows(values, splits),
+                raw_ops.equal(splits[-1], _nrows(values, splits)),
                 "argument 'row_splits' must end with the number of values",
                 splits,
             )
@@ -104,7 +108,7 @@ class RaggedMaking(Composite):
             _check(raw_ops.reduce_all(lengths >= 0), "argument 'row_lengths' must not be negative", lengths)
             total = raw_ops.reduce_sum(lengths)
             _check(
-                total == _nrows(values, lengths),
+                raw_ops.equal(total, _nrows(values, lengths)),
                 "argument 'row_lengths' must add up to the number of values",
                 lengths,
             )
@@ -215,7 +219,7 @@ class RaggedMaking(Composite):
                 "argument 'value_rowids' must be below 'nrows' and not negative",
                 rows,
             )
-            same = raw_ops.size(rows, dtype=rows.dtype) == _nrows(values, rows)
+            same = raw_ops.equal(raw_ops.size(rows, dtype=rows.dtype), _nrows(values, rows))
             _check(same, "argument 'value_rowids' must have a number for each value", rows)
         ones = raw_ops.ones_like(rows)
         return cls._made(values, splits_of(raw_ops.unsorted_segment_sum(ones, rows, count)))
@@ -266,7 +270,7 @@ class RaggedMaking(Composite):
         count = raw_ops.cast(_core._to_tensor(nrows), dtype=length.dtype)
         if validate:
             _check(
-                count * length == _nrows(values, length),
+                raw_ops.equal(count * length, _nrows(values, length)),
                 "rows of argument 'uniform_row_length' must hold all values",
                 length,
             )

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._ops.arithmetic import equal
 from penstock.autograph import _iteration
 from penstock.autograph._branch import attempt, branch, is_symbolic, raised, select, truth
 from penstock.autograph._breakpoint import at_line
@@ -326,7 +327,7 @@ def in_(value: Any, container: Any) -> Any:
     if is_symbolic(value) and is_array(container):
         container = _core._to_tensor(container)
     if is_symbolic(container):
-        return raw_ops.reduce_any(container == value)
+        return raw_ops.reduce_any(equal(container, value))
     if not isinstance(container, list | tuple | dict | set | frozenset | range):
         return value in container
     if not is_symbolic(value) and not any(map(is_symbolic, container)):
@@ -334,9 +335,11 @@ def in_(value: Any, container: Any) -> Any:
     if isinstance(container, range):
         first, last = sorted((container[0], container[-1])) if container else (1, 0)
         inside = raw_ops.logical_and(value >= first, value <= last)
-        return raw_ops.logical_and(inside, (value - first) % abs(container.step) == 0)
+        steps = (value - first) % abs(container.step)
+        return raw_ops.logical_and(inside, equal(steps, 0))
     if container and all(isinstance(x, bool | int | float | str | bytes) for x in container):
-        return raw_ops.reduce_any(value == _core._to_tensor_hinted(list(container), value.dtype))
+        among = _core._to_tensor_hinted(list(container), value.dtype)
+        return raw_ops.reduce_any(equal(value, among))
     result: Any = False
     for element in container:
         if tensor_like(element):
