@@ -70,20 +70,27 @@ def stack(values: Iterable[TensorLike], axis: IntLike = 0, name: str = "stack") 
         name: a name for the result in a graph.
 
     Returns:
-        A tensor of the same dtype, with one dimension more, of the number of tensors.
+        A tensor of the same dtype, with one dimension more, of the number of tensors; for no tensor a vector
+        of `float32` without elements.
 
     Raises:
-        ValueError: for no tensor.
+        ValueError: for no tensor along another dimension than the first.
         InvalidArgumentError: where the shapes differ.
 
     >>> import penstock as tf
     >>> tf.stack([[1, 2], [3, 4]], axis=1).numpy().tolist()
     [[1, 3], [2, 4]]
     """
+    place = axis_number(axis)
+    if place == 0 and isinstance(values, _core.Tensor):
+        # Also one whose extent is not known.
+        return values
     parts = items(values, "values")
     if not parts:
-        raise InvalidArgumentError("stack: argument 'values' must hold at least one tensor")
-    return raw_ops.stack(parts, axis=axis_number(axis), name=name)
+        if place == 0:
+            return _core._to_tensor(values if hasattr(values, "shape") else [])
+        raise InvalidArgumentError(f"stack: argument 'values' must hold at least one tensor for axis {place}")
+    return raw_ops.stack(parts, axis=place, name=name)
 
 
 @dispatched

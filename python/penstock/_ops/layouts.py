@@ -217,7 +217,7 @@ def parallel_stack(values: Sequence[TensorLike], name: str = "parallel_stack") -
     >>> tf.parallel_stack([[1, 2], [3, 4]]).numpy().tolist()
     [[1, 2], [3, 4]]
     """
-    return stack(values, 0, name)
+    return stack(list(values), 0, name)
 
 
 def guarantee_const(input: TensorLike, name: str | None = None) -> _core.Tensor:

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock import _core
 from penstock._types.shape import TensorShape
-from penstock.errors import InvalidArgumentError, ResourceExhaustedError
+from penstock.errors import DTypeError, InvalidArgumentError, ResourceExhaustedError
 
 _OPS = _core._ops()
 _ASSERT = _OPS["assert"]
@@ -32,6 +32,7 @@ def axes(axis: Any, argument: str = "axis") -> list[int] | None:
     if isinstance(axis, int):
         return [axis]
     if isinstance(axis, _core.Tensor):
+        _check_integer(axis, argument)
         known = _core._known_value(axis)
         if known is None:
             raise symbolic_axis(argument, axis)
@@ -43,7 +44,7 @@ def axes(axis: Any, argument: str = "axis") -> list[int] | None:
             raise TypeError
         return [axis_number(a, argument) for a in items(axis, argument)]
     except TypeError as error:
-        if hasattr(error, "_penstock_axis"):
+        if hasattr(error, "_penstock_axis") or isinstance(error, DTypeError):
             raise
         raise TypeError(f"argument '{argument}' must hold integers, got {axis!r}") from None
 
@@ -95,15 +96,24 @@ def axis_number(value: Any, argument: str = "axis") -> int:
     """The number of a dimension, which must be constant.
 
     Raises:
-        TypeError: where it is not, one of `symbolic_axis`.
+        TypeError: where it is not, one of `symbolic_axis`, and for what is no integer.
     """
+    _check_integer(value, argument)
     if isinstance(value, _core.Tensor) and _core._known_value(value) is None:
         raise symbolic_axis(argument, value)
     return integer(value, argument)
 
 
+def _check_integer(value: Any, argument: str) -> None:
+    if isinstance(value, _core.Tensor) and not value.dtype.is_integer:
+        raise DTypeError(
+            f"argument '{argument}' must be an integer, got a tensor of dtype {value.dtype.name}"
+        )
+
+
 def integer(value: Any, argument: str) -> int:
     """A scalar integer argument that must be constant."""
+    _check_integer(value, argument)
     if isinstance(value, _core.Tensor):
         known = _core._known_value(value)
         if known is None:

@@ -77,12 +77,14 @@ def convert_to_tensor(
 
     Raises:
         TypeError: where the value cannot become a tensor, or not of this dtype.
-        ValueError: for a ragged nest, or a tensor of another dtype.
+        ValueError: for None, a ragged nest, or a tensor of another dtype.
 
     >>> import penstock as tf
     >>> tf.convert_to_tensor([1, 2]).dtype
     tf.int32
     """
+    if value is None:
+        raise ValueError("argument 'value' must not be None: it cannot become a tensor")
     tensor = _core._to_tensor_hinted(value, dtype_hint) if dtype is None else _core._to_tensor(value, dtype)
     return tensor if tensor is value else named(placed(tensor, value), name)
 
@@ -113,13 +115,15 @@ def constant(
 
     Raises:
         TypeError: where the value cannot become a tensor of this dtype.
-        ValueError: for a ragged nest.
+        ValueError: for None, or a ragged nest.
         InvalidArgumentError: where the number of elements does not fit `shape`.
 
     >>> import penstock as tf
     >>> tf.constant([[1, 2], [3, 4]]).shape
     TensorShape([2, 2])
     """
+    if value is None:
+        raise ValueError("argument 'value' must not be None: it cannot become a tensor")
     if isinstance(value, _core.Tensor) and dtype is not None and value.dtype != _core.DType(dtype):
         if value._is_symbolic:
             raise TypeError(f"a symbolic tensor of dtype {value.dtype.name} is no constant of dtype {dtype}")

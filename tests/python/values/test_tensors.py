@@ -77,7 +77,7 @@ def test_constant_fills_or_reshapes_to_a_shape():
         (300, tf.uint8, ValueError, "300"),
         (-1, tf.uint64, ValueError, "-1"),
         (2**64, None, ValueError, "18446744073709551616"),
-        (None, None, TypeError, "None"),
+        (None, None, ValueError, "None"),
         ({"a": 1}, None, TypeError, "dict"),
         ([1, None], None, TypeError, "None"),
     ],
