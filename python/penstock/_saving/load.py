@@ -7,6 +7,7 @@ import json
 import os
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,8 @@ from penstock._function.describe import signature_line
 from penstock._function.function import Function
 from penstock._saving.assets import Asset, LoadOptions
 from penstock._saving.save import ASSETS, FILE, OBJECTS, TENSORFLOW_FILE
-from penstock._saving.saved_model_text import TEXT_FILE, in_directory
+from penstock._saving.saved_model_tags import OWN, checked_tags, of_tags
+from penstock._saving.saved_model_text import TEXT_FILE, content_of, in_directory
 from penstock._saving.structures import Decoder, named_tuple
 from penstock._types.argument_names import expect, path_of
 from penstock._types.specs import TensorSpec, VariableSpec
@@ -101,7 +103,8 @@ def load(
 
     Args:
         export_dir: the directory.
-        tags: accepted and ignored.
+        tags: the tags of the graph, by which one of several is chosen; None for what is there, and of several
+            graphs the one that serves.
         options: how it is loaded.
 
     Returns:
@@ -111,6 +114,8 @@ def load(
     Raises:
         NotFoundError: where there is no saved program; it is an `OSError` too, as in TensorFlow.
         InvalidArgumentError: for a file that is damaged.
+        ValueError: for other tags than those of the graph.
+        RuntimeError: where there are several graphs, and none has these tags.
         FailedPreconditionError: for a program of a later version, or that reads or writes files without being
             allowed to.
 
@@ -130,16 +135,22 @@ def load(
     path = directory / FILE
     if not path.exists() and (directory / TENSORFLOW_FILE).exists():
         path = directory / TENSORFLOW_FILE
-        program, _ = _core.Program._of_tensorflow(directory)
+        chosen = None if tags is None else of_tags(path.read_bytes(), tags, directory)
+        with nullcontext(directory) if chosen is None else in_directory(directory, chosen) as written:
+            program, _ = _core.Program._of_tensorflow(written)
     elif not path.exists() and (directory / TEXT_FILE).exists():
         path = directory / TEXT_FILE
-        with in_directory(directory) as written:
+        content = content_of(path)
+        chosen = None if tags is None else of_tags(content, tags, directory)
+        with in_directory(directory, content if chosen is None else chosen) as written:
             program, _ = _core.Program._of_tensorflow(written)
     elif not path.exists():
         raise _NoModelError(
             None, None, f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"
         )
     else:
+        if tags is not None:
+            checked_tags(tags, OWN, directory)
         program = _core.Program.load(path, files=options.allow_files)
     text = program.text(OBJECTS)
     if text is None:

@@ -217,16 +217,15 @@ def _unescaped(token: str) -> bytes:
 
 
 @contextlib.contextmanager
-def in_directory(directory: Path) -> Iterator[Path]:
-    """A directory of a SavedModel as bytes, for one of a SavedModel as text.
+def in_directory(directory: Path, content: bytes) -> Iterator[Path]:
+    """A directory like one of a SavedModel, whose description is other bytes.
 
     Its other files are links. Where there are assets, it stays until the program ends.
     """
     made = tempfile.TemporaryDirectory(prefix="saved_model")
-    content = content_of(directory / TEXT_FILE)
     (Path(made.name) / "saved_model.pb").write_bytes(content)
     for path in directory.iterdir():
-        if path.name == TEXT_FILE:
+        if path.name in (TEXT_FILE, "saved_model.pb"):
             continue
         target = Path(made.name) / path.name
         try:
