@@ -18,18 +18,19 @@ __all__ = [
     "TracedGraph",
     "eval_tensor",
     "graph_def",
+    "graph_element",
     "graph_operations",
     "in_graph",
+    "no_element",
     "operation_by_name",
     "selected",
     "tensor_by_name",
 ]
 
 
-class _Node(NamedTuple):
-    name: str
-    op: str
-    input: list[str]
+_Node = NamedTuple(  # noqa: UP014 -- start-up would compile annotations
+    "_Node", [("name", str), ("op", str), ("input", list[str])]
+)
 
 
 class NodeDef(_Node):
@@ -277,6 +278,42 @@ class TracedGraph:
         nodes = (NodeDef(*node) for node in self._graph._nodes())
         return GraphDef(list(nodes)[from_version or 0 :], message)
 
+    def as_graph_element(self, obj: Any, allow_tensor: bool = True, allow_operation: bool = True) -> Any:
+        """Find what an object stands for in the graph.
+
+        Args:
+            obj: a tensor or operation of the graph, or the name of one.
+            allow_tensor: whether it may be a tensor.
+            allow_operation: whether it may be an operation.
+
+        Returns:
+            The tensor or operation.
+
+        Raises:
+            KeyError: for a name that refers to nothing.
+            TypeError: for what is neither.
+            ValueError: for a tensor or operation that is not allowed, or of another graph.
+
+        >>> import penstock as tf
+        >>> double = tf.function(lambda x: x + x, input_signature=[tf.TensorSpec([2])])
+        >>> graph = double.get_concrete_function().graph
+        >>> graph.as_graph_element("x").type, graph.as_graph_element("x:0").shape
+        ('Placeholder', TensorShape([2]))
+        """
+        found = graph_element(self, obj, allow_tensor, allow_operation)
+        operations: list[GraphOperation] = self.get_operations()
+        if isinstance(found, GraphOperation):
+            same = (each for each in operations if each.name == found.name and each.type == found.type)
+        elif hasattr(found, "_is_symbolic") and found._is_symbolic:
+            # Each listing makes its tensors anew.
+            listed = (tensor for each in operations for tensor in each.outputs)
+            same = (tensor for tensor in listed if _described(tensor) == _described(found))
+        else:
+            raise no_element(obj)
+        if next(same, None) is None:
+            raise ValueError(f"argument 'obj' is not an element of this graph: {obj!r}")
+        return found
+
     def __repr__(self) -> str:
         return repr(self._graph)
 
@@ -346,6 +383,44 @@ def tensor_by_name(operations: Iterable[GraphOperation], name: str) -> Any:
             if tensor.name == name:
                 return tensor
     raise KeyError(f"The name {name!r} refers to a Tensor which does not exist.")
+
+
+def graph_element(graph: Any, obj: Any, allow_tensor: bool, allow_operation: bool) -> Any:
+    """What a name stands for in a graph, or the object itself, where it is of a kind that is allowed.
+
+    Raises:
+        KeyError: for a name that refers to nothing.
+        ValueError: for what is not allowed.
+    """
+    if not (allow_tensor or allow_operation):
+        raise ValueError("one of arguments 'allow_tensor' and 'allow_operation' must be true")
+    is_tensor = ":" in obj if isinstance(obj, str) else hasattr(obj, "dtype")
+    is_operation = (isinstance(obj, str) and not is_tensor) or v1_graph_state.is_operation(obj)
+    if is_tensor and not allow_tensor:
+        raise ValueError(f"argument 'obj' must be an operation, got the tensor {obj!r}")
+    if is_operation and not allow_operation:
+        raise ValueError(
+            f"argument 'obj' must be a tensor, got the operation {obj!r}; a tensor is named "
+            "'<operation>:<number of the result>'"
+        )
+    if not isinstance(obj, str):
+        return obj
+    if not is_tensor:
+        return graph.get_operation_by_name(obj)
+    if not obj.rpartition(":")[2].isdecimal() or not obj.rpartition(":")[0]:
+        raise ValueError(
+            f"argument 'obj' must be the name of a tensor, '<operation>:<number of the result>', got {obj!r}"
+        )
+    return graph.get_tensor_by_name(obj)
+
+
+def _described(tensor: Any) -> tuple[Any, ...]:
+    return tensor.name, tensor.dtype, str(tensor.shape)
+
+
+def no_element(obj: Any) -> TypeError:
+    """The error for what is no tensor or operation of a graph."""
+    return TypeError(f"argument 'obj' must be a tensor or operation of the graph, or its name, got {obj!r}")
 
 
 class FunctionGraph:

@@ -85,8 +85,11 @@ class _Seeds:
 def set_seed(seed: int | None) -> None:
     """Restart the generator from a seed, and the sequences of seeds that operations have of their own.
 
+    In a graph of TensorFlow 1 it is the seed of the graph from then on: what is added to it without a seed
+    gets one of this seed and its place, and draws the same numbers in each session.
+
     Args:
-        seed: any integer; None for one that the system draws.
+        seed: any integer; None for one that the system draws, and for a graph without a seed.
 
     >>> import penstock as tf
     >>> tf.random.set_seed(1)
@@ -96,14 +99,27 @@ def set_seed(seed: int | None) -> None:
     True
     """
     number = int.from_bytes(os.urandom(8)) if seed is None else whole(seed, "seed")
+    if (graph := v1_graph_state.current()) is not None:
+        graph._seed = None if seed is None else number
     _core._set_seed(number % 2**64)
     _Seeds.overall = number
     _Seeds.uses = {}
 
 
+def _own(seed: int | None) -> int | None:
+    """The seed of an operation: the one given, or in a graph that has a seed the place of the operation."""
+    graph = v1_graph_state.current()
+    return len(graph.engine) if seed is None and graph is not None and graph.seed is not None else seed
+
+
+def _overall() -> int:
+    graph = v1_graph_state.current()
+    return _Seeds.overall if graph is None or graph.seed is None else graph.seed
+
+
 def _sequence(seed: int) -> _core.Tensor:
     """The next seed of the sequence that belongs to the seed of an operation: two integers."""
-    key = (whole(seed, "seed") * 0x9E3779B97F4A7C15 + _Seeds.overall) % 2**63
+    key = (whole(seed, "seed") * 0x9E3779B97F4A7C15 + _overall()) % 2**63
     if not _core._is_tracing():
         count = _Seeds.uses[key] = _Seeds.uses.get(key, -1) + 1
         return _core._to_tensor([key, count], _core.int64)
@@ -158,7 +174,7 @@ def uniform(
     """
     target = _checked(dtype, maxval)
     dims = extents(shape)
-    if seed is not None:
+    if (seed := _own(seed)) is not None:
         return stateless_uniform(dims, _sequence(seed), minval, maxval, target)
     if target in _INTEGERS:
         return raw_ops.random_uniform_int(dims, _bound(minval, target), _bound(maxval, target))
@@ -226,7 +242,7 @@ def normal(
     >>> tf.random.normal([2, 3], seed=1).shape
     TensorShape([2, 3])
     """
-    if seed is not None:
+    if (seed := _own(seed)) is not None:
         return stateless_normal(shape, _sequence(seed), mean, stddev, dtype)
     return _shifted(raw_ops.random_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
 
@@ -260,7 +276,7 @@ def truncated_normal(
     >>> float(abs(tf.random.truncated_normal([100], seed=1).numpy()).max()) <= 2.0
     True
     """
-    if seed is not None:
+    if (seed := _own(seed)) is not None:
         return stateless_truncated_normal(shape, _sequence(seed), mean, stddev, dtype)
     return _shifted(raw_ops.truncated_normal(extents(shape), dtype=_core.DType(dtype)), mean, stddev)
 
@@ -399,7 +415,7 @@ def stateless_truncated_normal(
 
 def _new_seed(seed: int | None) -> _core.Tensor:
     """Two integers: the next of the sequence of a seed, or drawn from the generator."""
-    if seed is not None:
+    if (seed := _own(seed)) is not None:
         return _sequence(seed)
     low, high = _core._to_tensor(-(2**62), _core.int64), _core._to_tensor(2**62, _core.int64)
     return raw_ops.random_uniform_int([2], low, high)

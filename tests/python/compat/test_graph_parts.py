@@ -58,8 +58,40 @@ def test_elements_of_a_graph() -> None:
     for wrong in (3, tf.constant(1.0)):
         with pytest.raises(TypeError, match="obj"):
             graph.as_graph_element(wrong)
-    with pytest.raises(TypeError, match="allowed"):
+    with pytest.raises(ValueError, match="'obj' must be a tensor, got the operation 'y'"):
         graph.as_graph_element("y", allow_operation=False)
+    with pytest.raises(ValueError, match="'obj' must be an operation, got the tensor 'y:0'"):
+        graph.as_graph_element("y:0", allow_tensor=False)
+    with pytest.raises(ValueError, match="'allow_tensor' and 'allow_operation'"):
+        graph.as_graph_element("y:0", allow_tensor=False, allow_operation=False)
+    with pytest.raises(ValueError, match="'obj' must be the name of a tensor"):
+        graph.as_graph_element("y:one")
+    with pytest.raises(ValueError, match="'obj' is not an element of this graph"):
+        tf.Graph().as_graph_element(x)
+    for name in ("none", "none:0", "y:5"):
+        with pytest.raises(KeyError):
+            graph.as_graph_element(name)
+
+
+def test_elements_of_the_graph_of_a_traced_function() -> None:
+    double = tf.function(lambda x: x + x)
+    concrete = double.get_concrete_function(tf.TensorSpec([], tf.float32, name="x"))
+    graph = concrete.graph
+    assert graph.as_graph_element("x").type == "Placeholder"
+    assert graph.as_graph_element("x:0").dtype == tf.float32
+    tensor = concrete.inputs[0]
+    assert graph.as_graph_element(tensor) is tensor
+    operation = graph.get_operations()[1]
+    assert graph.as_graph_element(operation) is operation
+    with pytest.raises(
+        TypeError, match="'obj' must be a tensor or operation of the graph, or its name, got 3"
+    ):
+        graph.as_graph_element(3)
+    with pytest.raises(KeyError):
+        graph.as_graph_element("none:0")
+    other = double.get_concrete_function(tf.TensorSpec([2], tf.float32, name="x"))
+    with pytest.raises(ValueError, match="'obj' is not an element of this graph"):
+        graph.as_graph_element(other.inputs[0])
 
 
 def test_operations_are_made_by_the_names_of_operators() -> None:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
 from penstock._runtime import scope
-from penstock._runtime.graph import GraphDef, NodeDef, selected
+from penstock._runtime.arguments import integer
+from penstock._runtime.graph import GraphDef, NodeDef, graph_element, no_element, selected
 from penstock.compat.v1._operation import OpDef, Operation, definition, operator
 from penstock.errors import FailedPreconditionError, UnimplementedError
 
@@ -173,7 +174,8 @@ class GraphParts:
 
         Raises:
             KeyError: for a name that refers to nothing.
-            TypeError: for what is neither, or is not allowed.
+            TypeError: for what is neither.
+            ValueError: for a tensor or operation that is not allowed, or of another graph.
 
         >>> import penstock as tf
         >>> with tf.Graph().as_default() as graph:
@@ -181,17 +183,15 @@ class GraphParts:
         >>> graph.as_graph_element("x:0").name, graph.as_graph_element("x").name
         ('x:0', 'x')
         """
-        found = obj
-        if isinstance(obj, str):
-            found = self.get_tensor_by_name(obj) if ":" in obj else self.get_operation_by_name(obj)  # type: ignore[attr-defined]
+        found = graph_element(self, obj, allow_tensor, allow_operation)
         if isinstance(found, _core._Variable):
             with self.entered():  # type: ignore[attr-defined]
                 found = found.read_value()
-        if isinstance(found, _core.Tensor) and found._is_symbolic and allow_tensor:
-            return found
-        if isinstance(found, Operation) and found.graph is self and allow_operation:
-            return found
-        raise TypeError(f"argument 'obj' must be a tensor or operation that is allowed, got {obj!r}")
+        if not isinstance(found, Operation) and not (isinstance(found, _core.Tensor) and found._is_symbolic):
+            raise no_element(obj)
+        if found.graph is not self:
+            raise ValueError(f"argument 'obj' is not an element of this graph: {obj!r}")
+        return found
 
     def create_op(
         self,
@@ -413,16 +413,15 @@ class GraphParts:
 
     @property
     def seed(self) -> int | None:
-        """The seed of the graph; None, as `tf.random.set_seed` sets that of all graphs."""
+        """The seed of what draws random numbers without a seed of its own; None for none.
+
+        What draws is seeded where it is added to the graph, so it counts for what is added after.
+        """
         return self._seed
 
     @seed.setter
     def seed(self, seed: int | None) -> None:
-        self._seed = seed
-        if seed is not None:
-            from penstock.random import set_seed  # for those who set one
-
-            set_seed(seed)
+        self._seed = None if seed is None else integer(seed, "seed")
 
     @property
     def finalized(self) -> bool:

@@ -76,11 +76,11 @@ def where(
     return indexing.where(condition, x, y, name)
 
 
-def set_random_seed(seed: int) -> None:
-    """Set the seed of random numbers, as `tf.random.set_seed`.
+def set_random_seed(seed: int | None) -> None:
+    """Set the seed of random numbers, in a graph that of the graph, as `tf.random.set_seed`.
 
     Args:
-        seed: an integer.
+        seed: an integer; None for no seed.
 
     >>> import penstock as tf
     >>> tf.compat.v1.set_random_seed(1)
