@@ -174,11 +174,38 @@ class _SourceMetadata(Message):
     FIELDS: ClassVar = {"writer": Field(1, "string")}
 
 
+class SessionLog(Message):
+    """That a session started, stopped or wrote a checkpoint.
+
+    Args:
+        **fields: `status`, `checkpoint_path` and `msg`.
+    """
+
+    STATUS_UNSPECIFIED, START, STOP, CHECKPOINT = range(4)
+
+    FIELDS: ClassVar = {
+        "status": Field(1, "enum"),
+        "checkpoint_path": Field(2, "string"),
+        "msg": Field(3, "string"),
+    }
+
+
+class TaggedRunMetadata(Message):
+    """What is known of a run, under a name.
+
+    Args:
+        **fields: `tag`, and `run_metadata`, a `RunMetadata` as bytes.
+    """
+
+    FIELDS: ClassVar = {"tag": Field(1, "string"), "run_metadata": Field(2, "bytes")}
+
+
 class Event(Message):
     """A record of an event file.
 
     Args:
-        **fields: `wall_time`, `step`, and one of `file_version`, `graph_def` and `summary`.
+        **fields: `wall_time`, `step`, and one of `file_version`, `graph_def`, `summary`, `session_log`,
+            `tagged_run_metadata` and `meta_graph_def`.
     """
 
     FIELDS: ClassVar = {
@@ -187,6 +214,8 @@ class Event(Message):
         "file_version": Field(3, "string", oneof="what"),
         "graph_def": Field(4, "bytes", oneof="what"),
         "summary": Field(5, Summary, oneof="what"),
+        "session_log": Field(7, SessionLog, oneof="what"),
+        "tagged_run_metadata": Field(8, TaggedRunMetadata, oneof="what"),
         "meta_graph_def": Field(9, "bytes", oneof="what"),
         "source_metadata": Field(10, _SourceMetadata),
     }

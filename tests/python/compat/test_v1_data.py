@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -152,3 +153,27 @@ def test_data_sets_of_files_have_the_methods_of_version_1(name: str, tmp_path: A
         assert isinstance(made, getattr(tf.data, name))
         assert isinstance(made.repeat(2), v1.data.Dataset)
         assert rest(sess, made.repeat(2).make_one_shot_iterator().get_next()) == [b"one", b"one"]
+
+
+def test_experimental_functions_give_data_sets_of_version_1() -> None:
+    experimental = v1.data.experimental
+    ranges = [tf.data.Dataset.range(2), tf.data.Dataset.range(5, 7)]
+    choice = tf.data.Dataset.from_tensor_slices(np.array([1, 0, 1]))
+    with tf.Graph().as_default(), v1.Session() as sess:
+        chosen = experimental.choose_from_datasets(ranges, choice)
+        assert isinstance(chosen, v1.data.Dataset)
+        following = chosen.make_one_shot_iterator().get_next()
+        assert [int(sess.run(following)) for _ in range(3)] == [5, 0, 6]
+        counted = experimental.Counter(3).apply(experimental.unique()).make_one_shot_iterator()
+        assert int(sess.run(counted.get_next())) == 3
+
+
+def test_experimental_files_are_data_sets_of_version_1(tmp_path: Path) -> None:
+    path = tmp_path / "rows.csv"
+    path.write_text("1,a\n2,b\n")
+    with tf.Graph().as_default(), v1.Session() as sess:
+        rows = v1.data.experimental.CsvDataset(str(path), [tf.int32, tf.string])
+        following = rows.make_one_shot_iterator().get_next()
+        assert [part.tolist() for part in map(np.asarray, sess.run(following))] == [1, b"a"]
+    legacy = v1.data.experimental.map_and_batch_with_legacy_function(lambda x: x + 1, 2)
+    assert [x.numpy().tolist() for x in v1.data.Dataset.range(2).apply(legacy)] == [[1, 2]]

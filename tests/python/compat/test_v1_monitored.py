@@ -204,5 +204,6 @@ def test_writers_say_once_what_a_series_is(tmp_path):
             writer.add_summary(session.run(text), 2)
     (path,) = tmp_path.glob("events*")
     found = [v1.Event.FromString(record.numpy()) for record in tf.data.TFRecordDataset(str(path))]
-    assert [event.summary.value[0].HasField("metadata") for event in found[2:]] == [True, False]
+    assert [event.summary.value[0].HasField("metadata") for event in found[3:]] == [True, False]
     assert found[1].graph_def
+    assert found[2].meta_graph_def

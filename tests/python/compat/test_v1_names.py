@@ -157,3 +157,21 @@ def test_cases_may_be_a_dict() -> None:
         x = v1.placeholder(tf.int32, [])
         chosen = v1.case({x < 1: lambda: 10, x > 5: lambda: 20}, default=lambda: 30, exclusive=True)
         assert [sess.run(chosen, {x: value}) for value in (0, 3, 9)] == [10, 30, 20]
+
+
+def test_convolutions_of_each_channel_have_their_old_names_and_gradients() -> None:
+    nn = tf.compat.v1.nn
+    x, w = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
+    strides, padding = [1, 1, 1, 1], "VALID"
+    found = nn.depthwise_conv2d_native(x, w, strides, padding)
+    assert found.numpy().tolist() == tf.nn.depthwise_conv2d(x, w, strides, padding).numpy().tolist()
+    slopes = tf.ones_like(found)
+    by_input = nn.depthwise_conv2d_native_backprop_input(x.shape, w, slopes, strides, padding)
+    assert float(by_input[0, 1, 1, 0]) == 4.0
+    by_filter = nn.depthwise_conv2d_native_backprop_filter(x, w.shape, slopes, strides, padding)
+    assert by_filter.numpy().ravel().tolist() == [4.0] * 8
+
+
+def test_layers_on_integers_that_tensorflow_cannot_run_say_so() -> None:
+    with pytest.raises(AttributeError, match="TensorFlow 2\\.21 cannot run it either"):
+        tf.compat.v1.nn.quantized_relu_x

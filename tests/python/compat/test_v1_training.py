@@ -76,6 +76,29 @@ def proximal(w, grads):
     return w
 
 
+def adagrad_da(w, grads):
+    sums, squares = 0.0, 0.1
+    for step, g in enumerate(grads, 1):
+        sums, squares = sums + g, squares + g * g
+        far = np.sign(sums) * np.maximum(np.abs(sums) - 0.01 * step, 0.0)
+        w = -0.1 * far / (0.02 * step * 0.1 + np.sqrt(squares))
+    return w
+
+
+class Counter:
+    """A step that a variable counts; made where the optimizer is."""
+
+    def __new__(cls):
+        return tf.Variable(0, dtype=tf.int64, trainable=False, name="step")
+
+
+class CountedAdagradDA(v1.train.AdagradDAOptimizer):
+    """Counts its steps."""
+
+    def minimize(self, loss, **options):
+        return super().minimize(loss, self._global_step, **options)
+
+
 CASES = {
     "descent": (lambda: v1.train.GradientDescentOptimizer(0.1), descent),
     "momentum": (lambda: v1.train.MomentumOptimizer(0.1, 0.9), momentum),
@@ -84,6 +107,7 @@ CASES = {
         lambda w, g: momentum(w, g, True),
     ),
     "adagrad": (lambda: v1.train.AdagradOptimizer(0.1), adagrad),
+    "adagrad_da": (lambda: CountedAdagradDA(0.1, Counter(), 0.1, 0.01, 0.02), adagrad_da),
     "adadelta": (lambda: v1.train.AdadeltaOptimizer(0.1), adadelta),
     "rmsprop": (lambda: v1.train.RMSPropOptimizer(0.1, momentum=0.5), rmsprop),
     "centered": (
@@ -236,6 +260,46 @@ def test_means_of_a_graph_are_its_variables_and_move_behind_a_step():
                 session.run(train)
                 assert session.run(v).tolist() == [2, 3]
                 assert session.run(mean).tolist() == [1.5, 2.5]
+
+
+def test_a_graph_with_a_seed_draws_the_same_in_each_session_and_in_a_graph_like_it():
+    def drawn(seed):
+        with tf.Graph().as_default() as graph:
+            if seed is not None:
+                v1.set_random_seed(seed)
+            assert graph.seed == seed
+            x, y = tf.random.uniform([3]), v1.random_normal([2])
+            z = tf.random.shuffle(tf.range(20))
+            w = v1.get_variable("w", [4])
+            found = []
+            for _ in range(2):
+                with v1.Session() as session:
+                    session.run(w.initializer)
+                    found.append([part.tolist() for each in (x, x, y, z, w) for part in [session.run(each)]])
+            return found
+
+    first, again = drawn(7)
+    assert first == again
+    # What is drawn next is other numbers, and so is what another operation draws.
+    assert first[0] != first[1]
+    assert drawn(7) == [first, first]
+    assert drawn(8)[0] != first
+    free = drawn(None)
+    assert free[0] != free[1]
+
+
+def test_the_seed_of_a_graph_is_its_own():
+    with tf.Graph().as_default() as graph:
+        tf.random.set_seed(3)
+        assert graph.seed == 3
+    with tf.Graph().as_default() as other:
+        assert other.seed is None
+        other.seed = 4
+        assert other.seed == 4
+        tf.random.set_seed(None)
+        assert other.seed is None
+        with pytest.raises(TypeError, match="'seed' must be an integer"):
+            other.seed = "a"
 
 
 def test_each_session_draws_the_sequence_of_a_seed_from_its_beginning():

@@ -9,6 +9,7 @@ from penstock._runtime.host_calls import py_func as py_func
 from penstock._runtime.protos import (
     Event as Event,
     HistogramProto as HistogramProto,
+    SessionLog as SessionLog,
     Summary as Summary,
     SummaryMetadata as SummaryMetadata,
 )
@@ -94,7 +95,10 @@ _READERS = "reads files by queues, which tf.data replaces: tf.data.{}"
 # Modules that are loaded when they are used.
 _MODULES = ("app", "flags", "graph_util", "initializers", "ragged", "resource_loader", "saved_model")
 # Modules of functions, likewise.
-_PARTS = ("_legacy", "_functions", "_graph_messages", "_scopes", "_sparse_functions", "_variable_checks")
+_PARTS = (
+    *("_accumulators", "_functions", "_graph_messages", "_legacy", "_scopes", "_session_handles"),
+    *("_sparse_functions", "_variable_checks"),
+)
 # Names that are not here, and what does the same.
 _ABSENT = {
     "layers": "is not there in TensorFlow 2.21 either, with Keras 3: use tf.keras.layers",

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "NewCheckpointReader",
+    "begin_with",
     "checkpoint_exists",
     "export_meta_graph",
     "generate_checkpoint_state_proto",
@@ -252,7 +253,7 @@ def init_from_checkpoint(
                 f"shape {variable.shape}"
             )
     for name, variable in found:
-        _begin_with(variable, reader.get_tensor(name))
+        begin_with(variable, reader.get_tensor(name))
 
 
 def _pairs(name: str, target: Any, shapes: Mapping[str, Any]) -> list[tuple[str, Any]]:
@@ -288,7 +289,8 @@ def _pairs(name: str, target: Any, shapes: Mapping[str, Any]) -> list[tuple[str,
     ]
 
 
-def _begin_with(variable: Any, value: Any) -> None:
+def begin_with(variable: Any, value: Any) -> None:
+    """Have a variable begin with a value: in a graph its initializer sets it from then on."""
     graph = v1_graph_state.current()
     if graph is None:
         variable.assign(value)

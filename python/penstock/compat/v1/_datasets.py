@@ -13,7 +13,7 @@ from penstock.compat.v1._iterators import (
     make_one_shot_iterator,
 )
 
-__all__ = ["Dataset", "FixedLengthRecordDataset", "TFRecordDataset", "TextLineDataset"]
+__all__ = ["Dataset", "FixedLengthRecordDataset", "Methods", "TFRecordDataset", "TextLineDataset", "keeping"]
 
 
 def _of_version_1(made: Any) -> Any:
@@ -23,7 +23,7 @@ def _of_version_1(made: Any) -> Any:
     return made
 
 
-def _keeping(function: Callable[..., Any]) -> Callable[..., Any]:
+def keeping(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function of data sets, which gives those of TensorFlow 1."""
 
     @functools.wraps(function)
@@ -33,8 +33,13 @@ def _keeping(function: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-class _Methods(ElementTypes):
-    """What data sets of TensorFlow 1 have beyond those of `tf.data`."""
+class Methods(ElementTypes):
+    """What data sets of TensorFlow 1 have beyond those of `tf.data`.
+
+    >>> import penstock as tf
+    >>> isinstance(tf.compat.v1.data.Dataset.range(2), Methods)
+    True
+    """
 
     __slots__ = ()
 
@@ -108,12 +113,12 @@ class _Methods(ElementTypes):
 # Methods that give a data set get here one that gives a data set of TensorFlow 1.
 for _name, _member in vars(current.Dataset).items():
     if isinstance(_member, staticmethod):
-        setattr(_Methods, _name, staticmethod(_keeping(_member.__func__)))
+        setattr(Methods, _name, staticmethod(keeping(_member.__func__)))
     elif callable(_member) and not _name.startswith("_"):
-        setattr(_Methods, _name, _keeping(_member))
+        setattr(Methods, _name, keeping(_member))
 
 
-class Dataset(_Methods, current.Dataset[Any]):
+class Dataset(Methods, current.Dataset[Any]):
     """A `tf.data.Dataset` with the methods of TensorFlow 1, as are those that are made of it.
 
     >>> import penstock as tf
@@ -123,7 +128,7 @@ class Dataset(_Methods, current.Dataset[Any]):
     """
 
 
-class TextLineDataset(_Methods, current.TextLineDataset):
+class TextLineDataset(Methods, current.TextLineDataset):
     """A `tf.data.TextLineDataset` with the methods of TensorFlow 1.
 
     >>> import penstock as tf
@@ -132,7 +137,7 @@ class TextLineDataset(_Methods, current.TextLineDataset):
     """
 
 
-class FixedLengthRecordDataset(_Methods, current.FixedLengthRecordDataset):
+class FixedLengthRecordDataset(Methods, current.FixedLengthRecordDataset):
     """A `tf.data.FixedLengthRecordDataset` with the methods of TensorFlow 1.
 
     >>> import penstock as tf
@@ -141,7 +146,7 @@ class FixedLengthRecordDataset(_Methods, current.FixedLengthRecordDataset):
     """
 
 
-class TFRecordDataset(_Methods, current.TFRecordDataset):
+class TFRecordDataset(Methods, current.TFRecordDataset):
     """A `tf.data.TFRecordDataset` with the methods of TensorFlow 1.
 
     >>> import penstock as tf

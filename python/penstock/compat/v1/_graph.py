@@ -116,6 +116,8 @@ class Graph(GraphParts):
         self.begun_by_sessions: list[tuple[Any, Operation]] = []
         # Tensors whose values are what a session that runs says of itself, and what asks it.
         self.told_by_sessions: list[tuple[_core.Tensor, Callable[[Any], Any]]] = []
+        # By the ids of tensors that are handles of what a session keeps, the dtypes of this.
+        self.handles: dict[int, _core.DType] = {}
         # What is to live as long as the graph.
         self.kept: list[Any] = []
         self._controls: list[_Controls] = []

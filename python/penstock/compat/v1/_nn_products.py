@@ -12,7 +12,13 @@ from penstock.nn import bias_add
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
 
-__all__ = ["conv2d_backprop_filter", "conv2d_backprop_input", "relu_layer", "xw_plus_b"]
+__all__ = [
+    "conv2d_backprop_filter",
+    "conv2d_backprop_input",
+    "depthwise_conv2d_native",
+    "relu_layer",
+    "xw_plus_b",
+]
 
 
 def xw_plus_b(
@@ -148,6 +154,45 @@ def conv2d_backprop_input(
         input_sizes=input_sizes,
         filter=filters if filter is None else filter,
         out_backprop=out_backprop,
+        strides=strides,
+        data_format=data_format,
+        dilations=dilations,
+        name=name,
+        **_padded(padding),
+    )
+
+
+def depthwise_conv2d_native(
+    input: TensorLike,
+    filter: TensorLike,
+    strides: Sequence[int],
+    padding: Any,
+    data_format: str = "NHWC",
+    dilations: Sequence[int] = (1, 1, 1, 1),
+    name: str | None = None,
+) -> _core.Tensor:
+    """Convolve each channel of images with filters of its own.
+
+    Args:
+        input: images, [batch, height, width, channels] with `"NHWC"`.
+        filter: the filters, [height, width, channels, outputs of each].
+        strides: how far windows are from each other, four numbers.
+        padding: `"SAME"`, `"VALID"`, or the padding of each dimension.
+        data_format: where the channels are, `"NHWC"` or `"NCHW"`.
+        dilations: how far the elements of a window are from each other, four numbers.
+        name: what it is called in a graph.
+
+    Returns:
+        A tensor with `channels * outputs of each` channels.
+
+    >>> import penstock as tf
+    >>> x, w = tf.ones([1, 3, 3, 2]), tf.ones([2, 2, 2, 1])
+    >>> tf.compat.v1.nn.depthwise_conv2d_native(x, w, [1, 1, 1, 1], "VALID").shape
+    TensorShape([1, 2, 2, 2])
+    """
+    return raw_ops.DepthwiseConv2dNative(
+        input=input,
+        filter=filter,
         strides=strides,
         data_format=data_format,
         dilations=dilations,

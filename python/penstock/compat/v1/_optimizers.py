@@ -12,6 +12,7 @@ from penstock.compat.v1._optimizer import Optimizer, Rate
 
 __all__ = [
     "AdadeltaOptimizer",
+    "AdagradDAOptimizer",
     "AdagradOptimizer",
     "AdamOptimizer",
     "FtrlOptimizer",
@@ -124,6 +125,64 @@ class AdagradOptimizer(Optimizer):
 
     def _slot_starts(self) -> dict[str, float]:
         return {"accumulator": self._initial_accumulator_value}
+
+
+class AdagradDAOptimizer(Optimizer):
+    """Follows the sum of all gradients, divided by the root of the sum of their squares.
+
+    A variable is what this sum makes of it, whatever it began with. With a penalty of absolute values many of
+    its elements are 0.
+
+    Args:
+        learning_rate: the length of a step: a number, a scalar tensor, or a function that gives one.
+        global_step: the number of updates so far, an integer variable or tensor.
+        initial_gradient_squared_accumulator_value: what the sums of squares begin with; above 0.
+        l1_regularization_strength: the weight of absolute values.
+        l2_regularization_strength: the weight of squares.
+        use_locking: accepted and ignored.
+        name: the name of the variables that it keeps.
+
+    Raises:
+        ValueError: for a number out of its range.
+
+    >>> import penstock as tf
+    >>> w = tf.Variable(4.0)
+    >>> step = tf.Variable(0, dtype=tf.int64, trainable=False)
+    >>> tf.compat.v1.train.AdagradDAOptimizer(0.5, step).minimize(lambda: w * w, var_list=[w])
+    >>> bool(w < 4.0)
+    True
+    """
+
+    def __init__(
+        self,
+        learning_rate: Rate,
+        global_step: Any,
+        initial_gradient_squared_accumulator_value: float = 0.1,
+        l1_regularization_strength: float = 0.0,
+        l2_regularization_strength: float = 0.0,
+        use_locking: bool = False,
+        name: str = "AdagradDA",
+    ) -> None:
+        super().__init__(use_locking, name)
+        if initial_gradient_squared_accumulator_value <= 0.0:
+            raise ValueError(
+                "argument 'initial_gradient_squared_accumulator_value' must be above 0, got "
+                f"{initial_gradient_squared_accumulator_value}"
+            )
+        self._learning_rate = learning_rate
+        self._global_step = global_step
+        self._initial_squares = initial_gradient_squared_accumulator_value
+        self._l1_regularization_strength = l1_regularization_strength
+        self._l2_regularization_strength = l2_regularization_strength
+
+    def _updated(self, value: Any, grad: Any, *slots: Any) -> tuple[Any, ...]:
+        sums, squares = slots
+        l1, l2 = self._l1_regularization_strength, self._l2_regularization_strength
+        rate, step = self._number(self._learning_rate, value), _core._to_tensor(self._global_step) + 1
+        return steps.adagrad_da(value, sums, squares, grad, rate, l1, l2, step)
+
+    def _slot_starts(self) -> dict[str, float]:
+        return {"gradient_accumulator": 0.0, "gradient_squared_accumulator": self._initial_squares}
 
 
 class AdadeltaOptimizer(Optimizer):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock import _core, nest
 from penstock._types.argument_names import shown
 from penstock.compat.v1._graph import Graph, Operation, get_default_graph
+from penstock.compat.v1._session_handles import TensorHandle
 from penstock.compat.v1._session_values import parts_of, value_of
 from penstock.errors import InvalidArgumentError
 
@@ -203,7 +204,7 @@ class Session:
         arrays: list[Any] = []
         for fetch in flat:
             if isinstance(fetch, _core.Tensor):
-                arrays.append(next(found).numpy())
+                arrays.append(self._fetched(fetch, next(found).numpy()))
             elif isinstance(fetch, Operation):
                 arrays.append(None)
             else:
@@ -339,6 +340,10 @@ class Session:
         with _core._Outside():
             self._values.write(variable, _core._to_tensor(value, variable.dtype))
 
+    def _fetched(self, fetch: _core.Tensor, value: Any) -> Any:
+        dtype = self.graph.handles.get(fetch._id)
+        return value if dtype is None else TensorHandle(value, dtype, self)
+
     def _element(self, fetch: Any) -> Any:
         if isinstance(fetch, str):
             named = self.graph.get_tensor_by_name if ":" in fetch else self.graph.get_operation_by_name
@@ -404,6 +409,8 @@ class Session:
 
 def _given(value: Any, dtype: _core.DType) -> _core.Tensor:
     """The tensor of a value that is fed: what NumPy makes of it in an array of this dtype."""
+    if isinstance(value, TensorHandle):
+        value = value.handle if dtype == _core.string else value.eval()
     try:
         return _core._to_tensor(value, dtype)
     except (TypeError, ValueError):

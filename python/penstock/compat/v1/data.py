@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib
+
 from penstock import data as current
 from penstock.compat.v1._datasets import (
     Dataset as Dataset,
@@ -33,4 +35,6 @@ __all__ = [
 
 
 def __getattr__(name: str) -> object:
+    if name == "experimental":
+        return importlib.import_module("penstock.compat.v1._data_experimental")
     return getattr(current, name)

@@ -19,6 +19,7 @@ from penstock.compat.v1 import rnn_cell as rnn_cell
 from penstock.compat.v1._nn_products import (
     conv2d_backprop_filter as conv2d_backprop_filter,
     conv2d_backprop_input as conv2d_backprop_input,
+    depthwise_conv2d_native as depthwise_conv2d_native,
     relu_layer as relu_layer,
     xw_plus_b as xw_plus_b,
 )
@@ -42,6 +43,7 @@ __all__ = [
     "conv2d_backprop_input",
     "ctc_beam_search_decoder",
     "ctc_loss",
+    "depthwise_conv2d_native",
     "dropout",
     "dynamic_rnn",
     "embedding_lookup",
@@ -689,9 +691,17 @@ _RENAMED = {
     "max_pool_v2": "max_pool",
 }
 
+# Names that are not here, since TensorFlow 2.21 has no kernels for them either.
+_QUANTIZED = ("quantized_avg_pool", "quantized_conv2d", "quantized_max_pool", "quantized_relu_x")
+
 
 def __getattr__(name: str) -> object:
     if name in _RENAMED:
         return getattr(current, _RENAMED[name])
+    if name in _QUANTIZED:
+        raise AttributeError(
+            f"tf.compat.v1.nn.{name} is not there: TensorFlow 2.21 cannot run it either; dequantize, and use "
+            f"tf.nn.{name.removeprefix('quantized_').replace('relu_x', 'relu6')}"
+        )
     path = f"nn.{name}"
     return old_function(path) if path in PARAMETERS else getattr(current, name)

@@ -13,10 +13,17 @@ from penstock import _core
 from penstock._runtime import protos
 from penstock._runtime.graph import GraphDef
 from penstock._runtime.host_calls import numpy_function
-from penstock._runtime.protos import Event as Event, Summary as Summary
+from penstock._runtime.protos import (
+    Event as Event,
+    SessionLog as SessionLog,
+    Summary as Summary,
+    TaggedRunMetadata as TaggedRunMetadata,
+)
 from penstock._runtime.scope import current_name_scope, name_scope
 from penstock.compat.v1 import _summary_values as _values
 from penstock.compat.v1._graph import GraphKeys, get_collection, get_default_graph
+from penstock.compat.v1._graph_messages import MetaGraphDef
+from penstock.errors import FailedPreconditionError, UnimplementedError
 from penstock.summary._files import EventFile
 
 if TYPE_CHECKING:
@@ -26,7 +33,9 @@ __all__ = [
     "Event",
     "FileWriter",
     "FileWriterCache",
+    "SessionLog",
     "Summary",
+    "TaggedRunMetadata",
     "audio",
     "histogram",
     "image",
@@ -337,6 +346,17 @@ def merge_all(key: str = GraphKeys.SUMMARIES, scope: str | None = None, name: st
     return merge(found, name=name) if found else None
 
 
+def _graph_bytes(graph: Any) -> bytes:
+    """A graph as the bytes of a `GraphDef`, with its attributes where TensorFlow has its operators."""
+    found = graph.as_graph_def() if hasattr(graph, "as_graph_def") else graph
+    if not isinstance(found, GraphDef):
+        raise TypeError(f"argument 'graph' must be a tf.Graph or a GraphDef, got {graph!r}")
+    try:
+        return found.SerializeToString()
+    except (FailedPreconditionError, UnimplementedError):
+        return protos.graph_bytes(found.node)
+
+
 class FileWriter:
     """Writes summaries and graphs to an event file, which TensorBoard reads.
 
@@ -371,8 +391,11 @@ class FileWriter:
         self._options = (os.fspath(logdir), max_queue, int(flush_secs * 1000), filename_suffix or "")
         self._file: EventFile | None = EventFile(*self._options)
         self._described: set[str] = set()
+        self._tags: set[str] = set()
         if graph is not None or graph_def is not None:
             self.add_graph(graph, graph_def=graph_def)
+            content = _graph_bytes(graph_def if graph is None else graph)
+            self.add_meta_graph(MetaGraphDef(graph_def=content))
 
     def __enter__(self) -> FileWriter:
         return self
@@ -426,12 +449,47 @@ class FileWriter:
         Raises:
             TypeError: for what is neither.
         """
-        found = graph_def if graph is None else graph
-        if hasattr(found, "as_graph_def"):
-            found = found.as_graph_def()
-        if not isinstance(found, GraphDef):
-            raise TypeError(f"argument 'graph' must be a tf.Graph, got {graph!r}")
-        self._add(global_step, graph_def=protos.graph_bytes(found.node))
+        self._add(global_step, graph_def=_graph_bytes(graph_def if graph is None else graph))
+
+    def add_meta_graph(self, meta_graph_def: MetaGraphDef, global_step: Any = None) -> None:
+        """Write a graph with its collections and signatures.
+
+        Args:
+            meta_graph_def: a `MetaGraphDef`, as `tf.compat.v1.train.export_meta_graph` gives it.
+            global_step: the step that it is of.
+
+        Raises:
+            TypeError: for what is none.
+        """
+        if not isinstance(meta_graph_def, MetaGraphDef):
+            raise TypeError(f"argument 'meta_graph_def' must be a MetaGraphDef, got {meta_graph_def!r}")
+        self._add(global_step, meta_graph_def=meta_graph_def.SerializeToString())
+
+    def add_session_log(self, session_log: SessionLog, global_step: Any = None) -> None:
+        """Write that a session started, stopped or wrote a checkpoint.
+
+        Args:
+            session_log: a `SessionLog` message.
+            global_step: the step that it is of.
+        """
+        self._add(global_step, session_log=session_log)
+
+    def add_run_metadata(self, run_metadata: Any, tag: str, global_step: Any = None) -> None:
+        """Write what is known of a run.
+
+        Args:
+            run_metadata: a `RunMetadata` message.
+            tag: the name of the run.
+            global_step: the step that it is of.
+
+        Raises:
+            ValueError: for a name that was given before.
+        """
+        if tag in self._tags:
+            raise ValueError(f"argument 'tag' was given before: {tag!r}")
+        self._tags.add(tag)
+        content = run_metadata.SerializeToString()
+        self._add(global_step, tagged_run_metadata={"tag": tag, "run_metadata": content})
 
     def _add(self, step: Any, **what: Any) -> None:
         self.add_event(Event(wall_time=time.time(), step=0 if step is None else int(step), **what))

@@ -29,6 +29,7 @@ from penstock.compat.v1._monitored import (
 from penstock.compat.v1._optimizer import Optimizer as Optimizer
 from penstock.compat.v1._optimizers import (
     AdadeltaOptimizer as AdadeltaOptimizer,
+    AdagradDAOptimizer as AdagradDAOptimizer,
     AdagradOptimizer as AdagradOptimizer,
     AdamOptimizer as AdamOptimizer,
     FtrlOptimizer as FtrlOptimizer,
@@ -71,6 +72,7 @@ from penstock.compat.v1._training import (
     piecewise_constant as piecewise_constant,
     polynomial_decay as polynomial_decay,
 )
+from penstock.compat.v1._warm_start import VocabInfo as VocabInfo, warm_start as warm_start
 
 piecewise_constant_decay = piecewise_constant
 
