@@ -1,4 +1,4 @@
-"""Data sets of Arrow tables, files and streams. Arrow's memory never changes, so numbers are not copied."""
+"""Data sets of Arrow and of Ray, in batches. Arrow's memory never changes, so numbers are not copied."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core
 from penstock._ops.shapes import reshape
 from penstock._types.specs import TensorSpec
+from penstock.data._making import from_generator
+from penstock.data._node import Stage
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["batches_of", "signature_of", "stream_of"]
+__all__ = ["of_arrow", "of_ray"]
 
 
 def _arrow() -> Any:
@@ -30,7 +32,49 @@ def _arrow() -> Any:
     return pyarrow
 
 
-def stream_of(source: object) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
+def of_arrow(source: object, columns: Sequence[str] | None) -> Stage:
+    """The batches of a table, a file or a stream.
+
+    Raises:
+        TypeError: for something else, and for columns whose type no tensor has.
+        ValueError: for a file whose name does not say what it is, and for columns that are not there.
+    """
+    schema, batches = _stream_of(source)
+    signature = _signature_of(schema, columns)
+    return _stage(lambda: _batches_of(batches(), signature), signature)
+
+
+def of_ray(iterator: Any, columns: Sequence[str] | None) -> Stage:
+    """The batches of a data set of Ray, or of an iterator of one.
+
+    Raises:
+        TypeError: for something else, and for columns whose type no tensor has.
+        ValueError: for columns that are not there.
+    """
+    if not callable(getattr(iterator, "iter_batches", None)) or not callable(
+        getattr(iterator, "schema", None)
+    ):
+        raise TypeError(
+            "argument 'iterator' must be a data set of Ray or an iterator of one, "
+            f"got {type(iterator).__name__}"
+        )
+    schema = iterator.schema()
+    signature = _signature_of(getattr(schema, "base_schema", schema), columns)
+
+    def batches() -> Iterator[dict[str, _core.Tensor]]:
+        for table in iterator.iter_batches(batch_size=None, batch_format="pyarrow"):
+            yield from _batches_of(iter(table.to_batches()), signature)
+
+    return _stage(batches, signature)
+
+
+def _stage(batches: Callable[[], Iterator[dict[str, _core.Tensor]]], rows: dict[str, TensorSpec]) -> Stage:
+    """Batches of such rows."""
+    signature = {name: TensorSpec([None, *spec.shape], spec.dtype) for name, spec in rows.items()}
+    return from_generator(batches, None, None, None, signature)
+
+
+def _stream_of(source: object) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
     """The schema of a table, a file or a stream, and what gives its batches anew.
 
     Raises:
@@ -81,7 +125,7 @@ def _file(path: str) -> tuple[Any, Callable[[], Iterator[pa.RecordBatch]]]:
     return arrow.ipc.open_file(arrow.memory_map(path)).schema, mapped
 
 
-def signature_of(schema: Any, columns: Sequence[str] | None) -> dict[str, TensorSpec]:
+def _signature_of(schema: Any, columns: Sequence[str] | None) -> dict[str, TensorSpec]:
     """What rows of a schema are, with the columns chosen.
 
     Raises:
@@ -120,7 +164,7 @@ def _spec(kind: Any, name: str) -> TensorSpec:
     raise TypeError(f"argument 'columns': column {name!r} has type {kind}, which no tensor has")
 
 
-def batches_of(
+def _batches_of(
     batches: Iterator[pa.RecordBatch], signature: dict[str, TensorSpec]
 ) -> Iterator[dict[str, _core.Tensor]]:
     """The columns of each batch as tensors."""

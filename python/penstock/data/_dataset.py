@@ -13,8 +13,6 @@ from penstock.data import _elementwise, _grouping, _making
 from penstock.data._handles import HANDLE, handle
 from penstock.data._node import INFINITE, UNKNOWN, Node
 from penstock.data._options import Options
-from penstock.data._rows import Reader
-from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -358,9 +356,7 @@ class Dataset(Node, Generic[_T]):
         """
         from penstock.data import _arrow  # an extra
 
-        schema, batches = _arrow.stream_of(source)
-        signature = _arrow.signature_of(schema, columns)
-        return Dataset._of_batches(lambda: _arrow.batches_of(batches(), signature), signature, name)
+        return Dataset(*_arrow.of_arrow(source, columns)).unbatch(name=name)
 
     @staticmethod
     def from_ray(
@@ -395,31 +391,7 @@ class Dataset(Node, Generic[_T]):
         """
         from penstock.data import _arrow  # an extra
 
-        if not callable(getattr(iterator, "iter_batches", None)) or not callable(
-            getattr(iterator, "schema", None)
-        ):
-            raise TypeError(
-                "argument 'iterator' must be a data set of Ray or an iterator of one, "
-                f"got {type(iterator).__name__}"
-            )
-        schema = iterator.schema()
-        signature = _arrow.signature_of(getattr(schema, "base_schema", schema), columns)
-
-        rows: Any = iterator
-
-        def batches() -> Iterable[Any]:
-            for table in rows.iter_batches(batch_size=None, batch_format="pyarrow"):
-                yield from _arrow.batches_of(iter(table.to_batches()), signature)
-
-        return Dataset._of_batches(batches, signature, name)
-
-    @staticmethod
-    def _of_batches(
-        batches: Callable[[], Iterable[Any]], rows: dict[str, TensorSpec], name: str | None
-    ) -> Dataset[dict[str, _core.Tensor]]:
-        """The rows of batches."""
-        signature = {key: TensorSpec([None, *spec.shape], spec.dtype) for key, spec in rows.items()}
-        return Dataset(*_making.from_generator(batches, None, None, None, signature)).unbatch(name=name)
+        return Dataset(*_arrow.of_ray(iterator, columns)).unbatch(name=name)
 
     @staticmethod
     def list_files(
@@ -1485,23 +1457,14 @@ class Dataset(Node, Generic[_T]):
         structure = self._structure
         element: _T
         if _core._is_tracing():
-            tensors = self._on_host(lambda ds: structure.to_tensors(_single(ds)), structure.tensor_specs)
+            tensors = self._on_host(
+                lambda ds: structure.to_tensors(_making.single(ds)), structure.tensor_specs
+            )
             element = structure.pack(structure.from_tensors(tensors))
         else:
             with USER_LINES:
-                element = structure.pack(_single(self))
+                element = structure.pack(_making.single(self))
         return element
-
-
-def _single(dataset: Any) -> list[Any]:
-    """The leaves of the only element."""
-    read = Reader(dataset._open())
-    leaves = read()
-    if leaves is None:
-        raise InvalidArgumentError("get_single_element: the data set is empty")
-    if read() is not None:
-        raise InvalidArgumentError("get_single_element: the data set has more than one element")
-    return leaves
 
 
 Node._make = Dataset

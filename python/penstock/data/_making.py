@@ -40,6 +40,7 @@ __all__ = [
     "save",
     "saved_at",
     "signature_of",
+    "single",
     "zip",
 ]
 
@@ -312,6 +313,21 @@ def reduce(source: Node, initial_state: Any, reduce_func: Any) -> Stage:
     found, spec = traced_with_state(reduce_func, "reduce_func", spec_of(state), source._structure.spec)
     # Of the state as an element, so that it may depend on the graph, and the function too.
     return Stage(REDUCED, [source], [found, *nest.flatten(state)], spec)
+
+
+def single(source: Node) -> list[Any]:
+    """The leaves of the only element.
+
+    Raises:
+        InvalidArgumentError: where there is none, or another one.
+    """
+    read = Reader(source._open())
+    leaves = read()
+    if leaves is None:
+        raise InvalidArgumentError("get_single_element: the data set is empty")
+    if read() is not None:
+        raise InvalidArgumentError("get_single_element: the data set has more than one element")
+    return leaves
 
 
 def _check(value: Any, argument: str) -> None:
