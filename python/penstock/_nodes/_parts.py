@@ -19,6 +19,10 @@ def static(value: Any, argument: str) -> Any:
         ValueError: where a function is traced, and it is no constant.
     """
     known = tf.get_static_value(value)
+    while known is None and tf.is_symbolic_tensor(value) and value.op.type == "Identity":
+        # A constant string with a name is a copy.
+        (value,) = value.op.inputs
+        known = tf.get_static_value(value)
     if known is None:
         raise ValueError(f"argument '{argument}' must be constant while a function is traced")
     return known

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops, strings
 from penstock._control.flow import init_scope
 from penstock._core import DType
+from penstock._ops.arithmetic import equal
 from penstock._ops.casts import cast
 from penstock._ops.creation import zeros
 from penstock._runtime import v1_graph_state
@@ -562,7 +563,9 @@ class DenseHashTable(MutableHashTable):
             raise InvalidArgumentError(
                 f"argument 'deleted_key' must be of shape {empty.shape}, as 'empty_key', got {deleted.shape}"
             )
-        if empty.numpy().tolist() == deleted.numpy().tolist():
+        with init_scope():
+            alike = bool(raw_ops.reduce_all(equal(empty, deleted)))
+        if alike:
             raise InvalidArgumentError("arguments 'empty_key' and 'deleted_key' must differ")
         self._empty(dtype, _extents(empty), DType(value_dtype), default_value, name)
         with init_scope():

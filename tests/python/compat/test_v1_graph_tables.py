@@ -144,3 +144,16 @@ def test_a_frozen_graph_keeps_its_tables():
         tf.import_graph_def(frozen, name="")
         session.run("words/fill")
         assert session.run("static:0", {"x:0": FEED["x:0"]}).tolist() == DUE["static"]
+
+
+def test_a_dense_table_of_strings_is_imported():
+    with tf.Graph().as_default() as graph:
+        table = tf.lookup.experimental.DenseHashTable(tf.string, ints, -1, "", "$")
+        with tf.init_scope():
+            table.insert(["a"], tf.constant([7], ints))
+        tf.identity(table.lookup(v1.placeholder(tf.string, [None], "x")), name="y")
+        content = graph.as_graph_def().SerializeToString()
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        tf.import_graph_def(v1.GraphDef.FromString(content), name="")
+        session.run(graph.imported[next(name for name in graph.imported if name.endswith("/fill"))])
+        assert session.run("y:0", {"x:0": ["a", "b"]}).tolist() == [7, -1]

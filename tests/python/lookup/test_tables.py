@@ -235,6 +235,17 @@ class TestDenseTables:
         keys, values = table.export()
         assert (keys.numpy().tolist(), values.numpy().tolist()) == ([[3, 4]], [34])
 
+    def test_keys_may_be_strings(self):
+        table = lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "", "$")
+        table.insert(["a", "b"], [1, 2])
+        table.erase(["a"])
+        assert table.lookup(["b", "a"]).numpy().tolist() == [2, -1]
+        rows = lookup.experimental.DenseHashTable(tf.string, tf.string, "none", ["", ""], ["$", "$"])
+        rows.insert([["a", "b"]], ["ab"])
+        assert rows.lookup([["a", "b"], ["b", "a"]]).numpy().tolist() == [b"ab", b"none"]
+        with pytest.raises(ValueError, match="'empty_key' and 'deleted_key' must differ"):
+            lookup.experimental.DenseHashTable(tf.string, tf.int64, -1, "", "")
+
     def test_the_two_keys_must_differ(self):
         with pytest.raises(ValueError, match="'empty_key' and 'deleted_key' must differ"):
             lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, 0, 0)
