@@ -384,7 +384,7 @@ def _guarded(
                 return python_function(*args, **kwargs)
             return session.hook(owner, args, kwargs)
         if target is None:
-            from penstock.autograph._convert import convert_function  # start-up does without it
+            from penstock.autograph._traced import convert_function  # start-up does without it
 
             target = convert_function(python_function, twin == "stepped")
         from penstock.autograph._values import freeze  # start-up does without it
@@ -447,20 +447,22 @@ def _check_unchanged(
     )
 
 
-class _Options(TypedDict, total=False):
-    """The options of `function`, for type checkers."""
+if TYPE_CHECKING:
 
-    autograph: bool
-    jit_compile: bool | None
-    reduce_retracing: bool
-    experimental_implements: str | None
-    experimental_autograph_options: Any
-    experimental_attributes: dict[str, Any] | None
-    experimental_relax_shapes: bool | None
-    experimental_compile: bool | None
-    experimental_follow_type_hints: bool | None
-    guard: str | None
-    max_traces: int | None
+    class _Options(TypedDict, total=False):
+        """The options of `function`, for type checkers."""
+
+        autograph: bool
+        jit_compile: bool | None
+        reduce_retracing: bool
+        experimental_implements: str | None
+        experimental_autograph_options: Any
+        experimental_attributes: dict[str, Any] | None
+        experimental_relax_shapes: bool | None
+        experimental_compile: bool | None
+        experimental_follow_type_hints: bool | None
+        guard: str | None
+        max_traces: int | None
 
 
 @overload

@@ -52,9 +52,9 @@ def convert_function(python_function: Callable[..., Any]) -> Callable[..., Any]:
     >>> convert_function(lambda x: x + 1)(2)
     3
     """
-    from penstock.autograph import _convert  # start-up does without it
+    from penstock.autograph import _traced  # start-up does without it
 
-    return _convert.convert_function(python_function)
+    return _traced.convert_function(python_function)
 
 
 def to_graph(

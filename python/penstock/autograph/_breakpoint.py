@@ -300,7 +300,7 @@ def _function_of(frame: FrameType) -> tuple[FrameType, dict[str, Any]]:
 
 def _functions_around(frame: FrameType | None) -> Iterator[tuple[Call, int, dict[str, Any]]]:
     """The converted functions that a frame was called by in its trace, innermost first."""
-    while frame is not None and frame.f_code is not _convert.TRACED:
+    while frame is not None and frame.f_code not in _convert.TRACED:
         if _convert.is_made(frame.f_code):
             whole, names = _function_of(frame)
             yield Call(whole.f_code, whole.f_globals), frame.f_lineno, names

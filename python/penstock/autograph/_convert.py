@@ -5,11 +5,12 @@ import __future__
 
 import ast
 import enum
+import functools
 import gc
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from types import CellType, CodeType, FunctionType
 from typing import Any, NamedTuple
 
@@ -18,10 +19,11 @@ from penstock._runtime.identity import WeakIdentityMap
 from penstock.autograph import _source, _transform
 from penstock.autograph._line_events import STOPS
 from penstock.autograph._nodes import LATER, OPERATORS, define
+from penstock.autograph._slots import tracing
 from penstock.autograph._tree import made, placed, places
 from penstock.errors import ConversionError
 
-__all__ = ["DO_NOT_CONVERT", "LIBRARIES", "convert_function", "converted", "source_of", "tree_of"]
+__all__ = ["DO_NOT_CONVERT", "LIBRARIES", "converted", "source_of", "tree_of"]
 
 DO_NOT_CONVERT = "_penstock_do_not_convert"
 
@@ -39,6 +41,8 @@ _conversions = WeakIdentityMap[CodeType, _Conversion]()
 # Those that tell a debugger of their lines.
 _stepped = WeakIdentityMap[CodeType, _Conversion]()
 _by_file: dict[tuple[str, str], bool] = {}
+# The code of what `_traced.py` makes: what is called by it belongs to one trace.
+TRACED: set[CodeType] = set()
 _warned: set[str] = set()
 
 _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # noqa: PTH120, PTH100
@@ -62,7 +66,6 @@ unconverted: set[str] = {*LIBRARIES}
 
 _COROUTINE = 0x80 | 0x100 | 0x200  # CO_COROUTINE, CO_ITERABLE_COROUTINE, CO_ASYNC_GENERATOR
 _OPTIMIZED = 0x1  # CO_OPTIMIZED: the code of a function, not of a class
-_ASYNC = 0x80 | 0x200
 _GENERATOR = 0x20  # CO_GENERATOR
 
 
@@ -189,15 +192,12 @@ def _told(function: FunctionType) -> Any:
 
 def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     """A function that runs `code` with the globals, defaults and cells of another."""
-    from penstock.autograph import _operators  # start-up does without it
-    from penstock.autograph._slots import tracing  # start-up does without it
-
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     if tracing.converting:
         tracing.called.add(function.__code__)
         tracing.outside.update(cells.values())
     closure = tuple(
-        CellType(_operators) if name == OPERATORS else cells[name] if name in cells else CellType()
+        _operators_cell() if name == OPERATORS else cells[name] if name in cells else CellType()
         for name in code.co_freevars
     )
     new = FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
@@ -208,6 +208,14 @@ def _bound(function: FunctionType, code: CodeType) -> FunctionType:
     if function.__dict__:
         new.__dict__.update(function.__dict__)
     return new
+
+
+@functools.cache
+def _operators_cell() -> CellType:
+    """The cell of what converted code calls, which it only reads."""
+    from penstock.autograph import _operators  # it depends on this module
+
+    return CellType(_operators)
 
 
 def _target(function: FunctionType, strict: bool, stepped: bool = False) -> CodeType | None:
@@ -395,75 +403,3 @@ def source_of(function: FunctionType) -> str:
     if isinstance(lowered, ast.FunctionDef) and isinstance(written, ast.FunctionDef):
         lowered.returns = written.returns
     return readable(lowered)
-
-
-def convert_function(function: Callable[..., Any], stepped: bool = False) -> Callable[..., Any]:
-    """The function to trace in place of a Python callable, which a debugger may be told of."""
-    from penstock.autograph._lists import outermost  # start-up does without it
-    from penstock.autograph._slots import fresh, put_back, tracing  # start-up does without it
-    from penstock.autograph._traceback import check_results, explained, filtered  # start-up does without it
-
-    target = function
-    unwrapped = getattr(function, "__func__", function)
-    code = getattr(unwrapped, "__code__", None)
-    if (
-        isinstance(code, CodeType)
-        and code.co_flags & _ASYNC
-        and not getattr(unwrapped, DO_NOT_CONVERT, False)
-    ):
-        raise ConversionError(
-            f"{function.__qualname__} is async: a graph has no coroutines. Make it a plain function"
-        )
-    changed = _callee(target, stepped)
-
-    def traced(*args: Any, **kwargs: Any) -> Any:
-        # A traced function that is called from a branch or loop of another is none of that one's.
-        t = tracing
-        outer = {**t.__dict__}
-        t.__dict__.update(fresh())
-        t.converting = True
-        before, calls = stepping.on, stepping.calls
-        stepping.on, stepping.calls = stepped, []
-        if isinstance(code, CodeType):
-            t.called.add(code)
-        t.outside.update(getattr(unwrapped, "__closure__", None) or ())
-        try:
-            results = outermost(changed(*args, **kwargs))
-            if tracing.notes:
-                check_results(results, tracing.notes)
-            return results
-        except KeyboardInterrupt as error:
-            error.__traceback__ = filtered(error.__traceback__)
-            raise
-        except Exception as error:
-            better = explained(error, tracing.notes)
-            if better is error:
-                error.__traceback__ = filtered(error.__traceback__)
-                raise
-            raise better.with_traceback(filtered(error.__traceback__)) from None
-        finally:
-            stepping.on, stepping.calls = before, calls
-            put_back((*args, *kwargs.values()))
-            t.__dict__.update(outer, raises=t.raises)
-
-    global TRACED
-    TRACED = traced.__code__
-    for name in ("__name__", "__qualname__", "__module__", "__doc__"):
-        setattr(traced, name, getattr(function, name, getattr(type(function), name, None)))
-    traced.__wrapped__ = changed  # type: ignore[attr-defined]
-    return traced
-
-
-# The code of what `convert_function` makes: what is called by it belongs to one trace.
-TRACED: CodeType | None = None
-
-
-def _callee(target: Callable[..., Any], stepped: bool) -> Any:
-    """What is called in place of a function that is traced."""
-    from penstock.autograph._calls import callee  # start-up does without it
-
-    before, stepping.on = stepping.on, stepped
-    try:
-        return callee(target)
-    finally:
-        stepping.on = before

@@ -138,7 +138,7 @@ class Reach:
     def _variables_of_frames(self) -> Iterator[Any]:
         """The variables of the functions that run, as far as they belong to the innermost trace."""
         frame: FrameType | None = sys._getframe(1)
-        while frame is not None and frame.f_code is not _convert.TRACED:
+        while frame is not None and frame.f_code not in _convert.TRACED:
             if not _convert.is_own(frame.f_code):
                 # What pieces of a function name, the function does.
                 if not _convert.is_part(frame.f_code):
