@@ -508,10 +508,13 @@ else:
             except ModuleNotFoundError as error:
                 raise AttributeError(f"module 'penstock' has no attribute {name!r}: {error}") from None
             return getattr(keras, _KERAS[name]) if _KERAS[name] else keras
+        text = f"module 'penstock' has no attribute {name!r}"
+        # Asked for in front of each import of a private module; what tells of names loads much.
+        if name.startswith("_"):
+            raise AttributeError(text)
         from penstock._runtime.absent_names import hint  # start-up does without it
 
         where = hint(name)
-        text = f"module 'penstock' has no attribute {name!r}"
         raise AttributeError(f"{text}: {where}" if where else text)
 
 

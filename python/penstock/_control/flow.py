@@ -43,15 +43,12 @@ def _value(tensor: Any) -> Any:
     return value if value is None or isinstance(value, bytes) else value.item()
 
 
-class _Branch(NamedTuple):
-    """A traced branch."""
-
-    # What it returns, and the leaves of that; None for a leaf that is None.
-    structure: Any
-    flat: list[Any]
-    region: Any
-    # The exception that always ends it, or None.
-    stopped: BaseException | None
+# A traced branch: what it returns, the leaves of that (None for a leaf that is None), and the exception that
+# always ends it, or None.
+_Branch = NamedTuple(  # noqa: UP014 -- start-up would compile annotations
+    "_Branch",
+    [("structure", Any), ("flat", list[Any]), ("region", Any), ("stopped", BaseException | None)],
+)
 
 
 def converted(function: Callable[..., Any]) -> Callable[..., Any]:

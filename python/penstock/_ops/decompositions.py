@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import known_rank, named, sizes
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock._types.records import LogMatrixDeterminant, Lu, Qr
 from penstock.errors import DTypeError
 
 if TYPE_CHECKING:
@@ -34,27 +35,6 @@ __all__ = [
     "svd",
     "triangular_solve",
 ]
-
-
-class LogMatrixDeterminant(NamedTuple):
-    """What `slogdet` gives."""
-
-    sign: _core.Tensor
-    log_abs_determinant: _core.Tensor
-
-
-class Lu(NamedTuple):
-    """What `lu` gives."""
-
-    lu: _core.Tensor
-    p: _core.Tensor
-
-
-class Qr(NamedTuple):
-    """What `qr` gives."""
-
-    q: _core.Tensor
-    r: _core.Tensor
 
 
 def _pair(a: Any, b: Any) -> tuple[_core.Tensor, _core.Tensor]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from penstock import _core, raw_ops
 from penstock._ops.casts import cast
@@ -11,32 +11,11 @@ from penstock._ops.reductions import reduce_all, reduce_sum
 from penstock._runtime.arguments import axis_number, axis_of, known_rank
 from penstock._runtime.dispatch import dispatched
 from penstock._runtime.scope import scoped
+from penstock._types.records import TopKV2, Unique, UniqueWithCounts
 from penstock.errors import InvalidArgumentError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
-
-
-class TopKV2(NamedTuple):
-    """The greatest elements of each row, and their positions."""
-
-    values: _core.Tensor
-    indices: _core.Tensor
-
-
-class Unique(NamedTuple):
-    """Distinct elements, and for each element of the operand which of them it is."""
-
-    y: _core.Tensor
-    idx: _core.Tensor
-
-
-class UniqueWithCounts(NamedTuple):
-    """As `Unique`, and how often each distinct element occurs."""
-
-    y: _core.Tensor
-    idx: _core.Tensor
-    count: _core.Tensor  # type: ignore[assignment]
 
 
 def _descending(direction: str) -> bool:

@@ -39,19 +39,12 @@ ClassLike: TypeAlias = "type[Any] | types.UnionType"
 """A class, or a union of several."""
 
 
-class _Target(NamedTuple):
-    """What takes a call over.
-
-    Attributes:
-        types: The class, or classes, of the parameters that it looks at, by their names.
-        function: What is called with the arguments.
-        registered: What was registered, which may take no `name`.
-    """
-
-    types: Mapping[str, Any]
-    function: Callable[..., Any]
-    registered: Callable[..., Any]
-
+# What takes a call over: the class, or classes, of the parameters that it looks at by their names, what is
+# called with the arguments, and what was registered, which may take no `name`.
+_Target = NamedTuple(  # noqa: UP014 -- start-up would compile annotations
+    "_Target",
+    [("types", Mapping[str, Any]), ("function", Callable[..., Any]), ("registered", Callable[..., Any])],
+)
 
 # By public function; by the class of `x`; by the classes of `x` and `y`.
 _TARGETS: dict[Callable[..., Any], list[_Target]] = {}

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._types.records import SparseTensorValue
 from penstock._types.shape import TensorShape
 from penstock._types.sparse_spec import SparseTensorSpec
 from penstock._types.specs import Composite
@@ -15,24 +16,6 @@ if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike, TensorLike
 
 __all__ = ["SparseTensor", "SparseTensorSpec", "SparseTensorValue"]
-
-
-class SparseTensorValue(NamedTuple):
-    """The parts of a sparse tensor as arrays.
-
-    Args:
-        indices: `[n, rank]`, where the elements are.
-        values: `[n]`, the elements.
-        dense_shape: `[rank]`, the extents.
-
-    >>> import penstock as tf
-    >>> tf.compat.v1.SparseTensorValue([[0]], [1.0], [2]).dense_shape
-    [2]
-    """
-
-    indices: Any
-    values: Any
-    dense_shape: Any
 
 
 class SparseTensor(Composite):

@@ -8,7 +8,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core
 from penstock._runtime import v1_graph_state
@@ -62,14 +62,7 @@ class VariableAggregation(enum.Enum):
     ONLY_FIRST_REPLICA = 3
 
 
-class _Place(NamedTuple):
-    full_name: str | None = None
-    full_shape: Sequence[int] | None = None
-    var_offset: Sequence[int] | None = None
-    var_shape: Sequence[int] | None = None
-
-
-class SaveSliceInfo(_Place):
+class SaveSliceInfo:
     """Which part of a larger variable a variable is.
 
     Args:
@@ -85,17 +78,15 @@ class SaveSliceInfo(_Place):
     '4 6 2,2:0,6'
     """
 
-    __slots__ = ()
-
-    def __new__(
-        cls,
+    def __init__(
+        self,
         full_name: str | None = None,
         full_shape: Sequence[int] | None = None,
         var_offset: Sequence[int] | None = None,
         var_shape: Sequence[int] | None = None,
         save_slice_info_def: Any = None,
         import_scope: str | None = None,
-    ) -> SaveSliceInfo:
+    ) -> None:
         if save_slice_info_def is not None:
             found = save_slice_info_def
             if not hasattr(found, "full_name"):
@@ -103,7 +94,10 @@ class SaveSliceInfo(_Place):
             full_name = f"{import_scope}/{found.full_name}" if import_scope else found.full_name
             full_shape, var_offset = list(found.full_shape), list(found.var_offset)
             var_shape = list(found.var_shape)
-        return super().__new__(cls, full_name, full_shape, var_offset, var_shape)
+        self.full_name = full_name
+        self.full_shape = full_shape
+        self.var_offset = var_offset
+        self.var_shape = var_shape
 
     @property
     def spec(self) -> str:

@@ -81,6 +81,28 @@ def test_namespaces_are_imported_when_they_are_used():
     run_python(code)
 
 
+def test_no_start_compiles_annotations():
+    program = """
+import builtins
+compiled, real = [], builtins.compile
+builtins.compile = lambda source, *args, **kwargs: compiled.append(source) or real(source, *args, **kwargs)
+import penstock
+print([source for source in compiled if isinstance(source, str)])
+"""
+    assert run_python(program).stdout == "[]\n"
+
+
+def test_the_import_of_a_private_module_loads_that_alone():
+    program = """
+import sys
+import penstock
+loaded = set(sys.modules)
+from penstock import _keras_hook
+print(sorted(name for name in set(sys.modules) - loaded if name.startswith("penstock")))
+"""
+    assert run_python(program).stdout == "['penstock._keras_hook']\n"
+
+
 def test_every_name_of_the_package_can_be_had():
     for name in dir(tf):
         getattr(tf, name)
