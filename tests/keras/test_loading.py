@@ -116,6 +116,27 @@ print(keras.Sequential([layer]).predict(x, verbose=0).tolist())
         assert run(imports + rest, KERAS_BACKEND="penstock") == "[[1.0], [2.0]]\n"
 
 
+def test_edited_modules_are_kept_as_those_of_python_are(tmp_path):
+    imports = "import penstock, keras; print(keras.backend.backend(), keras.layers.Layer.__mro__[1])"
+    unedited = """
+from penstock import _keras_hook
+_keras_hook._EDITS = dict.fromkeys(_keras_hook._EDITS)  # none can be called
+"""
+    kept = {
+        "KERAS_BACKEND": "penstock",
+        "PYTHONPYCACHEPREFIX": str(tmp_path),
+        "PYTHONDONTWRITEBYTECODE": "",
+    }
+    expected = run(imports, **kept)
+    files = sorted(tmp_path.rglob("*.opt-penstock0.pyc"))
+    assert "layer" in {file.name.partition(".")[0] for file in files}
+    assert run(unedited + imports, **kept) == expected
+    for file, data in zip(files, (b"", b"no code", files[2].read_bytes()[:40]), strict=False):
+        file.write_bytes(data)
+    assert run(imports, **kept) == expected
+    assert run(unedited + imports, **kept) == expected
+
+
 def test_keras_that_is_loaded_on_another_backend_is_an_error():
     program = """
 import sys, types

@@ -1,7 +1,6 @@
 """What `model.train_function` and its siblings are: a call makes steps, and their traces can be looked at."""
 
 import penstock as tf
-from penstock._function.explain import explain_together
 
 
 class StepFunction:
@@ -22,6 +21,8 @@ class StepFunction:
         Returns:
             A `CacheExplanation` of all functions that make the steps.
         """
+        from penstock._function.explain import explain_together  # most programs ask for none
+
         return explain_together(self.__name__, self._functions)
 
     def get_concrete_function(self):
