@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._runtime.arguments import filling
@@ -21,10 +21,6 @@ if TYPE_CHECKING:
     from penstock._values.sparse import SparseTensor
 
 __all__ = ["RaggedTensor", "RaggedTensorSpec"]
-
-# Values or rows that are printed in full, and how many at each end are where there are more: NumPy's numbers.
-_SHOWN_IN_FULL: Final = 1000
-_EDGE: Final = 3
 
 
 class RaggedTensor(RaggedMaking):
@@ -648,20 +644,21 @@ class RaggedTensor(RaggedMaking):
     def __repr__(self) -> str:
         # Parts may be specifications, too: in the structured outputs of a trace.
         if all(isinstance(part, _core.Tensor) and not part._is_symbolic for part in self._parts()):
-            rows = self.to_list()
-            values = self.flat_values.shape.num_elements() or 0
-            is_long = max(values, len(rows)) > _SHOWN_IN_FULL
-            return f"<tf.RaggedTensor {_ends(rows) if is_long else rows}>"
+            import numpy as np  # start-up does without it
+
+            with np.printoptions(formatter={"all": _shown}):
+                return f"<tf.RaggedTensor {_shown(self.numpy())}>"
         return f"tf.RaggedTensor(values={self._values}, row_splits={self._row_splits})"
 
 
-def _ends(rows: Any) -> str:
-    """The text of nested lists, of long ones the items at both ends, as NumPy shows large arrays."""
-    if not isinstance(rows, list):
-        return repr(rows)
-    if len(rows) <= 2 * _EDGE:
-        return f"[{', '.join(map(_ends, rows))}]"
-    return f"[{', '.join([*map(_ends, rows[:_EDGE]), '...', *map(_ends, rows[-_EDGE:])])}]"
+def _shown(part: Any) -> str:
+    """The text of an array, whose elements may be arrays, with commas between elements."""
+    import numpy as np  # start-up does without it
+
+    if not isinstance(part, np.ndarray):
+        return str(part)
+    # NumPy would show an array of shape [0, 3] as one of shape [0].
+    return np.array2string(part, separator=", ") if part.size else repr(part.tolist())
 
 
 class _RowSteps:

@@ -358,7 +358,7 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
         A tensor of the shape and dtype of `image`.
 
     Raises:
-        ValueError: where there are not three channels.
+        ValueError: where there are not three channels, or for a `delta` beyond -1 and 1.
 
     >>> import penstock as tf
     >>> tf.image.adjust_hue([[[1.0, 0.0, 0.0]]], 0.5).numpy().round(4).tolist()
@@ -366,8 +366,12 @@ def adjust_hue(image: TensorLike, delta: TensorLike, name: str | None = None) ->
     """
     x = _colours(image, "image")
     real = as_float(x)
+    turn = _of(delta, real)
+    known = _core._known_value(turn)
+    if known is not None and not -1 <= float(known.numpy()) <= 1:
+        raise InvalidArgumentError(f"argument 'delta' must be from -1 to 1, got {float(known.numpy()):g}")
     hsv = rgb_to_hsv(real)
-    hue = raw_ops.floormod(hsv[..., 0:1] + _of(delta, real), _core._to_tensor(1.0, real.dtype))
+    hue = raw_ops.floormod(hsv[..., 0:1] + turn, _core._to_tensor(1.0, real.dtype))
     turned = hsv_to_rgb(raw_ops.concat([hue, hsv[..., 1:]], axis=len(known_rank(x)) - 1))
     return like(turned, x)
 

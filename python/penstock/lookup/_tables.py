@@ -23,6 +23,7 @@ from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
+from penstock._values.sparse import SparseTensor
 from penstock._values.variable import Variable
 from penstock.errors import DTypeError, InvalidArgumentError
 from penstock.lookup._initializers import KeyValueTensorInitializer, with_value
@@ -140,6 +141,8 @@ class _HashTable(Table):
     def _found(self, keys: Any, default: _core.Tensor, each: bool, name: str | None) -> Any:
         if isinstance(keys, RaggedTensor):
             return keys.with_flat_values(self._found(keys.flat_values, default, each, name))
+        if isinstance(keys, SparseTensor):
+            return keys.with_values(self._found(keys.values, default, each, name))
         return raw_ops.table_find(
             self._handle().read_value(),
             self._checked(keys),
@@ -149,11 +152,11 @@ class _HashTable(Table):
             name=name,
         )
 
-    def lookup(self, keys: TensorLike | RaggedTensor, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike | RaggedTensor | SparseTensor, name: str | None = None) -> Any:
         """Give the value of each key.
 
         Args:
-            keys: the keys, in a tensor of any shape or a ragged one.
+            keys: the keys, in a tensor of any shape, a ragged or a sparse one.
             name: a name for the result in a graph.
 
         Returns:
@@ -170,7 +173,7 @@ class _HashTable(Table):
         """
         return self._found(keys, self._default, False, name)
 
-    def __getitem__(self, keys: TensorLike | RaggedTensor) -> Any:
+    def __getitem__(self, keys: TensorLike | RaggedTensor | SparseTensor) -> Any:
         """The value of each key, as `lookup` gives it."""
         return self._found(keys, self._default, False, None)
 
@@ -322,11 +325,11 @@ class StaticVocabularyTable(Table):
         self._table = None if initializer is None else StaticHashTable(initializer, -1)
         self._buckets = num_oov_buckets
 
-    def lookup(self, keys: TensorLike | RaggedTensor, name: str | None = None) -> Any:
+    def lookup(self, keys: TensorLike | RaggedTensor | SparseTensor, name: str | None = None) -> Any:
         """Give the number of each key.
 
         Args:
-            keys: the keys, in a tensor of any shape or a ragged one.
+            keys: the keys, in a tensor of any shape, a ragged or a sparse one.
             name: a name for the result in a graph.
 
         Returns:
@@ -342,6 +345,8 @@ class StaticVocabularyTable(Table):
         """
         if isinstance(keys, RaggedTensor):
             return keys.with_flat_values(self.lookup(keys.flat_values, name))
+        if isinstance(keys, SparseTensor):
+            return keys.with_values(self.lookup(keys.values, name))
         wanted = self._checked(keys)
         texts = wanted if wanted.dtype == _core.string else strings.as_string(wanted)
         bucket = strings.to_hash_bucket_fast(texts, self._buckets)
@@ -449,14 +454,14 @@ class MutableHashTable(_HashTable):
 
     def lookup(  # type: ignore[override]  # as in TensorFlow, `name` is the third
         self,
-        keys: TensorLike | RaggedTensor,
+        keys: TensorLike | RaggedTensor | SparseTensor,
         dynamic_default_values: TensorLike | None = None,
         name: str | None = None,
     ) -> Any:
         """Give the value of each key.
 
         Args:
-            keys: the keys, in a tensor of any shape or a ragged one.
+            keys: the keys, in a tensor of any shape, a ragged or a sparse one.
             dynamic_default_values: what stands for keys that are not there, in the place of the default: a
                 value, or one for each key.
             name: a name for the operation in a graph.

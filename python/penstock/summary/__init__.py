@@ -219,9 +219,11 @@ def scalar(
     """
     from penstock import math  # no name of this module
 
+    # Also where nothing is written.
+    found = _core._to_tensor(data)
+    _check_rank(found, 0)
+
     def inputs() -> list[Any]:
-        found = _core._to_tensor(data)
-        _check_rank(found, 0)
         return [math.cast(found, _core.float32)]
 
     with _writer.scoped(name, "scalar_summary") as (tag, _):

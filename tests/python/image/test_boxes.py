@@ -337,3 +337,10 @@ def test_random_parts_show_enough_of_an_object() -> None:
         tf.image.sample_distorted_bounding_box(size, np.zeros((1, 0, 4), np.float32))
     with pytest.raises(tf.errors.InvalidArgumentError, match="'area_range'"):
         tf.image.sample_distorted_bounding_box(size, objects, area_range=[0.5, 0.2])
+
+
+def test_hues_turn_once_round_at_most():
+    image = tf.constant([[[1.0, 0.0, 0.0]]])
+    assert tf.image.adjust_hue(image, -1.0).numpy().round(4).tolist() == image.numpy().tolist()
+    with pytest.raises(ValueError, match="argument 'delta' must be from -1 to 1, got 2"):
+        tf.image.adjust_hue(image, 2.0)

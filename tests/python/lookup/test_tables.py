@@ -226,6 +226,19 @@ class TestMutableTables:
             assert table.lookup(keys).numpy().tolist() == [one.numpy(), zero.numpy()]
 
 
+def test_keys_of_sparse_tensors_are_looked_up():
+    keys = tf.SparseTensor([[0, 1], [1, 0]], ["lake", "king"], [2, 2])
+    pairs = lookup.KeyValueTensorInitializer(WORDS, tf.constant([0, 1, 2, 3], tf.int64))
+    mutable = lookup.experimental.MutableHashTable(tf.string, tf.int64, -1)
+    mutable.insert(["lake"], [1])
+    for table in (static(WORDS, np.arange(4), -1), lookup.StaticVocabularyTable(pairs, 1), mutable):
+        for find in (table.lookup, tf.function(table.lookup)):
+            found = find(keys)
+            assert isinstance(found, tf.SparseTensor)
+            assert found.values.numpy().tolist() in ([1, -1], [1, 4])
+            assert found.indices.numpy().tolist() == [[0, 1], [1, 0]]
+
+
 class TestDenseTables:
     def test_keys_may_be_rows(self):
         table = lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, [0, 0], [-1, -1])

@@ -277,3 +277,8 @@ def test_a_directory_that_cannot_be_made_is_an_error(tmp_path):
         tf.summary.create_file_writer(str(tmp_path / "file" / "logs"))
     with pytest.raises(ValueError, match="logdir"):
         tf.summary.create_file_writer(None)
+
+
+def test_what_is_no_scalar_is_refused_also_where_nothing_is_written():
+    with pytest.raises(ValueError, match="argument 'data' must have rank 0, got shape"):
+        tf.summary.scalar("x", [1.0, 2.0], step=0)

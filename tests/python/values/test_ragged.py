@@ -126,13 +126,18 @@ def test_arrays():
     assert repr(tf.ragged.constant([[1], []])) == "<tf.RaggedTensor [[1], []]>"
 
 
+def test_a_ragged_tensor_is_shown_in_lines_as_an_array_is():
+    assert repr(tf.ragged.constant([[1, 2], [3, 4]])) == "<tf.RaggedTensor [[1, 2],\n [3, 4]]>"
+    assert repr(tf.ragged.constant([["a", "b"], ["c"]])) == "<tf.RaggedTensor [[b'a', b'b'], [b'c']]>"
+    assert repr(tf.RaggedTensor.from_row_splits(tf.zeros([0, 3]), [0, 0])) == "<tf.RaggedTensor [[]]>"
+
+
 def test_a_long_ragged_tensor_prints_the_ends_of_its_rows():
     rows = tf.RaggedTensor.from_row_lengths(tf.range(2000), [1, 1991, 8])
     assert repr(rows) == (
-        "<tf.RaggedTensor [[0], [1, 2, 3, ..., 1989, 1990, 1991], [1992, 1993, 1994, ..., 1997, 1998, 1999]]>"
+        "<tf.RaggedTensor [[0], [1, 2, 3, ..., 1989, 1990, 1991],\n"
+        " [1992, 1993, 1994, 1995, 1996, 1997, 1998, 1999]]>"
     )
-    nested = tf.RaggedTensor.from_uniform_row_length(rows, 3)
-    assert repr(nested) == repr(rows).replace("[[", "[[[").replace("]]", "]]]")
     many = tf.RaggedTensor.from_row_lengths([7], [1] + [0] * 2000)
     assert repr(many) == "<tf.RaggedTensor [[7], [], [], ..., [], [], []]>"
 

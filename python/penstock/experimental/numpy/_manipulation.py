@@ -506,11 +506,16 @@ def stack(arrays: Sequence[ArrayLike] | Tensor, axis: IntLike = 0) -> Tensor:
     Returns:
         An array of the dtype that all promote to.
 
+    Raises:
+        ValueError: for no array.
+
     >>> tnp.stack([[1, 2], [3, 4]]).tolist()
     [[1, 2], [3, 4]]
     """
     if isinstance(arrays, Tensor):
         return moveaxis(arrays, 0, int(axis))
+    if not len(arrays):
+        raise InvalidArgumentError("stack: argument 'arrays' must hold at least one array")
     return arrangement.stack(promoted(*arrays), int(axis))
 
 
