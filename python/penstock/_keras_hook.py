@@ -215,6 +215,34 @@ def _ours(module: str) -> str:
     return f"penstock{dot}{rest}" if first == "tensorflow" else module
 
 
+def _show_tensors(tree: ast.Module, module: str) -> None:
+    """Shows tensors among the arguments of an error as `tf.Tensor`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and ast.unparse(node) == "tensor_cls = 'array'":
+            node.value = ast.Constant("tf.Tensor")
+            return
+    raise _unknown_form(module, "a name for tensors")
+
+
+def _count_rows(tree: ast.Module, module: str) -> None:
+    """Weighs the loss of each output by the rows of a batch, also where the graph does not know their number.
+
+    Keras asks for the static size: a batch of an unknown one would count as one row.
+    """
+    for node in ast.walk(tree):
+        if isinstance(node, ast.keyword) and ast.unparse(node) == (
+            "sample_weight=tree.flatten(y_p)[0].shape[0]"
+        ):
+            node.value = ast.parse("_rows_of(tree.flatten(y_p)[0])", mode="eval").body
+            tree.body += ast.parse("""
+def _rows_of(tensor):
+    from keras_penstock.src.core import shape
+    return shape(tensor)[0]
+""").body
+            return
+    raise _unknown_form(module, "a count of the rows of a batch")
+
+
 _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     **dict.fromkeys(_BRANCHES, _take_branch),
     **dict.fromkeys(_QUESTIONS, _answer),
@@ -226,6 +254,8 @@ _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     "keras.src.utils.module_utils": _point_at_facade,
     "keras.src.trainers.data_adapters.array_slicing": _slice_arrays,
     "keras.src.callbacks.tensorboard": _import_ours,
+    "keras.src.trainers.compile_utils": _count_rows,
+    "keras.src.utils.traceback_utils": _show_tensors,
     "keras.src.utils.grain_utils": _import_ours,
 }
 

@@ -170,6 +170,58 @@ def test_class_weights_of_a_data_set_are_those_of_arrays(plane, form):
     np.testing.assert_allclose(found, trained(x, labels, batch_size=10), rtol=1e-5)
 
 
+def test_losses_of_outputs_add_up_where_the_last_batch_is_smaller(plane):
+    inputs = keras.Input([3])
+    model = keras.Model(
+        inputs, {"p": layers.Dense(1, name="p")(inputs), "q": layers.Dense(1, name="q")(inputs)}
+    )
+    x, y = plane
+    for batches in ({"x": x, "y": {"p": y, "q": 2 * y}, "batch_size": 30},) * 2 + (
+        {"x": tf.data.Dataset.from_tensor_slices((x, {"p": y, "q": 2 * y})).batch(30)},
+    ):
+        model.compile(keras.optimizers.SGD(0.01), {"p": "mse", "q": "mse"}, loss_weights={"p": 0.5, "q": 2.0})
+        history = model.fit(**batches, epochs=2, verbose=0).history
+        found = [0.5 * p + 2 * q for p, q in zip(history["p_loss"], history["q_loss"], strict=True)]
+        np.testing.assert_allclose(found, history["loss"], rtol=1e-5)
+
+
+def test_variables_of_an_optimizer_have_its_name_whether_it_is_built_by_fit_or_a_step(plane):
+    names = []
+    for run_eagerly in (True, False):
+        keras.backend.clear_session()
+        model = keras.Sequential([keras.Input([3]), layers.Dense(1)])
+        model.compile("nadam", "mse", run_eagerly=run_eagerly)
+        model.fit(*plane, verbose=0)
+        names.append([v.path for v in model.optimizer.variables])
+    assert names[0] == names[1]
+    assert all(name.startswith("nadam/") for name in names[0])
+
+
+@pytest.mark.skipif(keras.__version__ >= "3.16", reason="Keras 3.16 asks for the shape of the targets before")
+def test_missing_targets_are_named(plane):
+    with pytest.raises(ValueError, match=r"None values not supported\. .*argument 'y'"):
+        linear().fit(plane[0], verbose=0)
+
+
+def test_missing_logs_are_named(plane):
+    class Forgetful(keras.Sequential):
+        def train_step(self, data):
+            super().train_step(data)
+
+    model = Forgetful([keras.Input([3]), layers.Dense(1)])
+    model.compile("sgd", "mse")
+    with pytest.raises(TypeError, match=r"train_step\(\) must return a dict of logs.* got None"):
+        model.fit(*plane, verbose=0)
+
+
+@pytest.mark.parametrize("loss", ["categorical_crossentropy", "binary_crossentropy"])
+def test_targets_of_another_rank_are_refused_by_it(plane, loss):
+    model = keras.Sequential([keras.Input([3]), layers.Dense(3, activation="softmax")])
+    model.compile("sgd", loss)
+    with pytest.raises(ValueError, match=r"same rank \(ndim\)"):
+        model.fit(plane[0], np.zeros(100, np.int32), verbose=0)
+
+
 def test_a_data_set_is_split_in_two(plane):
     left, right = keras.utils.split_dataset(tf.data.Dataset.from_tensor_slices(plane), left_size=0.3)
     assert len(left) == 30

@@ -90,6 +90,16 @@ def test_gradients_are_taken_by_variables_of_keras():
     np.testing.assert_array_equal(gradient, [[1.0], [2.0]])
 
 
+def test_shapes_of_variables_of_keras_are_tensorshapes():
+    layer = keras.layers.Dense(3)
+    layer.build((None, 2))
+    assert layer.kernel.shape == (2, 3)
+    assert layer.kernel.shape.as_list() == [2, 3]
+    assert layer.kernel.shape.num_elements() == 6
+    metric = keras.metrics.Mean()
+    assert metric.variables[0].shape.rank == 0
+
+
 def test_keras_operations_run_on_tensors_of_both_kinds():
     @tf.function
     def mixed(x):

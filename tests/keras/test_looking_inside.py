@@ -62,6 +62,25 @@ def test_errors_of_a_graph_name_the_line_of_the_program():
     assert "/keras_penstock/" not in str(error.value)
 
 
+def test_layers_that_are_made_in_each_call_are_refused_with_their_line():
+    class Making(keras.Model):
+        def call(self, x):
+            return keras.layers.Dense(1)(x)
+
+    model = Making()
+    model.compile("sgd", "mse")
+    x = np.ones([64, 4], "float32")
+    with pytest.raises(ValueError, match="created on the first call") as error:
+        model.fit(x, x[:, :1], verbose=0)
+    assert f'File "{HERE}"' in str(error.value)
+    assert "in call" in str(error.value)
+
+
+def test_errors_of_layers_show_tensors_as_tensorflow_does():
+    with pytest.raises(ValueError, match=r"inputs=tf\.Tensor\(shape=\(2, 3\), dtype=float32\)"):
+        keras.layers.Reshape([5])(tf.ones([2, 3]))
+
+
 @pytest.mark.parametrize("name", ["train_function", "test_function", "predict_function"])
 def test_the_functions_of_a_model_say_why_they_were_traced(name):
     model, x = _fitted()

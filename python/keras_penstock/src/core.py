@@ -28,6 +28,10 @@ class Variable(KerasVariable):
         """The variable of the engine. A `tf.GradientTape` knows the Keras variable by it."""
         return self._value
 
+    @property
+    def shape(self):
+        return tf.TensorShape(super().shape)
+
     def _trackable_value(self):
         """What a checkpoint saves in its place; None before there is a value."""
         return self._value
@@ -92,6 +96,11 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     """Give `x` as a tensor; what is none yet may be cast to any dtype, as other backends do."""
     if ragged:
         raise ValueError("`ragged=True` is not supported with the penstock backend.")
+    if x is None:
+        raise ValueError(
+            "None values not supported. Where it is a loss or a metric that asks for a tensor, targets are "
+            "missing: argument 'y', or the second part of each element of a data set."
+        )
     if dtype is not None:
         dtype = standardize_dtype(dtype)
     if not (sparse and isinstance(x, tf.SparseTensor)):

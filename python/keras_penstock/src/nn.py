@@ -449,7 +449,12 @@ def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
 
 
 def _same_shape(target, output):
-    if target.shape.rank != output.shape.rank or not target.shape.is_compatible_with(output.shape):
+    if target.shape.rank != output.shape.rank:
+        raise ValueError(
+            "Arguments `target` and `output` must have the same rank (ndim). "
+            f"Received: target.shape={target.shape}, output.shape={output.shape}"
+        )
+    if not target.shape.is_compatible_with(output.shape):
         raise ValueError(
             "Arguments `target` and `output` must have the same shape. "
             f"Received: target.shape={target.shape}, output.shape={output.shape}"

@@ -26,6 +26,7 @@ from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import penstock as tf
 from keras_penstock.src import replicas, steps
+from keras_penstock.src.core import name_scope
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
 # How many batches' row numbers become tensors at a time: between two steps the conversion would take longer.
@@ -248,6 +249,10 @@ class Trainer(_Base):
             logs = None
             for batch in batches:
                 logs = one_of_rows(batch.arrays, batch.index) if isinstance(batch, _Rows) else one(batch)
+            if batches and logs is None:
+                raise TypeError(
+                    f"{name}() must return a dict of logs, such as metrics by their names, got None"
+                )
             return logs
 
         def in_scope(batches):
@@ -317,10 +322,18 @@ class Trainer(_Base):
         if data is not None and not self.run_eagerly:
             try:
                 with contextlib.nullcontext() if self._replicas is None else self._replicas.scope():
+                    self._build_optimizer()
                     self._symbolic_build(data_batch=data)
             except Exception:
                 # Such a model is built when its first step is traced, which says what is wrong.
                 return
+
+    def _build_optimizer(self):
+        """Make the optimizer's variables, with its name in theirs, where there are those of the model."""
+        optimizer = self.optimizer
+        if optimizer is not None and not optimizer.built and all(x.built for x in self._flatten_layers()):
+            with name_scope(optimizer.name, caller=optimizer):
+                optimizer.build(self.trainable_variables)
 
     def _callbacks(self, callbacks, batches, verbose, epochs=1, **kwargs):
         if isinstance(callbacks, callbacks_module.CallbackList):

@@ -24,9 +24,15 @@ _OF_TEXT: Final = re.compile(r"\b(str|string|bytes|0 dimension)\b|shape \(\)")
 
 
 def frame_of_program() -> FrameType | None:
-    """The frame that called into this package; None where there is none."""
+    """The frame that called into this package, or into a library of its list; None where there is none."""
+    from penstock._runtime.libraries import FOLDERS  # which is above this in the package
+
+    folders = tuple(FOLDERS)
     frame: FrameType | None = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__", "").partition(".")[0] == "penstock":
+    while frame is not None and (
+        frame.f_globals.get("__name__", "").partition(".")[0] == "penstock"
+        or frame.f_code.co_filename.startswith(folders)
+    ):
         frame = frame.f_back
     return frame
 
