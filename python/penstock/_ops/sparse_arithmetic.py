@@ -166,6 +166,10 @@ def _reduced(
     segments: Callable[..., Any],
 ) -> Any:
     x = checked(sp_input)
+    if axis is None and not keepdims and not output_is_sparse:
+        # Also of a tensor of unknown rank.
+        of = raw_ops.fill(raw_ops.shape(x.values), int64(0))
+        return raw_ops.reshape(segments(x.values, of, int64(1)), int64([]))
     sizes = extents(x)
     rank = len(sizes)
     if axis is None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import named
 from penstock._types.shape import TensorShape
 from penstock._types.specs import Composite
@@ -136,7 +137,10 @@ def constant(
         else:
             tensor = raw_ops.reshape(tensor, extents)
     tensor = placed(tensor, value)
-    return tensor if tensor is value or name == "Const" else named(tensor, name)
+    # In a function that is traced a name is looked up by who gave one.
+    if tensor is value or (name == "Const" and v1_graph_state.current() is None):
+        return tensor
+    return named(tensor, name)
 
 
 def is_tensor(x: object) -> TypeGuard[TensorOrVariable]:

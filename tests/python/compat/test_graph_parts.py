@@ -73,6 +73,25 @@ def test_elements_of_a_graph() -> None:
             graph.as_graph_element(name)
 
 
+def test_an_operation_is_shown_as_the_node_that_it_is_written_as() -> None:
+    graph, _, _ = small()
+    text = str(graph.get_operation_by_name("x"))
+    assert text.startswith('name: "x"\nop: "Placeholder"\n')
+    with graph.as_default():
+        assert repr(graph.group(name="all")) == "<tf.Operation 'all'>"
+
+
+def test_constants_of_a_graph_have_names_in_their_scopes() -> None:
+    with tf.Graph().as_default() as graph, v1.Session() as session:
+        first, second = tf.constant(1), tf.constant("a")
+        with tf.name_scope("within"):
+            third = tf.constant([2.0])
+        assert [x.name for x in (first, second, third)] == ["Const:0", "Const_1:0", "within/Const:0"]
+        assert session.run("Const_1:0") == b"a"
+        assert tf.get_static_value(second) == b"a"
+        assert graph.get_tensor_by_name("within/Const:0").shape == [1]
+
+
 def test_elements_of_the_graph_of_a_traced_function() -> None:
     double = tf.function(lambda x: x + x)
     concrete = double.get_concrete_function(tf.TensorSpec([], tf.float32, name="x"))

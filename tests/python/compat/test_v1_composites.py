@@ -175,3 +175,11 @@ def test_values_stay_sparse_where_they_are():
     assert v1.convert_to_tensor_or_indexed_slices(slices) is slices
     with pytest.raises(RuntimeError, match="must be of int32"):
         v1.convert_to_tensor_or_indexed_slices(slices, tf.int32)
+
+
+def test_all_elements_of_a_sparse_tensor_of_unknown_rank_are_summed():
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.sparse_placeholder(tf.float32)
+        value = v1.SparseTensorValue([[0, 1], [1, 0]], [2.0, 3.0], [2, 3])
+        assert session.run(v1.sparse_reduce_sum(x), {x: value}) == 5.0
+        assert session.run(tf.sparse.reduce_max(x), {x: value}) == 3.0

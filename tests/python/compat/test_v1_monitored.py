@@ -207,3 +207,14 @@ def test_writers_say_once_what_a_series_is(tmp_path):
     assert [event.summary.value[0].HasField("metadata") for event in found[3:]] == [True, False]
     assert found[1].graph_def
     assert found[2].meta_graph_def
+
+
+def test_the_graph_stands_beside_the_checkpoints_as_text(tmp_path):
+    with tf.Graph().as_default():
+        _, advance = counting()
+        with train.MonitoredTrainingSession(
+            checkpoint_dir=str(tmp_path), log_step_count_steps=None
+        ) as session:
+            session.run(advance)
+    v1.summary.FileWriterCache.clear()
+    assert 'op: "' in (tmp_path / "graph.pbtxt").read_text()

@@ -349,3 +349,23 @@ def test_a_path_without_a_checkpoint_is_a_value_error(tmp_path):
         for path in (None, str(tmp_path / "none")):
             with pytest.raises(ValueError, match="argument 'save_path'"):
                 v1.train.Saver().restore(sess, path)
+
+
+def test_variables_that_an_optimizer_shares_come_before_those_of_each_variable():
+    with tf.Graph().as_default():
+        w = v1.get_variable("w", [2])
+        v1.train.AdamOptimizer().minimize(tf.reduce_sum(w))
+        names = [variable.name for variable in v1.global_variables()]
+    assert names == ["w:0", "beta1_power:0", "beta2_power:0", "w/Adam:0", "w/Adam_1:0"]
+
+
+def test_learning_rates_have_names_of_their_own():
+    with tf.Graph().as_default() as graph:
+        step = v1.train.get_or_create_global_step()
+        decay = v1.train.exponential_decay
+        assert decay(0.1, step, 10, 0.5).name == "ExponentialDecay:0"
+        assert decay(0.1, step, 10, 0.5).name == "ExponentialDecay_1:0"
+        assert v1.train.natural_exp_decay(0.1, step, 1, 1.0).name == "NaturalExpDecay:0"
+        assert v1.train.polynomial_decay(0.1, step, 10).name == "PolynomialDecay:0"
+        assert v1.train.cosine_decay(0.1, step, 10, name="rate").name == "rate:0"
+        assert any(op.name.startswith("ExponentialDecay/") for op in graph.get_operations())

@@ -32,7 +32,7 @@ def cosine_decay_restarts(
         t_mul: what the number of steps is multiplied by each time.
         m_mul: what the rate at the beginning is multiplied by each time.
         alpha: the least rate, as a part of the first one.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -56,7 +56,7 @@ def cosine_decay_restarts(
         wave = 0.5 * (m_mul**restarts) * (1.0 + raw_ops.cos(math.pi * part))
         return rate * ((1.0 - alpha) * wave + alpha)
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "SGDRDecay")
 
 
 def linear_cosine_decay(
@@ -77,7 +77,7 @@ def linear_cosine_decay(
         num_periods: the number of periods of the cosine.
         alpha: what is added to the line.
         beta: what is added to the product.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -93,7 +93,7 @@ def linear_cosine_decay(
         wave = 0.5 * (1.0 + raw_ops.cos(2.0 * math.pi * num_periods * done))
         return rate * ((alpha + 1.0 - done) * wave + beta)
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "LinearCosineDecay")
 
 
 def noisy_linear_cosine_decay(
@@ -118,7 +118,7 @@ def noisy_linear_cosine_decay(
         num_periods: the number of periods of the cosine.
         alpha: what is added to the line.
         beta: what is added to the product.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -138,4 +138,4 @@ def noisy_linear_cosine_decay(
         wave = 0.5 * (1.0 + raw_ops.cos(2.0 * math.pi * num_periods * done))
         return rate * ((alpha + line) * wave + beta)
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "NoisyLinearCosineDecay")

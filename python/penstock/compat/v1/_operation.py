@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import traceback
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
 from penstock._runtime.graph import NodeDef
+from penstock.errors import FailedPreconditionError, UnimplementedError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import TensorLike
@@ -284,6 +286,14 @@ class Operation:
 
     def __hash__(self) -> int:
         return hash((id(self._graph), self._name))
+
+    def __str__(self) -> str:
+        """The node that it is written as; its name where there is no such."""
+        with suppress(FailedPreconditionError, UnimplementedError):
+            for node in self._graph.as_graph_def()._message().node:
+                if node.name == self._name:
+                    return str(node)
+        return repr(self)
 
     def __repr__(self) -> str:
         kind = "" if self._type == "NoOp" else f" type={self._type}"

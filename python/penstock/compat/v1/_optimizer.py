@@ -251,9 +251,9 @@ class Optimizer:
             names = [var.name for _, var in listed]
             raise ValueError(f"argument 'grads_and_vars': no gradients provided for any variable: {names}")
         self._check_variables([var for _, var in pairs])
+        self._prepare([var for _, var in pairs])
         for _, var in pairs:
             self._keep(var)
-        self._prepare([var for _, var in pairs])
         graph = v1_graph_state.current()
         start = 0 if graph is None else len(graph.engine)
         for grad, var in pairs:

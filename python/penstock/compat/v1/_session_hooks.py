@@ -13,6 +13,7 @@ from penstock.compat.v1 import logging
 from penstock.compat.v1._graph import get_collection, get_default_graph
 from penstock.compat.v1._training import Saver, get_global_step
 from penstock.compat.v1.summary import FileWriterCache, Summary
+from penstock.io import write_graph
 
 if TYPE_CHECKING:
     from penstock.compat.v1._session import Session
@@ -561,6 +562,7 @@ class CheckpointSaverHook(SessionRunHook):
             listener.begin()
 
     def after_create_session(self, session: Session, coord: Any) -> None:
+        write_graph(session.graph, self._checkpoint_dir, "graph.pbtxt")
         step = int(session.run(self._global_step))
         self._save(session, step)
         self._timer.update_last_triggered_step(step)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
+from penstock._runtime.scope import named, within
 from penstock._types.argument_names import shown
 from penstock._values.variable import Variable
 from penstock.compat.v1._graph import Graph, get_default_graph
@@ -143,14 +144,14 @@ def global_step(sess: Session | None, global_step_tensor: Variable) -> int:
     return int(global_step_tensor.numpy() if sess is None else sess.run(global_step_tensor))
 
 
-def decaying(formula: Callable[[Any, Any], Any], rate: TensorLike, step: Any) -> Any:
+def decaying(formula: Callable[[Any, Any], Any], rate: TensorLike, step: Any, name: str) -> Any:
     """A learning rate: a tensor in graphs and traced functions, else a function that gives it."""
 
     def now() -> Any:
         start = _core._to_tensor(rate)
         return formula(start, raw_ops.cast(step, dtype=start.dtype))
 
-    return now() if _core._is_tracing() else now
+    return named(within(name, now), name) if _core._is_tracing() else now
 
 
 def exponential_decay(
@@ -169,7 +170,7 @@ def exponential_decay(
         decay_steps: the number of steps.
         decay_rate: what it is multiplied by.
         staircase: whether it stays as it is in between.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -185,7 +186,7 @@ def exponential_decay(
         part = raw_ops.floor(part) if staircase else part
         return rate * raw_ops.cast(decay_rate, dtype=rate.dtype) ** part
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "ExponentialDecay")
 
 
 def natural_exp_decay(
@@ -204,7 +205,7 @@ def natural_exp_decay(
         decay_steps: every how many steps the power grows by `decay_rate`.
         decay_rate: by how much it grows.
         staircase: whether it stays as it is in between.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -214,7 +215,8 @@ def natural_exp_decay(
     0.3679
     """
     factor = raw_ops.exp(-raw_ops.cast(decay_rate, dtype=_core.float32))
-    return exponential_decay(learning_rate, global_step, decay_steps, factor, staircase, name)
+    label = name or "NaturalExpDecay"
+    return exponential_decay(learning_rate, global_step, decay_steps, factor, staircase, label)
 
 
 def inverse_time_decay(
@@ -233,7 +235,7 @@ def inverse_time_decay(
         decay_steps: every how many steps the number grows by `decay_rate`.
         decay_rate: by how much it grows.
         staircase: whether it stays as it is in between.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -248,7 +250,7 @@ def inverse_time_decay(
         part = raw_ops.floor(part) if staircase else part
         return rate / (1.0 + raw_ops.cast(decay_rate, dtype=rate.dtype) * part)
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "InverseTimeDecay")
 
 
 def polynomial_decay(
@@ -269,7 +271,7 @@ def polynomial_decay(
         end_learning_rate: the other one.
         power: the power.
         cycle: whether it begins anew, over more steps, once it is there.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -288,7 +290,7 @@ def polynomial_decay(
         end = raw_ops.cast(end_learning_rate, dtype=rate.dtype)
         return (rate - end) * (1.0 - step / steps) ** power + end
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "PolynomialDecay")
 
 
 def cosine_decay(
@@ -305,7 +307,7 @@ def cosine_decay(
         global_step: the step counter.
         decay_steps: after how many steps it is the least.
         alpha: the least rate, as a part of the first one.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.
@@ -320,7 +322,7 @@ def cosine_decay(
         wave = 0.5 * (1.0 + raw_ops.cos(math.pi * raw_ops.minimum(step, steps) / steps))
         return rate * ((1.0 - alpha) * wave + alpha)
 
-    return decaying(formula, learning_rate, global_step)
+    return decaying(formula, learning_rate, global_step, name or "CosineDecay")
 
 
 def piecewise_constant(
@@ -332,7 +334,7 @@ def piecewise_constant(
         x: the step counter.
         boundaries: steps, ascending; the last step of each value but the last.
         values: the values, one more than boundaries.
-        name: accepted and ignored.
+        name: what it is called in a graph, and the scope of its operations there.
 
     Returns:
         A scalar tensor in a graph or a traced function, else a function that gives it.

@@ -14,6 +14,7 @@ from penstock._ops.candidates import (
 from penstock._ops.ctc_decoders import ctc_beam_search_decoder as decode, without_repetitions
 from penstock._ops.layouts import reverse_sequence
 from penstock._ops.shapes import shape as shape_of
+from penstock._runtime.scope import within
 from penstock._values.tensor_array import TensorArray
 from penstock.compat.v1 import rnn_cell as rnn_cell
 from penstock.compat.v1._nn_products import (
@@ -417,7 +418,7 @@ def dropout(
     if (keep_prob is None) == (rate is None):
         raise ValueError("nn.dropout takes one of the arguments 'keep_prob' and 'rate'")
     dropped: Any = rate if keep_prob is None else 1 - keep_prob  # type: ignore[operator]
-    return current.dropout(x, dropped, noise_shape=noise_shape, seed=seed, name=name)
+    return within(name or "dropout", current.dropout, x, dropped, noise_shape=noise_shape, seed=seed)  # type: ignore[no-any-return]
 
 
 def softmax_cross_entropy_with_logits(
