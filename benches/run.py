@@ -51,7 +51,7 @@ class Process:
 
     def __init__(self, key: str, python: str, level: Level, framework: str | None = None) -> None:
         self.key, self.python, self.framework = key, python, framework or key
-        self.environment = os.environ | level.environment
+        self.environment = level.environment()
         self.process: subprocess.Popen[str] | None = None
 
     def ask(self, timeout: float, **request: Any) -> dict[str, Any]:

@@ -26,8 +26,8 @@ pub use crate::geometry::{Axis, Geometry};
 use crate::math::Math;
 use crate::matmul::{Mat, Update};
 use crate::num::Real;
-use crate::pack::{Packed, is_own};
-use crate::padded_rows::Cut;
+use crate::pack::{Packed, copy_matrix, is_own};
+use crate::padded_rows::{Cut, Matrices};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::register_tile::Float;
 
@@ -70,19 +70,17 @@ fn tile_rows(k: usize, pixels: usize, pieces: usize) -> usize {
 
 /// For each group, `result = gathered(source) * matrix`, over all pixels of the index.
 ///
-/// `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result.
-///
 /// # Safety
 /// `source` is readable for `groups * k_channels` elements a pixel, `results`, if they are not only handed on, are writable for
-/// `groups * n_channels`; the matrices have the sizes said. Results that are handed on are of one group of `f32` or `f64`, and all
-/// lines have them in order.
+/// `groups * n_channels`; the matrices are those of such a contraction, of readable memory. Results that are handed on are of one group
+/// of `f32` or `f64`, and all lines have them in order.
 unsafe fn contract<T: Real>(
     index: &ConvIndex,
     groups: usize,
     k_channels: usize,
     n_channels: usize,
     source: *const T,
-    matrix: &(dyn Fn(usize) -> Mat<T::Wide> + Sync),
+    matrices: &Matrices<T>,
     results: &Results<'_, T>,
 ) where
     T::Wide: Float + Update,
@@ -97,11 +95,18 @@ unsafe fn contract<T: Real>(
         let packed = memory.room(cut.room());
         // SAFETY: the caller's contract; the cut is that of the index, and packs into its own room.
         return unsafe {
-            cut.pack(matrix, packed);
+            cut.pack(matrices, packed);
             cut.run(index, index.batch, source, packed, results);
         };
     }
     let own = is_own::<T, T::Wide>();
+    let lies_whole = own && matrices.starts.len() == 1;
+    // SAFETY: the caller's contract.
+    let copies = (!lies_whole).then(|| unsafe { copied(matrices, groups, n_channels) });
+    let matrix = |group: usize| match &copies {
+        None => matrices.part(group, 0).cast(),
+        Some(copies) => Mat { ptr: copies[group * k * n_channels..].as_ptr(), row: n_channels as isize, col: 1 },
+    };
     let dense = own && index.lines.iter().all(Line::is_dense) && !results.first.is_null();
     let direct = own && index.lines.iter().all(Line::is_identity);
     let rows = tile_rows(k, pixels, 2 * threads());
@@ -154,40 +159,44 @@ unsafe fn contract<T: Real>(
     });
 }
 
-/// A filter in the type of computation.
-struct Widened<W> {
-    first: Shared<W>,
-    copy: Vec<W>,
-}
-
-impl<W: Float> Widened<W> {
-    /// # Safety
-    /// `filter` is readable for the elements that the geometry tells, as long as this is used.
-    unsafe fn of<T: Real<Wide = W>>(g: &Geometry, filter: *const T) -> Widened<W> {
-        let len = g.window() * g.in_channels * g.groups * g.out_channels;
-        // SAFETY: the caller's contract.
-        let copy = if is_own::<T, W>() { Vec::new() } else { unsafe { widened(filter, len) } };
-        Widened { first: Shared(filter.cast_mut().cast()), copy }
-    }
-
-    fn first(&self) -> *const W {
-        if self.copy.is_empty() { self.first.get().cast_const() } else { self.copy.as_ptr() }
-    }
-
-    /// The matrix of a group: a row for each tap and channel of `x`, a column for each of `y`.
-    fn matrix(&self, g: &Geometry, group: usize) -> Mat<W> {
-        let first = self.first().wrapping_add(group * g.out_channels);
-        Mat { ptr: first.cast_mut(), row: (g.groups * g.out_channels) as isize, col: 1 }
-    }
-}
-
-/// The filter's elements in the type of computation.
+/// The matrices of all groups, one after the other, in the type of computation.
 ///
 /// # Safety
-/// `filter` is readable for `n` elements.
-unsafe fn widened<T: Real>(filter: *const T, n: usize) -> Vec<T::Wide> {
+/// They are of readable memory, and have so many columns.
+unsafe fn copied<T: Real>(matrices: &Matrices<T>, groups: usize, columns: usize) -> Vec<T::Wide>
+where
+    T::Wide: Float,
+{
+    let (parts, each) = (matrices.starts.len(), matrices.rows * columns);
+    let mut copies = scratch(T::Wide::ZERO, groups * parts * each);
+    let to = Shared(copies.as_mut_ptr());
+    parallel_for(groups * parts, grain(0.1 * each as f64), |range| {
+        for i in range {
+            // SAFETY: the caller's contract; each part is copied to a place of its own.
+            unsafe {
+                let (part, to) = (matrices.part(i / parts, i % parts), to.get().add(i * each));
+                copy_matrix(part, matrices.rows, columns, to, columns);
+            }
+        }
+    });
+    copies
+}
+
+/// The matrices by which the windows of `x` are multiplied.
+fn matrices_of_windows<T>(g: &Geometry, filter: *const T) -> Matrices<T> {
+    let width = g.groups * g.out_channels;
+    let (rows, first) = (g.window() * g.in_channels, Shared(filter.cast_mut()));
+    Matrices { first, starts: scratch_of([0]), rows, group: g.out_channels, row: width, col: 1 }
+}
+
+/// A filter in the type of computation, for loops over channels: where it lies, or a copy.
+///
+/// # Safety
+/// `filter` is readable for the elements that the geometry tells.
+unsafe fn widened<T: Real>(g: &Geometry, filter: *const T) -> Option<Vec<T::Wide>> {
+    let len = g.window() * g.in_channels * g.groups * g.out_channels;
     // SAFETY: the caller's contract.
-    scratch_of((0..n).map(|i| unsafe { (*filter.add(i)).widen() }))
+    (!is_own::<T, T::Wide>()).then(|| scratch_of((0..len).map(|i| unsafe { (*filter.add(i)).widen() })))
 }
 
 /// `y` from `x` and the filter.
@@ -236,10 +245,7 @@ impl Filter {
             let mut panels = Buffer::new(cut.room().saturating_mul(size_of::<W<T>>()))?;
             let room = panels.as_mut_ptr().expect("a buffer of one owner").cast::<W<T>>();
             // SAFETY: the caller's contract; the buffer has the room of the cut.
-            unsafe {
-                let copy = Widened::of(&g, filter.cast::<T>());
-                cut.pack(&|group| copy.matrix(&g, group), room);
-            }
+            unsafe { cut.pack(&matrices_of_windows(&g, filter.cast::<T>()), room) };
             Ok(Some(Filter { dtype, index, cut, panels }))
         }, else panic!("conv does not take {dtype}"))
     }
@@ -337,15 +343,17 @@ where
     T::Wide: Float + Update,
 {
     let index = ConvIndex { batch: g.batch, lines: g.axes.each_ref().map(Line::forward) };
-    // SAFETY: the caller's contract.
-    let filter = unsafe { Widened::of(g, filter) };
     if g.is_depthwise() {
         let order = scratch_of(0..g.window());
         // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
-        return unsafe { depthwise(&index, &order, g.groups, g.out_channels, true, x, filter.first(), y.first) };
+        return unsafe {
+            let copy = widened(g, filter);
+            let filter = copy.as_ref().map_or(filter.cast(), |copy| copy.as_ptr());
+            depthwise(&index, &order, g.groups, g.out_channels, true, x, filter, y.first)
+        };
     }
     // SAFETY: the caller's contract.
-    unsafe { contract(&index, g.groups, g.in_channels, g.out_channels, x, &|group| filter.matrix(g, group), y) }
+    unsafe { contract(&index, g.groups, g.in_channels, g.out_channels, x, &matrices_of_windows(g, filter), y) }
 }
 
 /// The cotangent of `x` from the filter and that of `y`; also what a transposed convolution computes.
@@ -380,32 +388,18 @@ where
                 if g.is_depthwise() {
                     // SAFETY: the caller's contract; the filter is a row of all outputs for each place in the window.
                     unsafe {
-                        let filter = widened(filter, g.window() * width);
-                        depthwise(&index, &taps, g.groups, outs, false, dy, filter.as_ptr(), dx);
+                        let copy = widened(g, filter);
+                        let filter = copy.as_ref().map_or(filter.cast(), |copy| copy.as_ptr());
+                        depthwise(&index, &taps, g.groups, outs, false, dy, filter, dx);
                     }
                     continue;
                 }
                 // For each group a row for each tap and output and a column for each input.
-                let mut packed = scratch(T::Wide::ZERO, g.groups * taps.len() * outs * ins);
-                for group in 0..g.groups {
-                    for (t, &tap) in taps.iter().enumerate() {
-                        for i in 0..ins {
-                            for o in 0..outs {
-                                // SAFETY: inside of the filter.
-                                let x = unsafe { *filter.add((tap * ins + i) * width + group * outs + o) };
-                                packed[((group * taps.len() + t) * outs + o) * ins + i] = x.widen();
-                            }
-                        }
-                    }
-                }
-                let first = Shared(packed.as_mut_ptr());
-                let matrix = |group: usize| {
-                    // SAFETY: the matrix of the group is inside.
-                    let ptr = unsafe { first.get().add(group * taps.len() * outs * ins) };
-                    Mat { ptr, row: ins as isize, col: 1 }
-                };
+                let first = Shared(filter.cast_mut());
+                let starts = scratch_of(taps.iter().map(|tap| tap * ins * width));
+                let matrices = Matrices { first, starts, rows: outs, group: outs, row: 1, col: width };
                 // SAFETY: the caller's contract.
-                unsafe { contract(&index, g.groups, outs, ins, dy, &matrix, &Results { first: dx, then: None }) }
+                unsafe { contract(&index, g.groups, outs, ins, dy, &matrices, &Results { first: dx, then: None }) }
             }
         }
     }

@@ -167,18 +167,27 @@ unsafe fn square64(from: *const f64, col: isize, to: *mut f64, to_row: usize) {
     }
 }
 
+/// Copies a matrix, converted, to rows `to_row` elements apart.
+///
+/// # Safety
+/// `a` is readable as `rows` by `cols`; `to` is writable there, and disjoint.
+pub(crate) unsafe fn copy_matrix<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut S::Wide, to_row: usize) {
+    dispatch(
+        #[inline(always)]
+        || {
+            // SAFETY: the caller's contract.
+            unsafe { copy_converted(a, rows, cols, to, to_row) }
+        },
+    );
+}
+
 /// Packs some rows of a left matrix: its columns one after the other, `pitch` elements apart.
 ///
 /// # Safety
 /// `a` is readable as `rows` by `k`; `to` is writable for `k * pitch` elements, and disjoint; there are at most `pitch` rows.
 pub(crate) unsafe fn pack_rows<S: Real>(a: Mat<S>, rows: usize, k: usize, pitch: usize, to: *mut S::Wide) {
-    dispatch(
-        #[inline(always)]
-        || {
-            // SAFETY: the caller's contract.
-            unsafe { copy_converted(a.transposed(), k, rows, to, pitch) }
-        },
-    );
+    // SAFETY: the caller's contract.
+    unsafe { copy_matrix(a.transposed(), k, rows, to, pitch) }
 }
 
 /// Packs a panel of a right matrix, with zeros beyond its columns: in the second vector only if columns are in it.

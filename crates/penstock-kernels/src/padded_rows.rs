@@ -14,7 +14,7 @@ use crate::conv_index::{ConvIndex, Line, Results};
 use crate::cost;
 use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
-use crate::pack::{Packed, is_own, pack_panel};
+use crate::pack::{Packed, copy_matrix, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
 use crate::register_tile::{Ahead, Dots, Float, Tile};
 use penstock_data::{Element, memory::scratch_room};
@@ -157,6 +157,28 @@ pub(crate) fn hops(
     (hops, channels * if merged { c.taps.len() } else { 1 })
 }
 
+/// The right matrices of a contraction, where they lie in a filter: for each group, one with a row for each tap and channel of the source
+/// and a column for each channel of the result. Their rows lie in stretches, in each of which they are at equal distances.
+pub(crate) struct Matrices<T> {
+    pub(crate) first: Shared<T>,
+    /// Elements from the first to where each stretch starts.
+    pub(crate) starts: Vec<usize>,
+    /// The rows of a stretch.
+    pub(crate) rows: usize,
+    /// Elements from a group to the next, from a row to the next, and from a column to the next.
+    pub(crate) group: usize,
+    pub(crate) row: usize,
+    pub(crate) col: usize,
+}
+
+impl<T: Copy> Matrices<T> {
+    /// A stretch of a group's matrix.
+    pub(crate) fn part(&self, group: usize, number: usize) -> Mat<T> {
+        let ptr = self.first.get().wrapping_add(group * self.group + self.starts[number]);
+        Mat { ptr: ptr.cast_const(), row: self.row as isize, col: self.col as isize }
+    }
+}
+
 /// How a contraction is cut: results into blocks, whose bands stay in a cache, and the matrices into panels.
 pub(crate) struct Cut {
     groups: usize,
@@ -215,21 +237,26 @@ impl Cut {
     /// Packs the matrices; threads share that.
     ///
     /// # Safety
-    /// `matrix(group)` has a row for each tap and channel of the source and a column for each channel of the result; `to` is writable for
-    /// [`Cut::room`] elements.
-    pub(crate) unsafe fn pack<W: Float>(&self, matrix: &(dyn Fn(usize) -> Mat<W> + Sync), to: *mut W) {
+    /// The matrices are those of the contraction, of readable memory; `to` is writable for [`Cut::room`] elements.
+    pub(crate) unsafe fn pack<T: Real>(&self, matrices: &Matrices<T>, to: *mut T::Wide)
+    where
+        T::Wide: Float,
+    {
         let &Cut { k, panel, panels, n_channels, .. } = self;
         let (to, last) = (Shared(to), self.last());
         parallel_for(self.groups * panels, grain(0.1 * (panel * k) as f64), |range| {
             for i in range {
                 let (group, first) = (i / panels, i % panels * panel);
-                // SAFETY: the panel is inside of the matrix of the group, and of the room.
-                unsafe {
-                    let (from, to) = (matrix(group).at(0, first), to.get().add(i * panel * k));
-                    if self.by_columns == Some(i % panels) {
-                        (0..last * k).for_each(|i| *to.add(i) = *from.at(i % k, i / k).ptr);
-                    } else {
-                        pack_panel(from, k, panel.min(n_channels - first), to);
+                for number in 0..matrices.starts.len() {
+                    let at = number * matrices.rows;
+                    // SAFETY: the panel is inside of the matrix of the group, and of the room.
+                    unsafe {
+                        let (from, to) = (matrices.part(group, number).at(0, first), to.get().add(i * panel * k));
+                        if self.by_columns == Some(i % panels) {
+                            copy_matrix(from.transposed(), last, matrices.rows, to.add(at), k);
+                        } else {
+                            pack_panel(from, matrices.rows, panel.min(n_channels - first), to.add(at * panel));
+                        }
                     }
                 }
             }

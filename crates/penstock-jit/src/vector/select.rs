@@ -96,8 +96,8 @@ impl Builder {
         let mut operands: Vec<Option<Value>> = vec![None; region.operands.len()];
         self.vector_of(region, &mut operands)?;
         if self.is_deep && !region.is_small {
-            // The registers bound how many.
-            self.copies = if self.machine == Machine::Avx2 { 2 } else { 4 };
+            // More than there are registers for: what is put aside costs less than waiting.
+            self.copies = 4;
         }
         let mut starts: SmallVec<[usize; 4]> = smallvec![0];
         for copy in 1..self.copies {
