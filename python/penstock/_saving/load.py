@@ -9,14 +9,14 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from penstock import _core
 from penstock._function.describe import signature_line
 from penstock._function.function import Function
 from penstock._saving.assets import Asset, LoadOptions
 from penstock._saving.save import ASSETS, FILE, OBJECTS, TENSORFLOW_FILE
-from penstock._saving.saved_model_tags import OWN, checked_tags, of_tags
+from penstock._saving.saved_model_tags import OWN, checked_tags, of_tags, without_objects
 from penstock._saving.saved_model_text import TEXT_FILE, content_of, in_directory
 from penstock._saving.structures import Decoder, named_tuple
 from penstock._types.argument_names import expect, path_of
@@ -49,6 +49,34 @@ class _Callable(_Loaded):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return vars(self)["__call__"](*args, **kwargs)
+
+
+# The graphs of SavedModels of TensorFlow 1, by what was loaded.
+_graphs: weakref.WeakKeyDictionary[_OfVersion1, Any] = weakref.WeakKeyDictionary()
+
+
+class _OfVersion1(_Loaded):
+    """A SavedModel of TensorFlow 1: parts of its graph are functions too."""
+
+    def prune(
+        self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
+    ) -> _core.ConcreteFunction:
+        """Make a function of a part of the graph, as that of a `ConcreteFunction`."""
+        made: _core.ConcreteFunction = _graphs[self].prune(feeds, fetches, name)
+        return made
+
+    @property
+    def graph(self) -> Any:
+        """The graph, to look at."""
+        return _graphs[self].graph
+
+
+def _of_version_1(root: _Loaded, graph: bytes) -> _Loaded:
+    from penstock._saving.graph_parts import GraphParts  # builds on this
+
+    root.__class__ = _OfVersion1
+    _graphs[cast("_OfVersion1", root)] = GraphParts(graph, root)
+    return root
 
 
 class _Signatures(Mapping[str, Any]):
@@ -133,9 +161,11 @@ def load(
     options = LoadOptions() if options is None else expect(options, LoadOptions, "options", "a LoadOptions")
     directory = Path(path_of(export_dir, "export_dir"))
     path = directory / FILE
+    content = chosen = None
     if not path.exists() and (directory / TENSORFLOW_FILE).exists():
         path = directory / TENSORFLOW_FILE
-        chosen = None if tags is None else of_tags(path.read_bytes(), tags, directory)
+        content = path.read_bytes()
+        chosen = None if tags is None else of_tags(content, tags, directory)
         with nullcontext(directory) if chosen is None else in_directory(directory, chosen) as written:
             program, _ = _core.Program._of_tensorflow(written)
     elif not path.exists() and (directory / TEXT_FILE).exists():
@@ -158,9 +188,11 @@ def load(
     with _core._Outside():
         reader = _Reader(program, directory, not options.experimental_skip_checkpoint)
         try:
-            return reader.root(json.loads(text))
+            root = reader.root(json.loads(text))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
             raise ValueError(f"{path}: the description of the objects is damaged: {error!r}") from error
+        graph = None if content is None else without_objects(content if chosen is None else chosen)
+        return root if graph is None else _of_version_1(root, graph)
 
 
 class _NoModelError(NotFoundError, FileNotFoundError):

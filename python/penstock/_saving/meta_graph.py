@@ -23,7 +23,7 @@ from penstock.compat.v1._signatures import build_tensor_info
 from penstock.compat.v1._variables import collected_in
 from penstock.errors import DataLossError, NotFoundError, UnimplementedError
 
-__all__ = ["import_meta_graph", "load_into"]
+__all__ = ["import_meta_graph", "load_into", "with_placeholders"]
 
 _VARIABLES: Final = ("VarHandleOp", "VariableV2", "Variable")
 # Operators on variables of the older kind, and those on the newer.
@@ -36,6 +36,23 @@ _ASSIGNMENTS: Final = {
 _FILES: Final = ("RestoreV2", "SaveV2", "RestoreSlice", "Restore", "Save", "MergeV2Checkpoints")
 _RESOURCE: Final = 20
 _TRAINABLE: Final = "trainable_variables"
+
+
+def with_placeholders(nodes: Sequence[NodeMessage]) -> list[NodeMessage]:
+    """The nodes that can be made, with placeholders for variables."""
+    return [
+        _placeholder(node)
+        if node.op in _VARIABLES
+        else _assignment(node)
+        if node.op in _ASSIGNMENTS
+        else node
+        for node in _possible(nodes)
+    ]
+
+
+def _placeholder(node: NodeMessage) -> NodeMessage:
+    attributes = {"dtype": AttrValue(type=_RESOURCE), "shape": AttrValue(shape={})}
+    return NodeMessage(name=node.name, op="Placeholder", attr=attributes)
 
 
 def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[str, Variable]:
@@ -61,8 +78,7 @@ def import_meta_graph(content: MetaGraphDef, within: str | None = None) -> dict[
         if node.op in _VARIABLES:
             keys = [key for key, names in held.items() if node.name in names]
             made[node.name] = _variable(node, prefix, keys)
-            attributes = {"dtype": AttrValue(type=_RESOURCE), "shape": AttrValue(shape={})}
-            node = NodeMessage(name=node.name, op="Placeholder", attr=attributes)
+            node = _placeholder(node)
         elif node.op in _ASSIGNMENTS:
             node = _assignment(node)
         nodes.append(node)

@@ -8,8 +8,9 @@ from typing import Any, ClassVar, Final
 
 from penstock import nest
 from penstock._runtime.messages import Field, Message
+from penstock.errors import DataLossError
 
-__all__ = ["OWN", "checked_tags", "of_tags"]
+__all__ = ["OWN", "checked_tags", "of_tags", "without_objects"]
 
 # Those of what the package saves.
 OWN: Final = ("serve",)
@@ -42,6 +43,17 @@ def checked_tags(tags: Any, there: Iterable[str], directory: Path) -> None:
             f"argument 'tags': the SavedModel in {directory} has one graph, with the tags {list(there)}; got "
             f"{given}. Give these, or None"
         )
+
+
+def without_objects(content: bytes) -> bytes | None:
+    """The bytes of the graph of a SavedModel of TensorFlow 1, the one that serves; None for others."""
+    try:
+        graphs = _Graphs.FromString(content).meta_graphs
+        parsed = [_Graph.FromString(graph) for graph in graphs]
+    except DataLossError:
+        return None
+    serving = next((i for i, graph in enumerate(parsed) if OWN[0] in graph.meta_info_def.tags), 0)
+    return None if not graphs or parsed[serving].object_graph_def else bytes(graphs[serving])
 
 
 def of_tags(content: bytes, tags: Any, directory: Path) -> bytes | None:

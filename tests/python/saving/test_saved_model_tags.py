@@ -49,3 +49,42 @@ def test_other_tags_than_those_of_the_one_graph_are_refused(tmp_path: Path) -> N
     for tags in ("train", ["serve", "gpu"], []):
         with pytest.raises(ValueError, match=r"argument 'tags': .* with the tags \['serve'\]"):
             tf.saved_model.load(tmp_path, tags)
+
+
+@pytest.mark.parametrize("as_text", [False, True])
+def test_parts_of_a_saved_model_of_version_1_are_functions(tmp_path: Path, as_text: bool) -> None:
+    path = tmp_path / "model"
+    builder = v1.saved_model.Builder(path)
+    with tf.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.float32, [None], name="x")
+        with v1.variable_scope("layer"):
+            w = v1.get_variable("w", [], initializer=v1.constant_initializer(3.0))
+        product = tf.multiply(x, w, name="product")
+        total = tf.reduce_sum(product, name="total")
+        session.run(v1.global_variables_initializer())
+        signature = v1.saved_model.predict_signature_def({"x": x}, {"total": total})
+        builder.add_meta_graph_and_variables(session, ["serve"], {"serving_default": signature})
+    builder.save(as_text=as_text)
+    loaded = tf.saved_model.load(path)
+    (variable,) = loaded.variables
+    assert variable.name == "layer/w:0"
+    part = loaded.prune("x:0", {"product": "product:0", "all": ["total:0"]})
+    found = part(tf.constant([1.0, 2.0]))
+    assert found["product"].numpy().tolist() == [3.0, 6.0]
+    assert found["all"][0].numpy() == 9.0
+    assert loaded.prune("product:0", "total:0")(tf.constant([1.0, 1.0])).numpy() == 2.0
+    # It has the variables of what was loaded.
+    variable.assign(10.0)
+    assert part(tf.constant([1.0]))["product"].numpy().tolist() == [10.0]
+    assert loaded.graph.get_tensor_by_name("product:0").shape == [None]
+    with pytest.raises(KeyError):
+        loaded.prune("none:0", "total:0")
+    # It is saved again as what it is called by.
+    tf.saved_model.save(loaded, tmp_path / "again")
+    again = tf.saved_model.load(tmp_path / "again")
+    assert again.signatures["serving_default"](x=tf.constant([1.0]))["total"].numpy() == 10.0
+
+
+def test_what_is_no_saved_model_of_version_1_has_no_parts(tmp_path: Path) -> None:
+    tf.saved_model.save(tf.Module(), tmp_path)
+    assert not hasattr(tf.saved_model.load(tmp_path), "prune")
