@@ -155,8 +155,19 @@ def _point_at_facade(tree: ast.Module, module: str) -> None:
     raise _unknown_form(module, "the lazy module 'tensorflow'")
 
 
+_ON_TENSORFLOW: Final = "config.backend() == 'tensorflow'"
+
+
 def _keep_64_bits(tree: ast.Module, module: str) -> None:
-    """Decorates the promotion of dtypes, so that 64 bits of an operand are not lost."""
+    """Decorates the promotion of dtypes, so that 64 bits of an operand are not lost.
+
+    The dtypes "int" and "complex" have as many as on TensorFlow: steps of optimizers are `int64`.
+    """
+    for node in tree.body:
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PYTHON_DTYPES_MAP":
+            for choice in ast.walk(node):
+                if isinstance(choice, ast.IfExp) and ast.unparse(choice.test) == _ON_TENSORFLOW:
+                    choice.test = ast.Constant(True)
     for at, node in enumerate(tree.body):
         if isinstance(node, ast.FunctionDef) and node.name == "result_type":
             node.decorator_list.append(ast.Name("keeping_64_bits", ast.Load()))

@@ -46,6 +46,32 @@ def test_a_network_learns_images_in_folders(folder):
     assert model.evaluate(validate, verbose=0)[1] == 1
 
 
+def test_images_that_are_cut_to_the_ratio_are_floats_that_are_not_rounded(folder):
+    pixels = (np.arange(9 * 7 * 3).reshape(9, 7, 3)).astype("uint8")
+    path = folder({"a": [("png", tf.io.encode_png(pixels).numpy())]})
+    data = keras.utils.image_dataset_from_directory(
+        path, image_size=(4, 5), batch_size=1, crop_to_aspect_ratio=True, verbose=False
+    )
+    assert data.element_spec[0].dtype == tf.float32
+    (image, _), *_ = data
+    assert (image.numpy() % 1 != 0).any()
+    resized = keras.ops.image.resize(pixels, (4, 5), crop_to_aspect_ratio=True)
+    assert resized.dtype == tf.uint8
+    np.testing.assert_array_equal(resized, np.round(image[0]).astype("uint8"))
+
+
+def test_layers_that_look_up_ask_for_their_vocabulary():
+    for layer, x in (
+        (keras.layers.StringLookup(), ["a"]),
+        (keras.layers.TextVectorization(), ["a b"]),
+        (keras.layers.IntegerLookup(), [3]),
+    ):
+        with pytest.raises(tf.errors.FailedPreconditionError, match=r"Table not initialized.*adapt\(\)"):
+            layer(np.array(x))
+        layer.adapt(np.array(x))
+        assert int(tf.reduce_max(layer(np.array(x)))) > 0
+
+
 def test_texts_in_folders_are_vectorised(folder):
     path = folder({"a": [("txt", b"Good, good!")] * 3, "b": [("txt", b"Bad.")] * 3})
     texts = keras.utils.text_dataset_from_directory(path, batch_size=2, shuffle=False, verbose=False)

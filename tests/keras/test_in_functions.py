@@ -90,6 +90,22 @@ def test_gradients_are_taken_by_variables_of_keras():
     np.testing.assert_array_equal(gradient, [[1.0], [2.0]])
 
 
+def test_steps_of_optimizers_are_of_64_bits():
+    optimizer = keras.optimizers.SGD()
+    assert optimizer.iterations.dtype == "int64"
+    assert keras.Variable(1, dtype="int").dtype == keras.backend.standardize_dtype(int) == "int64"
+    assert keras.ops.convert_to_tensor(1).dtype == tf.int32
+    assert (keras.ops.arange(3) + 1).dtype == tf.int32
+    warm = tf.constant(4, tf.int64)
+    assert int(tf.minimum(optimizer.iterations, warm)) == 0
+
+
+def test_loops_of_keras_give_and_take_tensors_eagerly_too():
+    total = keras.ops.fori_loop(0, 4, lambda i, total: total + tf.cast(i, total.dtype), 0)
+    assert tf.is_tensor(total)
+    assert int(total) == int(tf.function(lambda: keras.ops.fori_loop(0, 4, lambda i, t: t + i, 0))()) == 6
+
+
 def test_shapes_of_variables_of_keras_are_tensorshapes():
     layer = keras.layers.Dense(3)
     layer.build((None, 2))

@@ -1,6 +1,6 @@
 """How Keras is loaded on this backend, by each of the ways in."""
 
-import importlib
+import importlib.util
 import os
 import subprocess
 import sys
@@ -116,25 +116,28 @@ print(keras.Sequential([layer]).predict(x, verbose=0).tolist())
         assert run(imports + rest, KERAS_BACKEND="penstock") == "[[1.0], [2.0]]\n"
 
 
-def test_edited_modules_are_kept_as_those_of_python_are(tmp_path):
-    imports = "import penstock, keras; print(keras.backend.backend(), keras.layers.Layer.__mro__[1])"
-    unedited = """
-from penstock import _keras_hook
-_keras_hook._EDITS = dict.fromkeys(_keras_hook._EDITS)  # none can be called
-"""
-    kept = {
-        "KERAS_BACKEND": "penstock",
-        "PYTHONPYCACHEPREFIX": str(tmp_path),
-        "PYTHONDONTWRITEBYTECODE": "",
-    }
-    expected = run(imports, **kept)
-    files = sorted(tmp_path.rglob("*.opt-penstock0.pyc"))
-    assert "layer" in {file.name.partition(".")[0] for file in files}
-    assert run(unedited + imports, **kept) == expected
-    for file, data in zip(files, (b"", b"no code", files[2].read_bytes()[:40]), strict=False):
-        file.write_bytes(data)
-    assert run(imports, **kept) == expected
-    assert run(unedited + imports, **kept) == expected
+def test_edited_modules_are_kept_as_those_of_python_are(tmp_path, monkeypatch):
+    hook = importlib.import_module("penstock._keras_hook")
+    name = "keras.src.utils.traceback_utils"
+    loader = hook._EditingLoader(name, importlib.util.find_spec(name).origin)
+    edit, edited = hook._EDITS[name], []
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setitem(hook._EDITS, name, lambda *args: edited.append(edit(*args)))
+    code = loader.get_code(name)
+    (file,) = tmp_path.rglob("*.opt-penstock*.pyc")
+    assert loader.get_code(name) == code
+    assert len(edited) == 1
+    whole = file.read_bytes()
+    for count, damaged in enumerate([b"", b"no code", whole[:40], b"?" + whole[1:]], 2):
+        file.write_bytes(damaged)
+        assert loader.get_code(name) == code
+        assert len(edited) == count
+        assert file.read_bytes() == whole
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    file.unlink()
+    assert loader.get_code(name) == code
+    assert not file.exists()
 
 
 def test_keras_that_is_loaded_on_another_backend_is_an_error():

@@ -398,12 +398,12 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
 
 def fori_loop(lower, upper, body_fun, init_val):
     """Give `init_val` after `body_fun(i, val)` for each `i` from `lower` to `upper`."""
+    init_val = tree.map_structure(convert_to_tensor, init_val)
     if tf.executing_eagerly():
         for i in range(int(lower), int(upper)):
-            init_val = body_fun(i, init_val)
+            init_val = body_fun(convert_to_tensor(i), init_val)
         return init_val
     lower, upper = convert_to_tensor(lower), convert_to_tensor(upper)
-    init_val = tree.map_structure(convert_to_tensor, init_val)
     # A loop over integers of 64 bits counts with as many: its body may add the index to them.
     long = "int64" in (x.dtype.name for x in (lower, upper, *tree.flatten(init_val)))
     dtype = "int64" if long else "int32"

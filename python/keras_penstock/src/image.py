@@ -213,6 +213,9 @@ def resize(
         )
     images = convert_to_tensor(images)
     _check_rank(images)
+    if interpolation != "nearest" and not is_float_dtype(standardize_dtype(images.dtype)):
+        # As on TensorFlow: who wants integers rounds.
+        images = cast(images, "float32")
     target = [int(n) for n in size]
 
     def resized(x):

@@ -8,7 +8,7 @@ Keys are equal where their bits are.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from penstock import _core, raw_ops, strings
 from penstock._control.flow import init_scope
@@ -19,19 +19,24 @@ from penstock._ops.creation import zeros
 from penstock._runtime import v1_graph_state
 from penstock._runtime.arguments import integer
 from penstock._runtime.conversion import constant, convert_to_tensor
+from penstock._runtime.print import Assert
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.ragged import RaggedTensor
 from penstock._values.sparse import SparseTensor
 from penstock._values.variable import Variable
-from penstock.errors import DTypeError, InvalidArgumentError
+from penstock.errors import DTypeError, FailedPreconditionError, InvalidArgumentError
 from penstock.lookup._initializers import KeyValueTensorInitializer, with_value
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
+
+_NOT_INITIALIZED: Final = (
+    "Table not initialized. A layer that looks up needs its vocabulary first: as an argument, or by adapt()"
+)
 
 __all__ = [
     "DenseHashTable",
@@ -247,6 +252,8 @@ class StaticHashTable(_HashTable):
     [2, -1]
     """
 
+    _is_initialized = True
+
     def __init__(
         self,
         initializer: KeyValueTensorInitializer,
@@ -268,10 +275,21 @@ class StaticHashTable(_HashTable):
         expect(initializer, KeyValueTensorInitializer, "initializer", "an initializer of tables")
         default = with_value(default_value, initializer.value_dtype, "default_value")
         with init_scope():
-            self._filled = (zeros([0], initializer.key_dtype), zeros([0], initializer.value_dtype))
+            nothing = (zeros([0], initializer.key_dtype), zeros([0], initializer.value_dtype))
+            self._filled = nothing
             initializer.initialize(self)
-            keys, values = self.__dict__.pop("_filled")
+            keys, values = filled = self.__dict__.pop("_filled")
+            # An initializer may leave it to others to make the table: layers of Keras do before `adapt`.
+            self._is_initialized = filled is not nothing
             self._create(keys, values, default, name or "table")
+
+    def _found(self, keys: Any, default: _core.Tensor, each: bool, name: str | None) -> Any:
+        if not self._is_initialized:
+            if not _core._is_tracing():
+                raise FailedPreconditionError(_NOT_INITIALIZED)
+            # It is known when the graph runs: until then only shapes may be asked for.
+            Assert(raw_ops.table_size(self._handle().read_value()) > 0, [_NOT_INITIALIZED])
+        return super()._found(keys, default, each, name)
 
     def _fill(self, keys: _core.Tensor, values: _core.Tensor) -> None:
         self._filled = (keys, values)

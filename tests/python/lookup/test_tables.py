@@ -17,6 +17,27 @@ def static(keys, values, default, **dtypes):
 
 
 class TestStaticTables:
+    def test_a_table_that_its_initializer_leaves_empty_is_refused(self):
+        class Later(lookup.KeyValueTensorInitializer):
+            key_dtype, value_dtype = tf.string, tf.int64
+
+            def __init__(self):
+                pass
+
+            def initialize(self, table):
+                pass
+
+        table = lookup.StaticHashTable(Later(), -1)
+        with pytest.raises(tf.errors.FailedPreconditionError, match="Table not initialized"):
+            table.lookup(tf.constant(["a"]))
+        find = tf.function(table.lookup).get_concrete_function(tf.TensorSpec([None], tf.string))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="Table not initialized"):
+            find(tf.constant(["a"]))
+
+    def test_a_table_without_keys_has_the_default_for_all(self):
+        table = static(tf.constant([], tf.string), tf.constant([], tf.int64), -1)
+        assert table.lookup(tf.constant(["a"])).numpy().tolist() == [-1]
+
     @pytest.mark.parametrize(
         ("keys", "other"),
         [(WORDS, "king"), ([5, -3, 2**40, 0], 7), ([0.5, -1.0, 3.0, 8.0], 0.25)],
