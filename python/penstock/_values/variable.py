@@ -587,7 +587,8 @@ class Variable(VariableParts, metaclass=_VariableMeta):
 
     def __repr__(self) -> str:
         head = f"<tf.Variable '{self.name}' shape={self.shape} dtype={self.dtype.name}"
-        if _core._is_tracing():
+        # Each session has its own value of a variable of a graph.
+        if _core._is_tracing() or self.__dict__.get("_initializer") is not None:
             return f"{head}>"
         if not self._is_initialized():
             return f"{head}, numpy=<uninitialized>>"

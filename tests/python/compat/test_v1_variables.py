@@ -115,3 +115,10 @@ def test_an_operation_is_the_same_however_it_was_found(graph: tf.Graph) -> None:
     with tf.Graph().as_default() as other:
         tf.constant(1.0, name="a")
     assert a.op != other.get_operation_by_name("a")
+
+
+def test_a_variable_of_a_graph_is_shown_without_a_value_wherever_it_is_shown():
+    w = v1.get_variable("w", [2])
+    shown = repr(w)
+    with tf.init_scope():
+        assert shown == repr(w) == str(w) == "<tf.Variable 'w:0' shape=(2,) dtype=float32>"
