@@ -23,7 +23,7 @@ from penstock._types.argument_names import expect, path_of
 from penstock._types.specs import TensorSpec, VariableSpec
 from penstock._values import variable as _variable
 from penstock._values.module import Module
-from penstock.errors import NotFoundError
+from penstock.errors import NotFoundError, UnimplementedError
 from penstock.lookup import _tables
 
 __all__ = ["TENSORFLOW_FILE", "contains_saved_model", "load"]
@@ -79,13 +79,19 @@ def _of_version_1(root: _Loaded, graph: bytes) -> _Loaded:
     return root
 
 
+class _RefusedError(UnimplementedError, KeyError):
+    """There is a signature of the name, which needs what there is not here."""
+
+
 class _Signatures(Mapping[str, Any]):
     """The functions that programs outside call: each takes tensors by name and gives a dict of them."""
 
-    def __init__(self, functions: dict[str, Any]) -> None:
-        self._functions = functions
+    def __init__(self, functions: dict[str, Any], refused: Mapping[str, str]) -> None:
+        self._functions, self._refused = functions, refused
 
     def __getitem__(self, name: str) -> Any:
+        if name not in self._functions and (reason := self._refused.get(f"signature '{name}'")):
+            raise _RefusedError(None, None, f"signature {name!r} was not converted: {reason}")
         return self._functions[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -162,18 +168,19 @@ def load(
     directory = Path(path_of(export_dir, "export_dir"))
     path = directory / FILE
     content = chosen = None
+    refused: Mapping[str, str] = {}
     if not path.exists() and (directory / TENSORFLOW_FILE).exists():
         path = directory / TENSORFLOW_FILE
         content = path.read_bytes()
         chosen = None if tags is None else of_tags(content, tags, directory)
         with nullcontext(directory) if chosen is None else in_directory(directory, chosen) as written:
-            program, _ = _core.Program._of_tensorflow(written)
+            program, refused = _core.Program._of_tensorflow(written)
     elif not path.exists() and (directory / TEXT_FILE).exists():
         path = directory / TEXT_FILE
         content = content_of(path)
         chosen = None if tags is None else of_tags(content, tags, directory)
         with in_directory(directory, content if chosen is None else chosen) as written:
-            program, _ = _core.Program._of_tensorflow(written)
+            program, refused = _core.Program._of_tensorflow(written)
     elif not path.exists():
         raise _NoModelError(
             None, None, f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"
@@ -186,7 +193,7 @@ def load(
     if text is None:
         raise ValueError(f"{path} holds functions without objects: load it by tf.Program.load")
     with _core._Outside():
-        reader = _Reader(program, directory, not options.experimental_skip_checkpoint)
+        reader = _Reader(program, directory, not options.experimental_skip_checkpoint, refused)
         try:
             root = reader.root(json.loads(text))
         except (KeyError, IndexError, TypeError, AttributeError) as error:
@@ -202,8 +209,8 @@ class _NoModelError(NotFoundError, FileNotFoundError):
 class _Reader:
     """Makes the objects of a program."""
 
-    def __init__(self, program: Any, directory: Path, values: bool) -> None:
-        self._program, self._directory = program, directory
+    def __init__(self, program: Any, directory: Path, values: bool, refused: Mapping[str, str]) -> None:
+        self._program, self._directory, self._refused = program, directory, refused
         self._variables = [
             _variable.restored(name, dtype, shape, trainable, value if values else None)
             for name, dtype, shape, trainable, value in program._described()
@@ -220,7 +227,7 @@ class _Reader:
             for name, number in node["children"]:
                 vars(made)[name] = self.node(number)
         signatures = {name: self.signature(name, call) for name, call in objects["signatures"].items()}
-        vars(root)["signatures"] = _Signatures(signatures)
+        vars(root)["signatures"] = _Signatures(signatures, self._refused)
         return root
 
     def node(self, number: int) -> Any:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 import penstock as tf
+from penstock._saving.graph_messages import GraphMessage, NodeMessage
+from penstock.compat.v1._graph_messages import SavedModelMessage
 
 v1: Any = tf.compat.v1
 
@@ -88,3 +90,23 @@ def test_parts_of_a_saved_model_of_version_1_are_functions(tmp_path: Path, as_te
 def test_what_is_no_saved_model_of_version_1_has_no_parts(tmp_path: Path) -> None:
     tf.saved_model.save(tf.Module(), tmp_path)
     assert not hasattr(tf.saved_model.load(tmp_path), "prune")
+
+
+def test_a_signature_that_needs_an_operator_that_there_is_not_says_so(tmp_path: Path) -> None:
+    node = NodeMessage(name="y", op="NoSuchOperator")
+    tensor = v1.TensorInfo(name="y:0", dtype=1)
+    graph = v1.MetaGraphDef(
+        meta_info_def={"tags": ["serve"]},
+        graph_def=GraphMessage(node=[node]).SerializeToString(),
+        signature_def={"serving_default": {"outputs": {"y": tensor}, "method_name": "predict"}},
+    )
+    message = SavedModelMessage(saved_model_schema_version=1, meta_graphs=[graph])
+    (tmp_path / "saved_model.pb").write_bytes(message.SerializeToString())
+    signatures = tf.saved_model.load(tmp_path).signatures
+    assert "serving_default" not in signatures
+    assert signatures.get("serving_default") is None
+    for error in (tf.errors.UnimplementedError, KeyError):
+        with pytest.raises(error, match=r"signature 'serving_default' was not converted.*NoSuchOperator"):
+            signatures["serving_default"]
+    with pytest.raises(KeyError, match="other"):
+        signatures["other"]
