@@ -231,7 +231,11 @@ def pad_to_bounding_box(
     right = _least(target_width - left - width, 0, "target_width")
     edges = [*[0] * (2 * len(known_rank(x)) - 6), top, below, left, right, 0, 0]
     pairs = raw_ops.reshape(extents(edges), extents([len(edges) // 2, 2]))
-    return raw_ops.pad(x, pairs, zeros([], x.dtype))
+    padded = raw_ops.pad(x, pairs, zeros([], x.dtype))
+    # How much is put around may be known when the graph runs; the sizes of the result are known.
+    known = [n if isinstance(n, int) else None for n in (target_height, target_width)]
+    padded.set_shape([*x.shape[:-3], *known, x.shape[-1]])
+    return padded
 
 
 @dispatched

@@ -147,3 +147,19 @@ def test_turns_and_fractions_may_be_known_only_when_a_function_runs() -> None:
         lambda size: tf.image.random_crop(square, size), input_signature=[tf.TensorSpec([None], tf.int32)]
     )
     assert cut([2, 3, 1]).shape == (2, 3, 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: tf.image.resize_with_crop_or_pad(x, 14, 15),
+        lambda x: tf.image.resize_with_pad(x, 14, 15),
+        lambda x: tf.image.pad_to_bounding_box(x, 1, tf.shape(x)[-1], 14, 15),
+    ],
+)
+@pytest.mark.parametrize("shape", [[12, 12, 3], [None, None, 3], [None, 12, 12, None]])
+def test_sizes_that_are_asked_for_are_known_in_a_graph(function, shape) -> None:
+    (found,) = tf.nest.flatten(
+        tf.function(function).get_concrete_function(tf.TensorSpec(shape)).output_shapes
+    )
+    assert found.as_list() == [*shape[:-3], 14, 15, shape[-1]]
