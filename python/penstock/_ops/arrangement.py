@@ -21,7 +21,7 @@ from penstock._runtime.arguments import (
     sizes,
 )
 from penstock._runtime.dispatch import dispatched
-from penstock._runtime.scope import scoped
+from penstock._runtime.scope import get_static_value, scoped
 from penstock._types.argument_names import expect
 from penstock.errors import InvalidArgumentError
 
@@ -430,6 +430,15 @@ def _roll_flat(x: _core.Tensor, shifts: _core.Tensor, along: _core.Tensor) -> _c
     return raw_ops.reshape(raw_ops.gather(raw_ops.reshape(x, [-1]), place), raw_ops.shape(x))
 
 
+def _sizes_around(x: _core.Tensor, paddings: Sequence[Any]) -> list[int | None]:
+    """The sizes of a padded tensor in the dimensions where what is put around is known while tracing."""
+    found: list[int | None] = []
+    for size, pair in zip(known_rank(x), paddings, strict=True):
+        widths = [get_static_value(n) if isinstance(n, _core.Tensor) else n for n in pair]
+        found.append(None if size is None or None in widths else size + sum(map(int, widths)))
+    return found
+
+
 @dispatched
 def pad(
     tensor: TensorLike,
@@ -470,7 +479,11 @@ def pad(
         value = (
             _zero(x.dtype) if isinstance(constant_values, int) and constant_values == 0 else constant_values
         )
-        return raw_ops.pad(x, amounts, value, name=name)
+        padded = raw_ops.pad(x, amounts, value, name=name)
+        is_partial = padded._dims is None or None in padded._dims
+        if is_partial and x._dims is not None and isinstance(paddings, list | tuple):
+            padded.set_shape(_sizes_around(x, paddings))
+        return padded
     ndim = len(known_rank(x))
     if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
         raise InvalidArgumentError(

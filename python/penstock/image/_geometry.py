@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, raw_ops
 from penstock._control.flow import switch_case
+from penstock._ops.arrangement import pad
 from penstock._ops.creation import zeros
 from penstock._runtime.arguments import extents, integer, items, known_rank, named, sizes
 from penstock._runtime.dispatch import dispatched
@@ -371,8 +372,7 @@ def extract_patches(
             count = _positive((size - span + step) // step)
         counts.append(count)
     if padding == "SAME":
-        pairs = raw_ops.reshape(extents([*edges, 0, 0]), extents([4, 2]))
-        x = raw_ops.pad(x, pairs, zeros([], x.dtype))
+        x = pad(x, [edges[:2], edges[2:4], edges[4:], [0, 0]])
     parts = []
     for i in range(0, rows * far_down, far_down):
         for j in range(0, columns * far_across, far_across):

@@ -163,3 +163,12 @@ def test_sizes_that_are_asked_for_are_known_in_a_graph(function, shape) -> None:
         tf.function(function).get_concrete_function(tf.TensorSpec(shape)).output_shapes
     )
     assert found.as_list() == [*shape[:-3], 14, 15, shape[-1]]
+
+
+@pytest.mark.parametrize("shape", [[2, 12, 9, 3], [None, None, None, 3]])
+def test_patches_have_as_many_channels_in_a_graph(shape) -> None:
+    def patches(x):
+        return tf.image.extract_patches(x, [1, 2, 2, 1], [1, 1, 1, 1], [1, 1, 1, 1], "SAME")
+
+    concrete = tf.function(patches).get_concrete_function(tf.TensorSpec(shape))
+    assert concrete.output_shapes.as_list() == [*shape[:3], 12]

@@ -38,3 +38,16 @@ def test_extents_that_are_not_known_are_computed(name):
     traced = tf.function(function, autograph=False, input_signature=[tf.TensorSpec([None, None])])
     np.testing.assert_allclose(traced(MATRIX), function(tf.constant(MATRIX)))
     assert traced(MATRIX).shape == expected
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [([None, 3, 4], [None, 8, 4]), ([None, None, 4], [None, None, 4]), ([2, 3, None], [2, None, None])],
+)
+def test_what_is_padded_by_known_amounts_has_known_sizes(shape, expected):
+    def padded(x):
+        return tf.pad(x, [[0, 0], [1, tf.shape(x)[2]], [0, 0]])
+
+    function = tf.function(padded)
+    assert function.get_concrete_function(tf.TensorSpec(shape)).output_shapes.as_list() == expected
+    assert function(tf.ones([2, 3, 4])).shape == [2, 8, 4]
