@@ -172,6 +172,12 @@ fn logical_or_bitwise(dtype: DType, logical: &'static OpDef, bitwise: &'static O
     if dtype == DType::Bool { logical } else { bitwise }
 }
 
+/// What tells a tensor of a graph of TensorFlow 1 from others; `None` for all other operands.
+fn in_open_graph(operand: &Bound<'_, Operand>) -> Option<u64> {
+    let var = &operand.as_any().cast::<PyTensor>().ok()?.get().var;
+    var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace)).then(|| var.id())
+}
+
 #[pymethods]
 impl Operand {
     /// Above NumPy arrays: `array + tensor` is the tensor's operator.
@@ -302,6 +308,15 @@ impl Operand {
         if equality && other.is_none() {
             return Ok(matches!(cmp, CompareOp::Ne).into_pyobject(py)?.to_owned().into_any().unbind());
         }
+        if equality {
+            // As in TensorFlow 1, so that a tensor can be looked for in a list.
+            let own = in_open_graph(slf);
+            let others = other.cast::<Operand>().ok().and_then(in_open_graph);
+            if own.is_some() || others.is_some() {
+                let is_met = (own == others) == matches!(cmp, CompareOp::Eq);
+                return Ok(is_met.into_pyobject(py)?.to_owned().into_any().unbind());
+            }
+        }
         match binary(slf, other, choose, false) {
             // Shapes that do not broadcast, and values that cannot be tensors, are simply not equal.
             Err(e)
@@ -316,12 +331,10 @@ impl Operand {
     }
 
     /// Fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle. A tensor of a graph of
-    /// TensorFlow 1 has one, as a key for `feed_dict`.
+    /// TensorFlow 1 is equal to itself alone and has one, as a key for `feed_dict`.
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
-        if let Ok(t) = slf.as_any().cast::<PyTensor>()
-            && t.get().var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace))
-        {
-            return Ok(t.get().var.id() as isize);
+        if let Some(id) = in_open_graph(slf) {
+            return Ok(id as isize);
         }
         Err(PyTypeError::new_err(format!(
             "{} is unhashable. Instead, use {}.ref() as the key.",

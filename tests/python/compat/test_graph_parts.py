@@ -185,3 +185,20 @@ def test_what_may_be_fed_and_fetched() -> None:
     graph.seed = 3
     assert graph.seed == 3
     graph.Dismantle()
+
+
+def test_tensors_of_a_graph_are_equal_to_themselves_alone():
+    graph = tf.Graph()
+    with graph.as_default():
+        a, b = tf.constant([1.0, 2.0]), tf.constant([1.0, 2.0])
+        for other, same in [(a, True), (b, False), (1.0, False), (None, False), ("a", False)]:
+            assert (a == other) is same
+            assert (a != other) is not same
+        assert [b, a].index(a) == 1
+        assert a not in [b, 1.0]
+        assert {a: 1, b: 2}[b] == 2
+    # Outside of the graph, and from the right, too.
+    for other in (tf.constant([1.0, 2.0]), [1.0, 2.0]):
+        assert (other == a) is False
+        assert (other != a) is True
+    assert (a == a) is True
