@@ -43,7 +43,7 @@ CASES = {
     "a dtype that is none": (lambda: tf.cast(X, "bad"), TypeError, "'dtype'.*'bad'"),
     "an axis that is no number": (lambda: tf.reduce_sum(X, object()), TypeError, "'axis'"),
     "stack of different shapes": (lambda: tf.stack([X, X[:1]]), ValueError, "stack"),
-    "stack of nothing": (lambda: tf.stack([]), ValueError, "stack.*'values'"),
+    "stack of nothing": (lambda: tf.stack([], 1), ValueError, "stack.*'values'"),
     "concat of nothing": (lambda: tf.concat([], 0), ValueError, "concat.*'values'"),
     "concat of scalars": (lambda: tf.concat([1, 2], 0), ValueError, "concat"),
     "concat of other sizes": (lambda: tf.concat([X, X[:, :1]], 0), ValueError, "concat"),
