@@ -98,6 +98,8 @@ def axis_number(value: Any, argument: str = "axis") -> int:
     Raises:
         TypeError: where it is not, one of `symbolic_axis`, and for what is no integer.
     """
+    if type(value) is int:
+        return value
     _check_integer(value, argument)
     if isinstance(value, _core.Tensor) and _core._known_value(value) is None:
         raise symbolic_axis(argument, value)
@@ -113,6 +115,8 @@ def _check_integer(value: Any, argument: str) -> None:
 
 def integer(value: Any, argument: str) -> int:
     """A scalar integer argument that must be constant."""
+    if type(value) is int:
+        return value  # most are
     _check_integer(value, argument)
     if isinstance(value, _core.Tensor):
         known = _core._known_value(value)
