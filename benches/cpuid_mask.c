@@ -19,7 +19,14 @@
 
 /* What the process wants done with other faults. */
 static struct sigaction wanted;
+/* The C library's function. */
 static int (*set_action)(int, const struct sigaction *, struct sigaction *);
+
+static void find_set_action(void) {
+    if (!set_action) {
+        set_action = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(RTLD_NEXT, "sigaction");
+    }
+}
 
 /* The features of leaf 7 to hide: of subleaf 0 in EBX, ECX and EDX, and of subleaf 1 in EAX.
  * Bits are as in Intel's manual, volume 2A, CPUID, table 3-8. */
@@ -65,7 +72,6 @@ static void on_fault(int number, siginfo_t *info, void *context) {
         wanted.sa_handler(number);
     } else {
         /* The instruction faults again, and ends the process. */
-        signal(number, SIG_DFL);
         struct sigaction standard = {.sa_handler = SIG_DFL};
         set_action(number, &standard, NULL);
     }
@@ -73,9 +79,7 @@ static void on_fault(int number, siginfo_t *info, void *context) {
 
 /* A handler of the process does not replace the one here. */
 int sigaction(int number, const struct sigaction *to, struct sigaction *from) {
-    if (!set_action) {
-        set_action = (int (*)(int, const struct sigaction *, struct sigaction *))dlsym(RTLD_NEXT, "sigaction");
-    }
+    find_set_action();
     if (number != SIGSEGV) {
         return set_action(number, to, from);
     }
@@ -96,8 +100,7 @@ sighandler_t signal(int number, sighandler_t to) {
 
 __attribute__((constructor)) static void start(void) {
     struct sigaction action = {.sa_sigaction = on_fault, .sa_flags = SA_SIGINFO | SA_NODEFER | SA_ONSTACK};
-    struct sigaction unused;
-    sigaction(SIGUSR2, NULL, &unused);
+    find_set_action();
     if (set_action(SIGSEGV, &action, NULL) || syscall(SYS_arch_prctl, ARCH_SET_CPUID, 0)) {
         static const char text[] = "cpuid_mask: this processor cannot have CPUID fault\n";
         if (write(2, text, sizeof text - 1)) {
