@@ -197,7 +197,6 @@ def test_variables_of_an_optimizer_have_its_name_whether_it_is_built_by_fit_or_a
     assert all(name.startswith("nadam/") for name in names[0])
 
 
-@pytest.mark.skipif(keras.__version__ >= "3.16", reason="Keras 3.16 asks for the shape of the targets before")
 def test_missing_targets_are_named(plane):
     with pytest.raises(ValueError, match=r"None values not supported\. .*argument 'y'"):
         linear().fit(plane[0], verbose=0)

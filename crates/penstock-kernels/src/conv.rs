@@ -162,7 +162,7 @@ unsafe fn contract<T: Real>(
 /// The matrices of all groups, one after the other, in the type of computation.
 ///
 /// # Safety
-/// They are of readable memory, and have so many columns.
+/// The memory of the matrices is readable. Each of them has `columns` columns.
 unsafe fn copied<T: Real>(matrices: &Matrices<T>, groups: usize, columns: usize) -> Vec<T::Wide>
 where
     T::Wide: Float,

@@ -92,15 +92,18 @@ class Variable(KerasVariable):
         return tf.convert_to_tensor(self.value, dtype=dtype, name=name)
 
 
+NO_VALUE = (
+    "None values not supported. Where it is a loss or a metric that asks for a tensor, targets are "
+    "missing: argument 'y', or the second part of each element of a data set."
+)
+
+
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
     """Give `x` as a tensor; what is none yet may be cast to any dtype, as other backends do."""
     if ragged:
         raise ValueError("`ragged=True` is not supported with the penstock backend.")
     if x is None:
-        raise ValueError(
-            "None values not supported. Where it is a loss or a metric that asks for a tensor, targets are "
-            "missing: argument 'y', or the second part of each element of a data set."
-        )
+        raise ValueError(NO_VALUE)
     if dtype is not None:
         dtype = standardize_dtype(dtype)
     if not (sparse and isinstance(x, tf.SparseTensor)):

@@ -26,7 +26,7 @@ from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import penstock as tf
 from keras_penstock.src import replicas, steps
-from keras_penstock.src.core import name_scope
+from keras_penstock.src.core import NO_VALUE, name_scope
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
 # How many batches' row numbers become tensors at a time: between two steps the conversion would take longer.
@@ -199,6 +199,12 @@ class Trainer(_Base):
     def predict_step(self, data):
         x, _, _ = data_adapter_utils.unpack_x_y_sample_weight(data)
         return self._predictions(x, training=False)
+
+    def compute_loss(self, x=None, y=None, y_pred=None, sample_weight=None, training=True):
+        # Keras 3.16 asks for the shape of the targets before it makes tensors of them.
+        if y is None and self._compile_loss is not None:
+            raise ValueError(NO_VALUE)
+        return super().compute_loss(x, y, y_pred, sample_weight, training)
 
     def _predictions(self, x, training):
         return self(x, training=training) if self._call_has_training_arg else self(x)

@@ -48,7 +48,7 @@ class _Sum:
             self._changed.notify_all()
 
     def take(self, required: int) -> tuple[Any, int]:
-        """The sum and the number of gradients in it, once there are so many; the next step begins."""
+        """Wait for so many gradients; give their sum and their number, and begin the next step."""
         if required < 1:
             raise InvalidArgumentError(f"argument 'num_required' must be at least 1, got {required}")
         with self._changed:
