@@ -7,6 +7,7 @@ import gc
 import pytest
 
 import penstock as tf
+from penstock.compat.v1 import _session_handles
 
 v1 = tf.compat.v1
 
@@ -64,3 +65,16 @@ def test_what_is_no_tensor_of_a_graph_is_refused() -> None:
         pytest.raises(TypeError, match=r"'data' must be a tensor of a graph, got 1\.0"),
     ):
         v1.get_session_handle(1.0)
+
+
+def test_a_handle_may_end_while_a_tensor_is_kept() -> None:
+    with tf.Graph().as_default(), v1.Session() as session:
+        ends = [session.run(v1.get_session_handle(tf.constant(1.0)))]
+
+        class Value:
+            def copy(self) -> str:
+                ends.clear()
+                return "kept"
+
+        assert _session_handles._value(_session_handles._keep(Value())) == "kept"
+    assert not ends

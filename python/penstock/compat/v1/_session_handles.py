@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import threading
 from typing import TYPE_CHECKING, Any
 
 from penstock import _core
@@ -20,31 +19,29 @@ if TYPE_CHECKING:
 __all__ = ["TensorHandle", "delete_session_tensor", "get_session_handle", "get_session_tensor"]
 
 _numbers = itertools.count()
-# The tensors, as arrays, by their handles.
+# The tensors, as arrays, by their handles. No lock: handles end at any time, also while one is held.
 _held: dict[str, Any] = {}
-_holding = threading.Lock()
 
 
 def _keep(value: Any) -> bytes:
     handle = f"GetSessionHandle;{next(_numbers)};/job:localhost/replica:0/task:0/device:CPU:0"
-    with _holding:
-        # What runs next may have the array's memory.
-        _held[handle] = value.copy() if hasattr(value, "copy") else value
+    # What runs next may have the array's memory.
+    _held[handle] = value.copy() if hasattr(value, "copy") else value
     return handle.encode()
 
 
 def _value(handle: Any) -> Any:
     name = handle.decode() if isinstance(handle, bytes) else str(handle)
-    with _holding:
-        if name not in _held:
-            raise InvalidArgumentError(f"argument 'handle': there is no tensor of the handle {name!r}")
+    try:
         return _held[name]
+    except KeyError:
+        text = f"argument 'handle': there is no tensor of the handle {name!r}"
+        raise InvalidArgumentError(text) from None
 
 
 def _drop(handle: Any) -> bool:
     name = handle.decode() if isinstance(handle, bytes) else str(handle)
-    with _holding:
-        return _held.pop(name, None) is not None
+    return _held.pop(name, None) is not None
 
 
 class TensorHandle:
@@ -61,6 +58,8 @@ class TensorHandle:
     ...     float(handle.eval())
     3.0
     """
+
+    _handle = ""  # of one that was not made
 
     def __init__(self, handle: bytes, dtype: DTypeLike, session: Any) -> None:
         self._handle, self._dtype, self._session = handle.decode(), _core.DType(dtype), session
