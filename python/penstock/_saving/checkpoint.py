@@ -10,9 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from penstock import _core
+from penstock._runtime import v1_graph_state
 from penstock._saving.checkpoint_state import record
 from penstock._saving.object_graph import edges, objects_of, tensors_of
-from penstock._saving.restore import CheckpointLoadStatus, Restoration
+from penstock._saving.restore import CheckpointLoadStatus, restoration_of
 from penstock._saving.shard_files import object_graph, write_shards
 from penstock._saving.sharding import (
     GRAPH_KEY,
@@ -183,9 +184,10 @@ class Checkpoint:
             options = CheckpointOptions()
         expect(options, CheckpointOptions, "options", "a CheckpointOptions")
         self.sync()
+        session = None if v1_graph_state.current() is None else v1_graph_state.session(None)
         with _core._Outside():
             found = objects_of(self)
-            owned = [(key, parts, item.value) for item in found for key, parts in tensors_of(item)]
+            owned = [(key, parts, item.value) for item in found for key, parts in tensors_of(item, session)]
         nodes: list[_core._Object] = [(item.children, list(item.attributes), []) for item in found]
         tensors = [(key, parts) for key, parts, _ in owned]
         callback = options.experimental_sharding_callback
@@ -249,8 +251,8 @@ class Checkpoint:
         1.0
         """
         self.sync()
+        restoration = restoration_of(save_path)
         with _core._Outside():
-            restoration = Restoration(save_path)
             restoration.match(self, 0)
         return CheckpointLoadStatus(restoration, self)
 
@@ -284,7 +286,7 @@ class Checkpoint:
             return CheckpointLoadStatus(None, self)
         status = self.read(save_path)
         # The counter is made now, so that the file has an object for its value.
-        if any(name == "save_counter" for _, name in status._restoration.nodes[0][0]):  # type: ignore[union-attr]
+        if status._restoration is not None and status._restoration.has_counter:
             _ = self.save_counter
         return status
 

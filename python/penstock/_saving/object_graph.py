@@ -65,11 +65,19 @@ def ends_of(value: Any) -> tuple[str, ...]:
     return _part(value)[1]
 
 
-def tensors_of(item: Object) -> Iterator[tuple[str, list[_core.Tensor]]]:
-    """The tensors of an object by their keys in the file: one of each key, or its parts, rows in order."""
+def tensors_of(item: Object, session: Any = None) -> Iterator[tuple[str, list[_core.Tensor]]]:
+    """The tensors of an object by their keys in the file: one of each key, or its parts, rows in order.
+
+    Args:
+        item: the object.
+        session: the session of TensorFlow 1 in which variables have their values, if any.
+    """
     value = item.value
     for attribute in item.attributes:
-        states = [value.read_value()] if isinstance(value, _core._Variable) else value._save_state()
+        if isinstance(value, _core._Variable):
+            states = [value.read_value() if session is None else session._values.read(value)]
+        else:
+            states = value._save_state()
         for end, state in zip(ends_of(value), states, strict=True):
             parts = state if isinstance(state, list) else [state]
             if item.wide and parts[0].dtype.is_integer:

@@ -2,7 +2,10 @@
 
 The objects of the program and those of the file are walked over together, by the names of what they own. What
 the file has and an object does not own yet waits: modules, optimisers and checkpoints say when they own
-something new (`penstock._values.module.changed`).
+something new (`penstock._values.module.changed`). A file of TensorFlow 1 knows no objects: its values are for
+variables of their names.
+
+In a graph of TensorFlow 1 variables have values in sessions: those of the file wait for one.
 """
 
 from __future__ import annotations
@@ -13,12 +16,21 @@ from collections.abc import Callable
 from typing import Any
 
 from penstock import _core, raw_ops
+from penstock._runtime import v1_graph_state
 from penstock._saving.checkpoint_reader import Bundle
 from penstock._saving.object_graph import edges, ends_of, is_container, objects_of
 from penstock._types.argument_names import path_of
 from penstock._values.module import waiting
 
-__all__ = ["CheckpointLoadStatus", "Restoration"]
+__all__ = ["CheckpointLoadStatus", "Restoration", "restoration_of"]
+
+
+def restoration_of(path: str | os.PathLike[str]) -> Restoration:
+    """A file for objects, or for variables by their names where it says nothing of objects."""
+    path = path_of(path, "save_path")
+    reader = Bundle(path)
+    nodes = reader.objects()
+    return _Names(path, reader) if nodes is None else Restoration(path, reader, nodes)
 
 
 class Restoration:
@@ -26,19 +38,28 @@ class Restoration:
 
     Args:
         path: the prefix of the file.
+        reader: what reads its tensors.
+        nodes: what it says of objects.
     """
 
-    def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path: str = path_of(path, "save_path")
-        self.reader: Bundle = Bundle(self.path)
-        self.nodes: list[Any] = self.reader.objects() or [([], [], [])]
-        if self.reader.objects() is None:
-            raise ValueError(
-                f"{self.path} says nothing of objects: it was not written by tf.train.Checkpoint; read it by "
-                "tf.train.load_checkpoint"
-            )
+    def __init__(self, path: str, reader: Bundle, nodes: list[Any]) -> None:
+        self.path, self.reader, self.nodes = path, reader, nodes
         # What gives the object of each number, while the program keeps it; nothing, of a container.
         self.matched: dict[int, Callable[[], Any]] = {}
+        # In a graph of TensorFlow 1 the values that variables get in each session; else None.
+        self._of_sessions: list[tuple[Any, _core.Tensor]] | None = (
+            None if v1_graph_state.current() is None else []
+        )
+
+    @property
+    def has_counter(self) -> bool:
+        """Whether `Checkpoint.save` wrote it, which counts."""
+        return any(name == "save_counter" for _, name in self.nodes[0][0])
+
+    def run(self, session: Any) -> None:
+        """Gives the variables of a graph of TensorFlow 1 their values in a session."""
+        for variable, value in self._of_sessions or ():
+            session.load(variable, value)
 
     def match(self, value: Any, number: int, thorough: bool = False) -> None:
         """Gives an object what the file has under a number, and what it owns the same.
@@ -82,11 +103,19 @@ class Restoration:
             try:
                 states = [self.reader.read(key + end) for end in ends_of(value)]
                 if isinstance(value, _core._Variable):
-                    value._assign(_fitting(states[0], value.dtype))
+                    self._assign(value, _fitting(states[0], value.dtype))
                 else:
                     value._restore_state(*states)
             except (ValueError, TypeError) as error:
                 raise type(error)(f"{self.path}: cannot restore '{key}': {error}") from None
+
+    def _assign(self, variable: Any, value: _core.Tensor) -> None:
+        if self._of_sessions is None or variable.initializer is None:
+            variable._assign(value)
+            return
+        if not variable.shape.is_compatible_with(value.shape):
+            raise ValueError(f"the variable has shape {variable.shape}, and the value {value.shape}")
+        self._of_sessions.append((variable, value))
 
     def changed(self, value: Any, number: int) -> None:
         """An object may own more than before."""
@@ -112,6 +141,63 @@ class Restoration:
         ]
 
 
+class _Names(Restoration):
+    """A file that knows variables by their names alone; any number of them may have one name.
+
+    Args:
+        path: the prefix of the file.
+        reader: what reads its tensors.
+    """
+
+    def __init__(self, path: str, reader: Bundle) -> None:
+        super().__init__(path, reader, [([], [], [])])
+        self._keys = {key for key, _, _ in reader.entries()}
+        self._restored: dict[int, Any] = {}
+
+    def match(self, value: Any, number: int, thorough: bool = False) -> None:
+        """Gives the variables that an object owns the values of their names.
+
+        Args:
+            value: the object.
+            number: any number.
+            thorough: accepted and ignored: all are looked at.
+        """
+        for item in objects_of(value):
+            found = item.value
+            if not is_container(found):
+                waiting.add(found, self, 0)
+            named = isinstance(found, _core._Variable) and found._name in self._keys
+            if named and id(found) not in self._restored:
+                # The variable is kept, so that its identity stays its own.
+                self._restored[id(found)] = found
+                self._give_named(found)
+
+    def _give_named(self, variable: Any) -> None:
+        try:
+            self._assign(variable, _fitting(self.reader.read(variable._name), variable.dtype))
+        except (ValueError, TypeError) as error:
+            raise type(error)(f"{self.path}: cannot restore '{variable._name}': {error}") from None
+
+    def objects(self) -> set[int]:
+        """The identities of the variables that have their values from the file."""
+        return set(self._restored)
+
+    def unused(self) -> list[str]:
+        """Nothing: TensorFlow asks only whether each variable has a value."""
+        return []
+
+
+def _left(restoration: Restoration, root: Any) -> list[str]:
+    """The keys of the objects that have no value from the file."""
+    restored = restoration.objects()
+    return [
+        attribute.key
+        for owner in objects_of(root)
+        for attribute in owner.attributes
+        if id(owner.value) not in restored
+    ]
+
+
 class CheckpointLoadStatus:
     """What came of restoring.
 
@@ -122,6 +208,7 @@ class CheckpointLoadStatus:
 
     def __init__(self, restoration: Restoration | None, root: Any) -> None:
         self._restoration, self._root = restoration, root
+        self._in_graph = v1_graph_state.current() is not None
 
     def assert_consumed(self) -> CheckpointLoadStatus:
         """Check that all values of the file were restored, and all objects have theirs from it.
@@ -163,13 +250,7 @@ class CheckpointLoadStatus:
         if self._restoration is None:
             return self
         self._restoration.finish(self._root)
-        restored = self._restoration.objects()
-        left = [
-            attribute.key
-            for owner in objects_of(self._root)
-            for attribute in owner.attributes
-            if id(owner.value) not in restored
-        ]
+        left = _left(self._restoration, self._root)
         if left:
             raise AssertionError(f"{self._restoration.path} has no value for {_listed(left)}")
         return self
@@ -188,7 +269,9 @@ class CheckpointLoadStatus:
         >>> path = tf.train.Checkpoint(v=tf.Variable(1.0)).save(os.path.join(tempfile.mkdtemp(), "ckpt"))
         >>> _ = tf.train.Checkpoint(v=tf.Variable(2.0)).restore(path).assert_nontrivial_match()
         """
-        if self._restoration is not None and not any(number for number in self._restoration.matched):
+        if isinstance(self._restoration, _Names):  # of which TensorFlow asks the same each time
+            return self.assert_existing_objects_matched()
+        if self._restoration is not None and not any(self._restoration.matched):
             raise AssertionError(f"{self._restoration.path}: no object has taken anything")
         return self
 
@@ -205,25 +288,45 @@ class CheckpointLoadStatus:
         """
         return self
 
-    def initialize_or_restore(self, session: object = None) -> None:
-        """Do nothing: values are restored at once.
+    def initialize_or_restore(self, session: Any = None) -> None:
+        """Give variables of a graph of TensorFlow 1 their values in a session; elsewhere they have them.
+
+        Those that have no value in the file get their first ones.
 
         Args:
-            session: accepted and ignored.
+            session: the session; by default the one that is open.
+
+        Raises:
+            ValueError: in a graph, where no session is given or open.
 
         >>> import penstock as tf
         >>> tf.train.Checkpoint().restore(None).initialize_or_restore()
         """
+        if not self._in_graph:
+            return
+        session = v1_graph_state.session(session)
+        self.run_restore_ops(session)
+        restored = set() if self._restoration is None else self._restoration.objects()
+        left = (owner.value for owner in objects_of(self._root) if id(owner.value) not in restored)
+        first = [getattr(value, "initializer", None) for value in left if isinstance(value, _core._Variable)]
+        session.run([operation for operation in first if operation is not None])
 
-    def run_restore_ops(self, session: object = None) -> None:
-        """Do nothing: values are restored at once.
+    def run_restore_ops(self, session: Any = None) -> None:
+        """Give variables of a graph of TensorFlow 1 their values in a session; elsewhere they have them.
 
         Args:
-            session: accepted and ignored.
+            session: the session; by default the one that is open.
+
+        Raises:
+            ValueError: in a graph, where no session is given or open.
 
         >>> import penstock as tf
         >>> tf.train.Checkpoint().restore(None).run_restore_ops()
         """
+        if self._in_graph:
+            session = v1_graph_state.session(session)
+            if self._restoration is not None:
+                self._restoration.run(session)
 
 
 def _fitting(value: _core.Tensor, dtype: _core.DType) -> _core.Tensor:
