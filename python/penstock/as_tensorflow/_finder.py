@@ -65,7 +65,7 @@ class NamesModule(ModuleType):
     def __dir__(self) -> list[str]:
         names = {*vars(self), *self._penstock_names.here}
         for module in self._penstock_names.of:
-            names.update(dir(importlib.import_module(module)))
+            names.update(set(dir(importlib.import_module(module))) - _OWN)
         start = f"{self.__name__}."
         names.update(m[len(start) :] for m in MODULES if m.startswith(start) and "." not in m[len(start) :])
         return sorted(names)

@@ -39,6 +39,14 @@ def test_the_version_is_that_whose_names_these_are():
     assert tensorflow.__version__.startswith("2.")
 
 
+def test_what_is_listed_of_a_module_can_be_had():
+    import tensorflow
+
+    for module in tensorflow, tensorflow.data, tensorflow.linalg, tensorflow.compat.v1:
+        for name in dir(module):
+            assert hasattr(module, name), name
+
+
 @pytest.mark.parametrize(
     "statement",
     [
