@@ -123,8 +123,20 @@ def {name}(*args, **kwargs):
 
 
 def _know_backend(tree: ast.Module, module: str) -> None:
-    """Lets Keras 3.15's `DynamicBackend`, which holds a table of backends as code, find this one."""
+    """Lets `DynamicBackend`, by which layers run in data sets, find this backend.
+
+    It is what is meant by TensorFlow, too. That of Keras 3.15 holds a table of backends as code.
+    """
     _answer(tree, module)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ClassDef) and node.name == "DynamicBackend":
+            for method in node.body:
+                if isinstance(method, ast.FunctionDef) and method.name in ("__init__", "set_backend"):
+                    named = f"""
+if backend == 'tensorflow':
+    backend = {BACKEND!r}
+"""
+                    method.body[:0] = ast.parse(named).body
     if "PLUGGABLE_BACKENDS" in ast.unparse(tree):
         return
     for node in ast.walk(tree):
@@ -335,13 +347,19 @@ def _alias(fullname: str) -> str | None:
     return None
 
 
+def _is_chosen() -> bool:
+    """Whether Keras is on this backend, or will be: once it is loaded, the environment chooses no more."""
+    backend = getattr(sys.modules.get("keras.src.backend.config"), "backend", None)
+    return (os.environ.get("KERAS_BACKEND") if backend is None else backend()) == BACKEND
+
+
 class _Finder(MetaPathFinder):
     """Finds the modules of Keras that are edited, and those that stand for TensorFlow's backend."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: types.ModuleType | None = None
     ) -> importlib.machinery.ModuleSpec | None:
-        if os.environ.get("KERAS_BACKEND") != BACKEND:
+        if not _is_chosen():
             return None
         alias = _alias(fullname)
         if alias is not None and not fullname.endswith("_test"):

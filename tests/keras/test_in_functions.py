@@ -126,6 +126,40 @@ def test_keras_operations_run_on_tensors_of_both_kinds():
     np.testing.assert_allclose(mixed(x), expected, rtol=1e-6)
 
 
+def test_a_layer_that_preprocesses_is_built_in_a_function():
+    layer = layers.Normalization(mean=[1.0, 3.0], variance=[4.0, 1.0])
+
+    @tf.function
+    def normalized(x):
+        return layer(x, training=True)
+
+    for _ in range(2):
+        np.testing.assert_allclose(normalized(tf.constant([[3.0, 3.0]])), [[1.0, 0.0]])
+
+
+def test_a_function_reads_what_a_layer_has_adapted_to():
+    layer = layers.Normalization()
+    layer.adapt(np.float32([[1.0], [3.0]]))
+
+    @tf.function
+    def normalized(x):
+        return layer(x)
+
+    np.testing.assert_allclose(normalized(tf.constant([[3.0]])), [[1.0]])
+    np.testing.assert_allclose(normalized(tf.constant([[5.0]])), layer(tf.constant([[5.0]])))
+
+
+def test_each_row_of_a_data_set_has_random_numbers_of_the_layer():
+    def rows():
+        layer = layers.RandomBrightness(0.5, value_range=(0.0, 1.0), seed=3)
+        data = tf.data.Dataset.from_tensors(tf.fill([2, 2, 3], 0.5)).repeat(4)
+        return [float(x[0, 0, 0]) for x in data.map(lambda x: layer(x, training=True))]
+
+    first = rows()
+    assert len(set(first)) == 4
+    assert first == rows()
+
+
 def test_a_layer_preprocesses_within_a_data_set():
     layer = layers.Rescaling(0.5, offset=1.0)
     data = tf.data.Dataset.from_tensor_slices(np.arange(4, dtype=np.float32)).batch(2).map(layer)

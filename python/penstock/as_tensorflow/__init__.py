@@ -26,18 +26,14 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import Final
 
-from penstock.as_tensorflow._finder import Finder, NamesModule
+from penstock.as_tensorflow._finder import KERAS_BACKEND, Finder, NamesModule, choose_keras_backend
 
 __all__ = ["install", "installed", "uninstall"]
 
 
 def _finder() -> Finder | None:
     return next((finder for finder in sys.meta_path if isinstance(finder, Finder)), None)
-
-
-_KERAS_BACKEND: Final = "KERAS_BACKEND"
 
 
 def install() -> None:
@@ -64,9 +60,8 @@ def install() -> None:
             "penstock.as_tensorflow.install() before anything imports tensorflow, or start the program with "
             "'python -m penstock.as_tensorflow'"
         )
-    sys.meta_path.insert(0, Finder(os.environ.get(_KERAS_BACKEND)))
-    if os.environ.get(_KERAS_BACKEND, "tensorflow") == "tensorflow":
-        os.environ[_KERAS_BACKEND] = "penstock"
+    sys.meta_path.insert(0, Finder(os.environ.get(KERAS_BACKEND)))
+    choose_keras_backend()
 
 
 def uninstall() -> None:
@@ -84,9 +79,9 @@ def uninstall() -> None:
     if "keras" in sys.modules:
         return  # it loads more of its modules by this name
     if finder.keras_backend is None:
-        os.environ.pop(_KERAS_BACKEND, None)
+        os.environ.pop(KERAS_BACKEND, None)
     else:
-        os.environ[_KERAS_BACKEND] = finder.keras_backend
+        os.environ[KERAS_BACKEND] = finder.keras_backend
     for name in [name for name, module in sys.modules.items() if isinstance(module, NamesModule)]:
         del sys.modules[name]
 

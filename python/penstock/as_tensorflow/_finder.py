@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import os
 from collections.abc import Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
@@ -12,7 +13,7 @@ from typing import Any, Final
 
 from penstock.as_tensorflow._table import FOREIGN, MODULES, Names
 
-__all__ = ["Finder", "NamesModule"]
+__all__ = ["KERAS_BACKEND", "Finder", "NamesModule", "choose_keras_backend"]
 
 _ROOTS: Final = ("tensorflow", "tf_keras")
 _INNER: Final = "tensorflow.python"
@@ -20,6 +21,15 @@ _INNER: Final = "tensorflow.python"
 _OWN: Final = frozenset(
     {"__file__", "__cached__", "__path__", "__wrapped__", "__warningregistry__", "__test__"}
 )
+
+
+KERAS_BACKEND: Final = "KERAS_BACKEND"
+
+
+def choose_keras_backend() -> None:
+    """Has Keras, where it would choose TensorFlow, choose this package."""
+    if os.environ.get(KERAS_BACKEND, "tensorflow") == "tensorflow":
+        os.environ[KERAS_BACKEND] = "penstock"
 
 
 class NamesModule(ModuleType):
@@ -166,6 +176,8 @@ class Finder(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
+        if fullname == "keras":
+            choose_keras_backend()  # programs name TensorFlow in their first lines
         if fullname.partition(".")[0] not in _ROOTS:
             return None
         names = _names_of(fullname)

@@ -49,13 +49,14 @@ _OWN = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep  # n
 _STDLIB = os.path.dirname(os.path.abspath(os.__file__)) + os.sep  # noqa: PTH120, PTH100
 
 # The modules, and packages of them, that need no conversion: they decide nothing by tensors, or convert by
-# themselves what they are given.
+# themselves what they are given. That of Keras is not as its file has it: see `_keras_hook`.
 # fmt: off
 LIBRARIES = frozenset({
     "IPython", "PIL", "_pytest", "absl", "attr", "attrs", "cloudpickle", "coverage", "cv2", "dask", "debugpy",
     "dill", "einops", "google", "grpc", "h5py", "hypothesis", "imageio", "ipdb", "ipykernel", "jax", "jaxlib",
-    "matplotlib", "ml_dtypes", "mock", "mpl_toolkits", "networkx", "numba", "numpy", "opt_einsum",
-    "packaging", "pandas", "penstock", "pkg_resources", "plotly", "pluggy", "polars", "psutil", "pyarrow",
+    "keras.src.utils.backend_utils", "matplotlib", "ml_dtypes", "mock", "mpl_toolkits", "networkx", "numba",
+    "numpy", "opt_einsum", "packaging", "pandas", "penstock", "pkg_resources", "plotly", "pluggy", "polars",
+    "psutil", "pyarrow",
     "pydantic", "pytest", "requests", "rich", "scipy", "seaborn", "setuptools", "six", "skimage", "sklearn",
     "statsmodels", "sympy", "tensorflow", "torch", "tqdm", "traitlets", "typing_extensions", "urllib3",
     "wrapt", "xarray", "yaml", "zmq",

@@ -246,3 +246,27 @@ def test_without_a_program_the_usage_is_shown(library):
     done = subprocess.run(command, cwd=library, capture_output=True, text=True, check=False)
     assert done.returncode == 1
     assert "usage" in done.stderr
+
+
+@pytest.mark.parametrize("first", ["import keras", "import tensorflow as tf", "import tensorflow.keras"])
+def test_a_program_that_names_tensorflow_as_the_backend_of_keras_runs(first):
+    program = f"""
+        import os
+
+        {first}
+        os.environ["KERAS_BACKEND"] = "tensorflow"
+        import keras
+        import tensorflow as tf
+
+        lookup = keras.layers.IntegerLookup(vocabulary=[5, 7])
+
+        @tf.function
+        def found(x):
+            return lookup(x)
+
+        print(keras.backend.backend(), found(tf.constant([7, 5])).numpy(), lookup([5]).numpy())
+    """
+    for before in "", "import os; os.environ['KERAS_BACKEND'] = 'tensorflow'\n":
+        source = f"{before}from penstock import as_tensorflow\nas_tensorflow.install()\n"
+        result = run_python(source + textwrap.dedent(program))
+        assert result.stdout == "penstock [2 1] [1]\n", result.stderr
