@@ -14,6 +14,7 @@ import io
 import json
 import linecache
 import os
+import re
 import signal
 import sys
 import time
@@ -32,19 +33,23 @@ class Late(BaseException):
     """A cell took too long."""
 
 
+# The language of a cell that is no Python.
+_OTHER: Final = re.compile(r"%%(bash|sh|script|html|javascript|latex|svg)\b")
+# A command of the shell with the lines that go on with it, or one of notebooks: `% value` is arithmetic.
+_COMMAND: Final = re.compile(r"^([ \t]*)(?:!(?:.*\\\n)*.*|%[A-Za-z].*|.*\?[ \t]*)$", re.MULTILINE)
+
+
 def code_of(source: str) -> str:
     """The Python of a cell: commands of the shell and of notebooks are left out."""
     head, _, rest = source.partition("\n")
     if head.startswith("%%writefile"):
         Path(head.split()[1]).write_text(rest + "\n")
         return ""
-    lines = (rest if head.startswith("%%") else source).split("\n")
-    return "\n".join(
-        line[: len(line) - len(line.lstrip())] + "pass"
-        if line.lstrip().startswith(("!", "%")) or line.rstrip().endswith("?")
-        else line
-        for line in lines
-    )
+    if _OTHER.match(head):
+        return ""
+    code = rest if head.startswith("%%") else source
+    indent = code[: len(code) - len(code.lstrip(" "))]
+    return _COMMAND.sub(r"\1pass", re.sub(f"^{indent}", "", code, flags=re.MULTILINE))
 
 
 def run(code: str, name: str, space: dict[str, Any]) -> None:

@@ -5,6 +5,9 @@ github.com/tensorflow/docs. Each notebook that `reasons.toml` lists runs in a pr
 `tensorflow` is this package. That file says why cells fail, by their errors or their places; the status is 1
 where a cell fails for another reason. A cell that lacks a name, since the cell that defines it failed,
 counts as failed for the reason of the one that failed before it.
+
+`--write` records each notebook in `results.json` as soon as it has run, and makes the table of all that are
+recorded and listed there: a run of some notebooks changes their rows only.
 """
 
 from __future__ import annotations
@@ -17,13 +20,16 @@ import sys
 import tempfile
 import tomllib
 from collections import Counter
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Final
 
 HERE: Final = Path(__file__).resolve().parent
+RESULTS: Final = HERE / "results.json"
 PAGE: Final = HERE.parent.parent / "docs" / "libraries.md"
 BEGIN: Final = "<!-- tutorials:begin -->"
 END: Final = "<!-- tutorials:end -->"
+UNKNOWN: Final = "nobody has looked into them"
 FOLLOWS: Final = re.compile(r"NameError: name '\w+' is not defined")
 
 
@@ -52,13 +58,60 @@ def reason_of(notebook: str, outcome: dict[str, Any], reasons: dict[str, str]) -
     )
 
 
-def table(rows: list[tuple[str, int, int]], whys: Counter[str]) -> str:
-    """The table, and what the other cells lack."""
+@dataclass(frozen=True)
+class Result:
+    """How a notebook ran: its cells, those that passed, and how many others failed for which reason."""
+
+    cells: int
+    passed: int
+    failed: dict[str, int]
+
+
+def judged(notebook: str, cells: list[dict[str, Any]], reasons: dict[str, str]) -> Result:
+    """The result of a notebook whose cells ran; prints those that fail for a reason that is not known."""
+    whys, before = Counter[str](), "a cell before them failed"
+    for outcome in cells:
+        if "error" not in outcome:
+            continue
+        why = reason_of(notebook, outcome, reasons)
+        if why is None and FOLLOWS.search(outcome["error"]):
+            why = before
+        if why is None:
+            why = UNKNOWN
+            print(f"{notebook}, cell {outcome['cell']}: {outcome['line']}\n    {outcome['error'][:500]}")
+        before = why
+        whys[why] += 1
+    return Result(len(cells), len(cells) - whys.total(), dict(whys))
+
+
+def recorded() -> dict[str, Result]:
+    """The results that `--write` recorded."""
+    if not RESULTS.exists():
+        return {}
+    return {name: Result(**found) for name, found in json.loads(RESULTS.read_text()).items()}
+
+
+def record(results: dict[str, Result]) -> None:
+    """Writes results for `recorded`, a line for each notebook."""
+    lines = (f"  {json.dumps(name)}: {json.dumps(asdict(found))}" for name, found in sorted(results.items()))
+    RESULTS.write_text("{\n" + ",\n".join(lines) + "\n}\n")
+
+
+def table(results: dict[str, Result], listed: int) -> str:
+    """The table, how many notebooks it lacks, and why cells fail."""
     lines = ["| notebooks | cells | passed |", "|---|---:|---:|"]
-    for group in dict.fromkeys(name.rpartition("/")[0] for name, _, _ in rows):
-        of = [row for row in rows if row[0].rpartition("/")[0] == group]
-        lines.append(f"| `{group}` ({len(of)}) | {sum(row[1] for row in of)} | {sum(row[2] for row in of)} |")
-    lines.append(f"| all ({len(rows)}) | {sum(row[1] for row in rows)} | {sum(row[2] for row in rows)} |")
+    groups: dict[str, list[Result]] = {}
+    for name, found in results.items():
+        groups.setdefault(f"`{name.rpartition('/')[0]}`", []).append(found)
+    for group, of in [*groups.items(), ("all", list(results.values()))]:
+        lines.append(
+            f"| {group} ({len(of)}) | {sum(one.cells for one in of)} | {sum(one.passed for one in of)} |"
+        )
+    if len(results) < listed:
+        lines += ["", f"{listed - len(results)} of the {listed} notebooks listed were not run."]
+    whys = Counter[str]()
+    for found in results.values():
+        whys.update(found.failed)
     if whys:
         lines += ["", "The others fail because:", ""]
         lines += [f"- {why}: {count}" for why, count in whys.most_common()]
@@ -68,36 +121,28 @@ def table(rows: list[tuple[str, int, int]], whys: Counter[str]) -> str:
 def main() -> int:
     """Run the notebooks."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--write", action="store_true", help="write the table into docs/libraries.md")
+    parser.add_argument(
+        "--write", action="store_true", help="record results, and write the table into docs/libraries.md"
+    )
     parser.add_argument("docs", type=Path, help="a checkout of github.com/tensorflow/docs")
     parser.add_argument("notebooks", nargs="*", help="such as guide/data; by default all that are listed")
     options = parser.parse_args()
     listed = tomllib.loads((HERE / "reasons.toml").read_text())
-    rows, whys, faults = [], Counter[str](), 0
+    ran: dict[str, Result] = {}
     for notebook in options.notebooks or listed["notebooks"]:
-        cells = outcomes(options.docs, notebook)
-        before = "a cell before them failed"
-        for outcome in cells:
-            if "error" not in outcome:
-                continue
-            why = reason_of(notebook, outcome, listed["reasons"])
-            if why is None and FOLLOWS.search(outcome["error"]):
-                why = before
-            if why is None:
-                faults += 1
-                why = "nobody has looked into them"
-                print(f"{notebook}, cell {outcome['cell']}: {outcome['line']}\n    {outcome['error'][:500]}")
-            before = why
-            whys[why] += 1
-        rows.append((notebook, len(cells), sum("error" not in outcome for outcome in cells)))
-        print(f"{notebook}: {rows[-1][2]} of {rows[-1][1]} cells", flush=True)
-    text = table(rows, whys)
-    print(text)
+        ran[notebook] = found = judged(notebook, outcomes(options.docs, notebook), listed["reasons"])
+        print(f"{notebook}: {found.passed} of {found.cells} cells", flush=True)
+        if options.write:
+            record({**recorded(), notebook: found})
     if options.write:
+        known = recorded()
+        shown = {name: known[name] for name in listed["notebooks"] if name in known}
         page = PAGE.read_text()
         start, end = page.index(BEGIN) + len(BEGIN), page.index(END)
-        PAGE.write_text(f"{page[:start]}\n\n{text}\n\n{page[end:]}")
-    return int(faults > 0)
+        PAGE.write_text(f"{page[:start]}\n\n{table(shown, len(listed['notebooks']))}\n\n{page[end:]}")
+    else:
+        print(table(ran, len(ran)))
+    return int(any(UNKNOWN in found.failed for found in ran.values()))
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """Data in the place of what TensorFlow's notebooks download: of the same form, small, and random.
 
 `install` replaces the functions that download: `keras.utils.get_file`, `keras.datasets.*.load_data`, weights
-of `keras.applications`, `pandas.read_csv` of an address, and `tensorflow_datasets`.
+of `keras.applications`, `pandas.read_csv` of an address, and `tensorflow_datasets`; `IPython` shows nothing.
 """
 
 from __future__ import annotations
@@ -417,6 +417,9 @@ def load(
 
 # --- what is replaced ---
 
+# What notebooks call of `IPython.display`, which shows nothing here.
+DISPLAYED: Final = "Audio HTML Image Markdown Video clear_output display"
+
 
 def install(root: Path) -> None:
     """Replaces what downloads.
@@ -453,6 +456,11 @@ def install(root: Path) -> None:
         visualization=types.SimpleNamespace(show_examples=lambda *_, **__: None),
     )
     sys.modules["tensorflow_datasets"] = modules
+    display = types.ModuleType("IPython.display")
+    vars(display).update(dict.fromkeys(DISPLAYED.split(), lambda *_, **__: None))
+    notebooks = types.ModuleType("IPython")
+    vars(notebooks).update(display=display, get_ipython=lambda: None, version_info=(9, 0, 0, ""))
+    sys.modules.update({"IPython": notebooks, "IPython.display": display})
 
     def without_weights(model: Callable[..., Any]) -> Callable[..., Any]:
         return lambda *args, **options: model(*args, **{**options, "weights": None})
