@@ -4,6 +4,7 @@
 
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::any::Any;
+use std::cell::Cell;
 use std::ops::Deref;
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicUsize, Ordering, fence};
@@ -49,6 +50,8 @@ struct Block {
     class: usize,
     /// The bytes from the aligned start.
     size: usize,
+    /// The number of the thread that took it last.
+    user: usize,
 }
 
 // SAFETY: a block is plain memory with one owner.
@@ -73,7 +76,7 @@ impl Block {
             // SAFETY: the block has `size` bytes, and no owner yet.
             unsafe { base.write_bytes(UNWRITTEN, size) }
         }
-        Some(Block { base, class, size })
+        Some(Block { base, class, size, user: number() })
     }
 
     fn start(&self) -> NonNull<u8> {
@@ -90,6 +93,24 @@ impl Block {
     }
 }
 
+static THREADS: AtomicUsize = AtomicUsize::new(0);
+
+thread_local! {
+    /// The number of this thread among those that took blocks.
+    static NUMBER: Cell<usize> = const { Cell::new(0) };
+}
+
+/// The number of the calling thread, from 1 on.
+fn number() -> usize {
+    if NUMBER.get() == 0 {
+        NUMBER.set(THREADS.fetch_add(1, Ordering::Relaxed) + 1);
+    }
+    NUMBER.get()
+}
+
+/// Free blocks among which one is looked for that the same thread had before.
+const NEAREST: usize = 8;
+
 static FREE: [Mutex<Vec<Block>>; CLASSES] = [const { Mutex::new(Vec::new()) }; CLASSES];
 static RETAINED: AtomicUsize = AtomicUsize::new(0);
 static TAKEN: AtomicUsize = AtomicUsize::new(0);
@@ -104,8 +125,9 @@ fn take(bytes: usize) -> Result<Block> {
     let class = class_of(bytes).ok_or_else(oom)?;
     if !SANITIZED
         && let Ok(mut free) = FREE[class].try_lock()
-        && let Some(block) = free.pop()
+        && let Some(mut block) = pop(&mut free)
     {
+        block.user = number();
         RETAINED.fetch_sub(class_size(class), Ordering::Relaxed);
         TAKEN.fetch_add(class_size(class), Ordering::Relaxed);
         return Ok(block);
@@ -118,6 +140,13 @@ fn take(bytes: usize) -> Result<Block> {
         TAKEN.fetch_add(class_size(class), Ordering::Relaxed);
     }
     block.ok_or_else(oom)
+}
+
+/// Takes a block: the last one that this thread had, which may lie in its caches, if it is among the nearest; else the last.
+fn pop(free: &mut Vec<Block>) -> Option<Block> {
+    let (me, last) = (number(), free.len().checked_sub(1)?);
+    let own = (free.len().saturating_sub(NEAREST)..=last).rev().find(|&at| free[at].user == me);
+    Some(free.swap_remove(own.unwrap_or(last)))
 }
 
 fn give_back(block: Block) {

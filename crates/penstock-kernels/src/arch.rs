@@ -103,6 +103,9 @@ pub(crate) fn at_v3<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
+/// Whether the least instruction set of the machine multiplies and adds with one rounding.
+pub(crate) const FUSED_BASE: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+
 /// Asks for some memory, which need not exist, to be brought to the cache of this level.
 #[inline(always)]
 pub(crate) fn prefetch<const LEVEL: u8, T>(from: *const T, bytes: usize) {

@@ -6,8 +6,8 @@
 
 use penstock_data::DType;
 
-use crate::arch::{Level, dispatch_v3, level};
-use crate::register_tile::{Ahead, Dots, Float, Row, Tile};
+use crate::arch::{FUSED_BASE, Level, dispatch_v3, level};
+use crate::register_tile::{Ahead, Dots, Float, Left, Row, Tile};
 
 /// The most multiplications.
 const MOST: usize = 16 * 16 * 16;
@@ -96,7 +96,7 @@ element! { f32 f64 }
 /// As for [`FewProduct::run`].
 unsafe fn narrow<T: Element, const N: usize>(s: &FewProduct, a: *const u8, b: *const u8, out: *mut u8) {
     let (a, b, out) = (a.cast::<T>(), b.cast::<[T; N]>(), out.cast::<[T; N]>());
-    if level() == Level::Base {
+    if level() == Level::Base && !FUSED_BASE {
         // SAFETY: the caller's contract.
         return unsafe { rows::<T, N, false>(s, a, b, out) };
     }
@@ -167,6 +167,7 @@ unsafe fn row<T: Element>(s: &FewProduct, a: *const u8, b: *const u8, out: *mut 
 /// As for [`FewProduct::run`].
 unsafe fn tiles<T: Element>(s: &FewProduct, a: *const u8, b: *const u8, out: *mut u8) {
     let tile = Tile {
+        left: Left::Rows,
         a: a.cast::<T>(),
         a_row: s.a_row as isize,
         hops: &[0],

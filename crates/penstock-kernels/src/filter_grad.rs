@@ -20,7 +20,7 @@ use crate::num::Real;
 use crate::pack::{Packed, is_own, pack_panel};
 use crate::padded_rows::{BAND, Span, copy_band, hops, spacing};
 use crate::pool::{PIECE_NS, Shared, parallel_for, threads};
-use crate::register_tile::{Ahead, Float, Tile};
+use crate::register_tile::{Ahead, Float, Left, Tile};
 
 /// A block of pixels of the result: planes, rows of each, columns of each. A block of several rows has whole ones, and one of several
 /// planes too.
@@ -146,12 +146,14 @@ where
                         while at < piece.end {
                             let (start, within) = (starts[at / run], at % run);
                             let rows = (run - within).min(piece.end - at);
+                            let a_col = spacing(c) * ins;
                             let tile = Tile {
+                                left: if a_col == 1 { Left::Rows } else { Left::Apart },
                                 a: band.cast_const().offset(start).add(within),
                                 a_row: 1,
                                 hops: &distances,
                                 run: block.columns,
-                                a_col: spacing(c) * ins,
+                                a_col,
                                 b: b.cast_const(),
                                 b_row: panel,
                                 out: out.add((at - piece.start) * out_row + first),

@@ -1,12 +1,11 @@
 //! Matrix products.
 //!
-//! Large ones of `f32` and `f64`, and those of complex numbers, are the `gemm` crate's. Small ones, and those of 16-bit floats, which
-//! are widened to `f32` and rounded once at the end, are made by `product.rs`. Integers wrap.
+//! Those of floats are made by `product.rs`; 16-bit floats are widened to `f32` and rounded once at the end. Those of complex numbers are
+//! the `gemm` crate's. Integers wrap.
 
 #![expect(unsafe_code, reason = "typed loops over raw memory")]
 
 use std::cell::Cell;
-use std::ops::RangeInclusive;
 use std::ptr;
 
 use gemm_common::cache::CACHE_INFO;
@@ -21,7 +20,7 @@ use crate::cost;
 use crate::num::{Int, Real};
 use crate::pack::{Packed, narrow};
 use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
-use crate::product::{are_dots, product};
+use crate::product::product;
 
 /// The dtypes that [`matmul`] takes.
 pub const MATMUL_DTYPES: DTypeSet = DTypeSet::NUMERIC;
@@ -167,14 +166,12 @@ macro_rules! gemm_crate {
 }
 
 gemm_crate! {
-    f32 as crate_f32: 1.0;
-    f64 as crate_f64: 1.0;
     C64 as crate_c64: C64::new(1.0, 0.0);
     C128 as crate_c128: C128::new(1.0, 0.0);
 }
 
 macro_rules! gemm_float {
-    ($($ty:ty: $crate_product:ident, rows by transposed: $transposed:expr;)*) => {$(
+    ($($ty:ty)*) => {$(
         impl Gemm for $ty {
             #[inline]
             unsafe fn product(m: usize, k: usize, n: usize, a: Mat<$ty>, b: Mat<$ty>, out: *mut $ty, pieces: usize) {
@@ -194,40 +191,14 @@ macro_rules! gemm_float {
                     if n == 1 && m > 1 && ldo == 1 && b.row == 1 {
                         return <$ty>::update(1, k, m, b.transposed(), a.transposed(), out, m, pieces, add);
                     }
-                    if m * k * n <= OWN || are_dots(m, k, n, a, b) || is_packed_better(m, k, n, b, $transposed) {
-                        product(m, k, n, a, b, out, ldo, pieces, add);
-                    } else {
-                        let serial = if add { $crate_product::<true> } else { $crate_product::<false> };
-                        in_pieces(serial, m, k, n, a, b, out, ldo, pieces);
-                    }
+                    product(m, k, n, a, b, out, ldo, pieces, add);
                 }
             }
         }
     )*};
 }
 
-/// Up to so many multiplications [`product`] is faster than the `gemm` crate.
-const OWN: usize = 64 * 64 * 64;
-/// So many rows are as well by a matrix that is not near and whose rows lie a multiple of so many bytes apart, and up to so many by one
-/// that is stored transposed: the crate packs neither for few rows.
-const FEW_ROWS: RangeInclusive<usize> = 17..=48;
-const PAGE: usize = 4096;
-const NEAR: usize = 2 << 20;
-
-/// Whether [`product`] is faster than the `gemm` crate because it packs the right matrix, for up to `transposed` rows if that is stored
-/// transposed.
-fn is_packed_better<T>(m: usize, k: usize, n: usize, b: Mat<T>, transposed: usize) -> bool {
-    let (size, pitch) = (size_of::<T>(), b.row.unsigned_abs() * size_of::<T>());
-    match b.col {
-        1 => FEW_ROWS.contains(&m) && pitch.is_multiple_of(PAGE) && k * n * size >= NEAR,
-        _ => (*FEW_ROWS.start()..=transposed).contains(&m) && b.row == 1,
-    }
-}
-
-gemm_float! {
-    f32: crate_f32, rows by transposed: 96;
-    f64: crate_f64, rows by transposed: 0;
-}
+gemm_float!(f32 f64);
 
 macro_rules! gemm_complex {
     ($($ty:ty: $crate_product:ident;)*) => {$(

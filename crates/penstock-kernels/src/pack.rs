@@ -27,14 +27,8 @@ unsafe fn copy_converted<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut 
             return match cols {
                 32 => (0..rows).for_each(|i| copy_few::<S, 32>(a.at(i, 0).ptr, to.add(i * to_row))),
                 16 => (0..rows).for_each(|i| copy_few::<S, 16>(a.at(i, 0).ptr, to.add(i * to_row))),
-                8.. => {
-                    for i in 0..rows {
-                        for j in (0..cols).step_by(8) {
-                            let j = j.min(cols - 8);
-                            copy_few::<S, 8>(a.at(i, j).ptr, to.add(i * to_row + j));
-                        }
-                    }
-                }
+                8.. => (0..rows).for_each(|i| copy_by::<S, 8>(a.at(i, 0).ptr, cols, to.add(i * to_row))),
+                4.. => (0..rows).for_each(|i| copy_by::<S, 4>(a.at(i, 0).ptr, cols, to.add(i * to_row))),
                 _ => {
                     for i in 0..rows {
                         (0..cols).for_each(|j| *to.add(i * to_row + j) = (*a.at(i, j).ptr).widen());
@@ -48,6 +42,19 @@ unsafe fn copy_converted<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut 
         for i in 0..rows {
             (0..cols).for_each(|j| *to.add(i * to_row + j) = (*a.at(i, j).ptr).widen());
         }
+    }
+}
+
+/// Copies elements `N` at a time; the last ones overlap those before.
+///
+/// # Safety
+/// `from` is readable, and `to` writable and disjoint, for `len` elements, which are at least `N`.
+#[inline(always)]
+unsafe fn copy_by<S: Real, const N: usize>(from: *const S, len: usize, to: *mut S::Wide) {
+    for j in (0..len).step_by(N) {
+        let j = j.min(len - N);
+        // SAFETY: inside of the elements.
+        unsafe { copy_few::<S, N>(from.add(j), to.add(j)) };
     }
 }
 
@@ -85,29 +92,43 @@ unsafe fn transpose<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut S::Wi
                 }
                 let i = i.min(rows - SIDE);
                 // SAFETY: the square is inside of the matrix.
-                unsafe { square(a.at(i, j), to.add(i * to_row + j), to_row) };
+                unsafe { square(a.at(i, j), SIDE, to.add(i * to_row + j), to_row) };
             }
         }
     }
 }
 
-/// Transposes a square of [`SIDE`] by [`SIDE`].
+/// [`transpose`] of fewer columns than a square has: each row that is written runs into what follows it, which is written after it.
 ///
 /// # Safety
-/// As for [`copy_converted`].
+/// As there; there are at least [`SIDE`] rows, and 1 to [`SIDE`] columns. `to` is writable for [`SIDE`] elements of the last row.
 #[inline(always)]
-unsafe fn square<S: Real>(from: Mat<S>, to: *mut S::Wide, to_row: usize) {
+unsafe fn transpose_few<S: Real>(a: Mat<S>, rows: usize, cols: usize, to: *mut S::Wide, to_row: usize) {
+    for i in (0..rows).step_by(SIDE) {
+        let i = i.min(rows - SIDE);
+        // SAFETY: the square's columns are inside of the matrix.
+        unsafe { square(a.at(i, 0), cols, to.add(i * to_row), to_row) };
+    }
+}
+
+/// Transposes a square of [`SIDE`] by [`SIDE`], of which `cols` columns are there; the last one stands for the others.
+///
+/// # Safety
+/// As for [`copy_converted`]; rows are written in order.
+#[inline(always)]
+unsafe fn square<S: Real>(from: Mat<S>, cols: usize, to: *mut S::Wide, to_row: usize) {
     // SAFETY: the caller's contract; casts are to the same type.
     unsafe {
+        let columns: [*const S; SIDE] = std::array::from_fn(|c| from.at(0, c.min(cols - 1)).ptr);
         #[cfg(target_arch = "x86_64")]
         if level() >= Level::V3 && is_own::<S, f32>() {
-            return square32(from.ptr.cast(), from.col, to.cast(), to_row);
+            return square32(columns.map(|c| c.cast()), to.cast(), to_row);
         } else if level() >= Level::V3 && is_own::<S, f64>() {
-            return square64(from.ptr.cast(), from.col, to.cast(), to_row);
+            return square64(columns.map(|c| c.cast()), to.cast(), to_row);
         }
         let mut square = [[S::Wide::ZERO; SIDE]; SIDE];
         for c in 0..SIDE {
-            square[c] = from.at(0, c).ptr.cast::<[S; SIDE]>().read_unaligned().map(Real::widen);
+            square[c] = columns[c].cast::<[S; SIDE]>().read_unaligned().map(Real::widen);
         }
         for r in 0..SIDE {
             to.add(r * to_row).cast::<[S::Wide; SIDE]>().write_unaligned(square.map(|column| column[r]));
@@ -115,19 +136,20 @@ unsafe fn square<S: Real>(from: Mat<S>, to: *mut S::Wide, to_row: usize) {
     }
 }
 
-/// [`square`] for `f32`: columns of four elements, two in a register, are transposed within its halves.
+/// [`square`] for `f32`.
 ///
 /// # Safety
-/// `from` is readable for columns `col` elements apart, `to` writable for rows `to_row` elements apart; the machine has AVX2.
+/// `columns` are readable, `to` writable for rows `to_row` elements apart; the machine has AVX2.
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn square32(from: *const f32, col: isize, to: *mut f32, to_row: usize) {
+unsafe fn square32(columns: [*const f32; SIDE], to: *mut f32, to_row: usize) {
     use std::arch::x86_64::*;
     // SAFETY: the caller's contract.
     unsafe {
         for half in [0, 4] {
-            let pair = |c: isize| {
-                let (low, high) = (from.offset(c * col).add(half), from.offset((c + 4) * col).add(half));
+            // Columns of four elements, two in a register, are transposed within its halves.
+            let pair = |c: usize| {
+                let (low, high) = (columns[c].add(half), columns[c + 4].add(half));
                 _mm256_insertf128_ps::<1>(_mm256_castps128_ps256(_mm_loadu_ps(low)), _mm_loadu_ps(high))
             };
             let (a, b, c, d) = (pair(0), pair(1), pair(2), pair(3));
@@ -142,27 +164,30 @@ unsafe fn square32(from: *const f32, col: isize, to: *mut f32, to_row: usize) {
     }
 }
 
-/// [`square32`] for `f64`.
+/// [`square`] for `f64`.
 ///
 /// # Safety
-/// As there.
+/// As for [`square32`].
 #[cfg(target_arch = "x86_64")]
 #[inline(always)]
-unsafe fn square64(from: *const f64, col: isize, to: *mut f64, to_row: usize) {
+unsafe fn square64(columns: [*const f64; SIDE], to: *mut f64, to_row: usize) {
     use std::arch::x86_64::*;
     // SAFETY: the caller's contract.
     unsafe {
-        for right in [0, 4] {
-            for down in [0, 2, 4, 6] {
-                let pair = |c: isize| {
-                    let (low, high) =
-                        (from.offset((right + c) * col).add(down), from.offset((right + c + 2) * col).add(down));
+        for down in [0, 2, 4, 6] {
+            let quarter = |right: usize| {
+                let pair = |c: usize| {
+                    let (low, high) = (columns[right + c].add(down), columns[right + c + 2].add(down));
                     _mm256_insertf128_pd::<1>(_mm256_castpd128_pd256(_mm_loadu_pd(low)), _mm_loadu_pd(high))
                 };
-                let (a, b, to) = (pair(0), pair(1), to.add(down * to_row + right as usize));
-                _mm256_storeu_pd(to, _mm256_unpacklo_pd(a, b));
-                _mm256_storeu_pd(to.add(to_row), _mm256_unpackhi_pd(a, b));
-            }
+                let (a, b) = (pair(0), pair(1));
+                (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b))
+            };
+            let (left, right, to) = (quarter(0), quarter(4), to.add(down * to_row));
+            _mm256_storeu_pd(to, left.0);
+            _mm256_storeu_pd(to.add(4), right.0);
+            _mm256_storeu_pd(to.add(to_row), left.1);
+            _mm256_storeu_pd(to.add(to_row + 4), right.1);
         }
     }
 }
@@ -181,13 +206,28 @@ pub(crate) unsafe fn copy_matrix<S: Real>(a: Mat<S>, rows: usize, cols: usize, t
     );
 }
 
-/// Packs some rows of a left matrix: its columns one after the other, `pitch` elements apart.
+/// Elements behind packed rows that [`pack_rows`] may write.
+pub(crate) const BEHIND: usize = SIDE;
+
+/// Packs some rows of a left matrix: its columns one after the other, `pitch` elements apart. What lies behind them is not kept.
 ///
 /// # Safety
-/// `a` is readable as `rows` by `k`; `to` is writable for `k * pitch` elements, and disjoint; there are at most `pitch` rows.
+/// `a` is readable as `rows` by `k`, of at least one row; `to` is writable for `k * pitch + BEHIND` elements, and disjoint; there are at
+/// most `pitch` rows.
 pub(crate) unsafe fn pack_rows<S: Real>(a: Mat<S>, rows: usize, k: usize, pitch: usize, to: *mut S::Wide) {
-    // SAFETY: the caller's contract.
-    unsafe { copy_matrix(a.transposed(), k, rows, to, pitch) }
+    dispatch(
+        #[inline(always)]
+        || {
+            // SAFETY: the caller's contract.
+            unsafe {
+                if a.col == 1 && rows < SIDE && k >= SIDE {
+                    transpose_few(a.transposed(), k, rows, to, pitch)
+                } else {
+                    copy_converted(a.transposed(), k, rows, to, pitch)
+                }
+            }
+        },
+    );
 }
 
 /// Packs a panel of a right matrix, with zeros beyond its columns: in the second vector only if columns are in it.

@@ -16,7 +16,7 @@ use crate::matmul::{Gemm, Mat};
 use crate::num::Real;
 use crate::pack::{Packed, copy_matrix, is_own, pack_panel};
 use crate::pool::{Shared, grain, parallel_for, threads};
-use crate::register_tile::{Ahead, Dots, Float, Tile};
+use crate::register_tile::{Ahead, Dots, Float, Left, Tile};
 use penstock_data::{Element, memory::scratch_room};
 
 /// Elements of a band: it stays in a cache beside a panel of the filter.
@@ -357,6 +357,7 @@ impl Cut {
                         }
                         for (n, hops) in hops.chunks(part).enumerate() {
                             let mut tile = Tile {
+                                left: Left::Rows,
                                 a: start,
                                 a_row,
                                 hops,

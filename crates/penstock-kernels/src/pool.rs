@@ -10,7 +10,8 @@ use std::ops::Range;
 use std::panic::resume_unwind;
 use std::ptr;
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread::{self, ThreadId};
 
 use penstock_data::settings;
 use smallvec::SmallVec;
@@ -284,6 +285,29 @@ pub fn fork(tasks: usize, f: impl Fn(usize) + Sync) {
         }
     };
     pool(n).share(n.min(tasks) - 1, &work);
+}
+
+/// What each thread keeps from one task of a loop to its next.
+pub(crate) struct PerThread<T>(Mutex<Vec<(ThreadId, Box<T>)>>);
+
+impl<T> PerThread<T> {
+    pub(crate) fn new() -> PerThread<T> {
+        PerThread(Mutex::new(Vec::new()))
+    }
+
+    /// Runs `f` with what the calling thread keeps, which is made if it keeps nothing yet.
+    pub(crate) fn with<R>(&self, make: impl FnOnce() -> T, f: impl FnOnce(&mut T) -> R) -> R {
+        let me = thread::current().id();
+        let of_all = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let taken = {
+            let mut all = of_all();
+            all.iter().position(|(thread, _)| *thread == me).map(|at| all.swap_remove(at).1)
+        };
+        let mut own = taken.unwrap_or_else(|| Box::new(make()));
+        let result = f(&mut own);
+        of_all().push((me, own));
+        result
+    }
 }
 
 /// A pointer that threads share; whoever makes one sees to it that they write to disjoint places.

@@ -1,7 +1,7 @@
 //! Products of matrices of floats by blocks that stay in the caches, made of the tiles of [`crate::register_tile`].
 //!
-//! The right matrix is packed once, by all threads, into panels of columns; then each task multiplies some rows by some panels. Where
-//! all rows are one task's, it packs a panel when it comes to it.
+//! A task multiplies some rows by some panels of columns of the right matrix. A thread packs a panel when it first comes to it, and keeps
+//! it where it has more rows to multiply by it. A large right matrix, or one of few rows for each thread, is packed before, by all.
 //! An element is a sum of sums of at most `Kernels::depth` products each, one after the other, so neither blocks nor tiles
 //! nor the number of threads change it.
 
@@ -10,12 +10,14 @@
 use std::ops::Range;
 use std::ptr;
 
+use penstock_data::memory::scratch;
+
 use crate::cost;
 use crate::matmul::Mat;
 use crate::num::Real;
-use crate::pack::{Packed, is_own, pack_panel, pack_rows};
-use crate::pool::{Shared, grain, parallel_each, parallel_for};
-use crate::register_tile::{Ahead, Dots, Float, Kernels, Row, Tile};
+use crate::pack::{BEHIND, Packed, is_own, pack_panel, pack_rows};
+use crate::pool::{PerThread, Shared, grain, parallel_each, parallel_for};
+use crate::register_tile::{Ahead, Dots, Float, Kernels, Left, Row, Tile, heights};
 
 /// Rows of the left matrix up to which a panel of the right one is read where it lies: packing it would take longer.
 const UNPACKED_ROWS: usize = 64;
@@ -30,13 +32,18 @@ const LONG_OF_ONE: usize = 8;
 const COLUMNS: usize = 4096;
 const BYTES: usize = 32 << 20;
 /// Tasks for each thread, so that one that is held up does not hold up the others.
-const TASKS: usize = 8;
+const TASKS: usize = 4;
 /// The least tiles, one below the other, of a task.
-const TILES: usize = 4;
+const TILES: usize = 8;
+/// The bytes of a packed right matrix up to which each thread packs it for itself, and the least rows for each: to pack takes less time
+/// than to wait for all threads, and then for what lies in the caches of other cores.
+const OWN: usize = 4 << 20;
+const OWN_ROWS: usize = 32;
 /// Rows that lie so many bytes apart share the same few places of a cache.
 const PAGE: usize = 4096;
 /// Panels of columns up to which rows of the left matrix are read where they lie.
 const DIRECT: usize = 16;
+const DIRECT_OF_PAGES: usize = 5;
 /// Panels of a task, of which there are no more than threads if they have fewer: each task has its own copy of the rows.
 const PANELS: usize = 8;
 /// Bytes of a right matrix that need not be brought near.
@@ -86,7 +93,8 @@ pub(crate) unsafe fn product<S: Real>(
             let (width, panel) = (COLUMNS.min(n - first), kernels.panel());
             let most = BYTES / (width.next_multiple_of(panel) * size_of::<S::Wide>()) / kernels.depth * kernels.depth;
             // Panels that are read where they lie come first. One that has a vector of columns is read no further.
-            let few = own && b.col == 1 && m <= UNPACKED_ROWS;
+            let in_page = b.row.unsigned_abs() * size_of::<S>() % PAGE == 0;
+            let few = own && b.col == 1 && m <= if in_page { 2 * kernels.rows() } else { UNPACKED_ROWS };
             let lying = if few { width / panel + usize::from(width % panel == kernels.lanes) } else { 0 };
             for p in (0..k).step_by(most.max(kernels.depth)) {
                 let (k, b) = (most.max(kernels.depth).min(k - p), b.at(p, first));
@@ -101,7 +109,21 @@ pub(crate) unsafe fn product<S: Real>(
 fn ahead<T>(a: Mat<T>, rows: usize, cols: usize) -> Ahead {
     let (a, rows, cols) = if a.col == 1 { (a, rows, cols) } else { (a.transposed(), cols, rows) };
     let size = size_of::<T>();
-    Ahead { ptr: a.ptr.cast(), bytes: cols * size, pitch: a.row * size as isize, rows }
+    Ahead { ptr: a.ptr.cast(), bytes: cols * size, pitch: a.row * size as isize, rows, each: 0 }
+}
+
+/// What a thread packs for itself: the panel that it is at or, where rows of several tasks need it, each one that it comes to.
+pub(crate) struct Kept<T> {
+    memory: Packed<T, FEW>,
+    /// Which panels are packed; none where they are not kept.
+    is_packed: Vec<bool>,
+}
+
+impl<T> Kept<T> {
+    /// Nothing yet, of so many panels that are kept.
+    pub(crate) fn new(panels: usize) -> Kept<T> {
+        Kept { memory: Packed::new(), is_packed: scratch(false, panels) }
+    }
 }
 
 /// A right matrix of `k` by `n` as panels of columns, in stretches of the inner dimension.
@@ -150,6 +172,11 @@ where
         self.packed.wrapping_add((p * packed + (i - self.lying) * self.depth(p)) * S::Wide::kernels().panel())
     }
 
+    /// The number of panel `i`, from row `p` on, among those that are packed.
+    fn number(&self, p: usize, i: usize) -> usize {
+        p / S::Wide::kernels().depth * (self.count() - self.lying) + i - self.lying
+    }
+
     /// # Safety
     /// There is such a panel of the matrix; `to` has room for it.
     unsafe fn pack_at(&self, p: usize, i: usize, to: *mut S::Wide) {
@@ -174,11 +201,11 @@ where
         });
     }
 
-    /// A panel from the row `p` on, and the elements between its rows; where it is not packed yet, it is in `own`.
+    /// A panel from the row `p` on, and the elements between its rows; where it is not packed for all threads, it is in `kept`.
     ///
     /// # Safety
     /// There is such a panel.
-    unsafe fn panel(&self, p: usize, i: usize, own: &mut Packed<S::Wide, FEW>) -> (*const S::Wide, usize) {
+    unsafe fn panel(&self, p: usize, i: usize, kept: &mut Kept<S::Wide>) -> (*const S::Wide, usize) {
         let kernels = S::Wide::kernels();
         // SAFETY: the panel is inside of the matrix, and of its room.
         unsafe {
@@ -188,22 +215,37 @@ where
             if !self.packed.is_null() {
                 return (self.place(p, i), kernels.panel());
             }
-            let room = own.room(self.depth(p) * kernels.panel());
-            self.pack_at(p, i, room);
-            (room, kernels.panel())
+            let all = self.count() - self.lying;
+            if kept.is_packed.is_empty() {
+                let room = kept.memory.room(self.depth(p) * kernels.panel());
+                self.pack_at(p, i, room);
+                return (room, kernels.panel());
+            }
+            let packed = kept.memory.room(all * kernels.panel() * self.k);
+            let place = Panels { packed, ..*self }.place(p, i);
+            let is_packed = &mut kept.is_packed[self.number(p, i)];
+            if !*is_packed {
+                self.pack_at(p, i, place);
+                *is_packed = true;
+            }
+            (place, kernels.panel())
         }
     }
 
     /// The memory of a panel that is wanted soon.
-    fn ahead(&self, p: usize, i: usize) -> Ahead {
-        let (panel, depth, size) = (S::Wide::kernels().panel(), self.depth(p), size_of::<S::Wide>());
-        if i >= self.lying && !self.packed.is_null() {
-            return Ahead {
-                ptr: self.place(p, i).cast(),
-                bytes: panel * size,
-                pitch: (panel * size) as isize,
-                rows: depth,
-            };
+    fn ahead(&self, p: usize, i: usize, kept: &mut Kept<S::Wide>) -> Ahead {
+        let (kernels, depth, size) = (S::Wide::kernels(), self.depth(p), size_of::<S::Wide>());
+        let (panel, all) = (kernels.panel(), self.count() - self.lying);
+        let packed = if i < self.lying {
+            ptr::null_mut()
+        } else if kept.is_packed.get(self.number(p, i)).is_some_and(|&is_packed| is_packed) {
+            kept.memory.room(all * panel * self.k)
+        } else {
+            self.packed
+        };
+        if !packed.is_null() {
+            let ptr = Panels { packed, ..*self }.place(p, i).cast();
+            return Ahead { ptr, bytes: panel * size, pitch: (panel * size) as isize, rows: depth, each: 0 };
         }
         let offset = p as isize * self.b.row + (i * panel) as isize * self.b.col;
         ahead(Mat { ptr: self.b.ptr.wrapping_offset(offset), ..self.b }, depth, panel.min(self.n - i * panel))
@@ -216,31 +258,45 @@ where
     pub(crate) unsafe fn share(&self, m: usize, a: Mat<S>, out: *mut S::Wide, ldo: usize, pieces: usize, add: bool) {
         let (kernels, count) = (S::Wide::kernels(), self.count());
         let tasks = if pieces < 2 { 1 } else { TASKS * pieces };
-        let least = (TILES * kernels.rows()).min(m);
+        let tile = kernels.rows();
+        let least = (TILES * tile).min(m);
         let blocks = (m / least).clamp(1, tasks).max(m.div_ceil(kernels.block));
-        let groups = tasks.div_ceil(blocks).min(count.div_ceil(PANELS).next_multiple_of(pieces)).min(count);
+        // As many tasks for each thread leave none to wait for.
+        let blocks = if blocks > pieces { blocks - blocks % pieces } else { blocks };
         let mut right = *self;
         let mut memory = Packed::<S::Wide, FEW>::new();
-        if blocks > 1 && right.packed.is_null() {
-            (right.lying, right.packed) = (0, memory.room(count * kernels.panel() * self.k));
+        let room = count * kernels.panel() * self.k;
+        let own = pieces < 2 || room * size_of::<S::Wide>() <= OWN && m >= OWN_ROWS * pieces;
+        let groups = if own && blocks >= pieces {
+            1
+        } else {
+            tasks.div_ceil(blocks).min(count.div_ceil(PANELS).next_multiple_of(pieces)).min(count)
+        };
+        if !own && blocks > 1 && right.packed.is_null() {
+            (right.lying, right.packed) = (0, memory.room(room));
             // SAFETY: the caller's contract; there is room.
             unsafe { right.pack(self.b) };
         }
+        let again = blocks > pieces.max(1) || m > blocks * kernels.block;
+        let panels = if again { (count - right.lying) * self.k.div_ceil(kernels.depth) } else { 0 };
         let (from, row, col, out) = (Shared(a.ptr.cast_mut()), a.row, a.col, Shared(out));
-        let one = |task: usize| {
+        let one = |task: usize, kept: &mut Kept<S::Wide>| {
             let (block, group) = (task / groups, task % groups);
-            let (first, end) = (m * block / blocks, m * (block + 1) / blocks);
+            let cut = |block: usize| if block == blocks { m } else { m * block / blocks / tile * tile };
+            let (first, end) = (cut(block), cut(block + 1));
             let panels = count * group / groups..count * (group + 1) / groups;
             // SAFETY: tasks are of different rows or columns, which are inside of the matrices.
             unsafe {
                 let a = Mat { ptr: from.get().cast_const(), row, col }.at(first, 0);
-                right.multiply(end - first, a, panels, out.get().add(first * ldo), ldo, add);
+                right.multiply(end - first, a, panels, out.get().add(first * ldo), ldo, add, kept);
             }
         };
         if pieces < 2 {
-            (0..blocks * groups).for_each(one);
+            let mut kept = Kept::new(panels);
+            (0..blocks * groups).for_each(|task| one(task, &mut kept));
         } else {
-            parallel_each(blocks * groups, one);
+            let kept = PerThread::new();
+            parallel_each(blocks * groups, |task| kept.with(|| Kept::new(panels), |kept| one(task, kept)));
         }
     }
 
@@ -256,75 +312,82 @@ where
         out: *mut S::Wide,
         ldo: usize,
         add: bool,
+        kept: &mut Kept<S::Wide>,
     ) {
         let kernels = S::Wide::kernels();
         let (panel, most) = (kernels.panel(), kernels.rows());
         let pitch = a.row.unsigned_abs() * size_of::<S>();
         let there = is_own::<S, S::Wide>() && a.col == 1;
-        let direct = there && (m <= most || panels.len() < DIRECT && !pitch.is_multiple_of(PAGE));
-        let (mut left, mut own) = (Packed::<S::Wide, FEW>::new(), Packed::<S::Wide, FEW>::new());
+        let direct =
+            there && (m <= most || panels.len() < if pitch.is_multiple_of(PAGE) { DIRECT_OF_PAGES } else { DIRECT });
+        let mut left = Packed::<S::Wide, FEW>::new();
         // A small matrix is near.
         let far = !self.packed.is_null() || self.k * self.n * size_of::<S>() > SMALL;
         let blocks = m.div_ceil(kernels.block);
         for block in 0..blocks {
             let (from, end) = (m * block / blocks, m * (block + 1) / blocks);
-            let parts = (end - from).div_ceil(most);
-            // Tiles of nearly the same height, none of which is low.
-            let (low, high) = ((end - from) / parts, (end - from) % parts);
-            let cut = |part: usize| from + part * low + part.min(high);
             for p in (0..self.k).step_by(kernels.depth) {
                 let depth = self.depth(p);
-                let packed = if direct { ptr::null_mut() } else { left.room(parts * most * depth) };
+                // SAFETY: the caller's contract. Memory is used as it is only if the types are the same.
+                let (left, start) = unsafe {
+                    let lying = a.at(from, p);
+                    if direct {
+                        (Left::Rows, lying.ptr.cast::<S::Wide>())
+                    } else {
+                        let room = left.room((end - from).div_ceil(most) * most * depth + BEHIND);
+                        pack_block(lying, end - from, depth, most, room);
+                        (Left::Packed, room.cast_const())
+                    }
+                };
                 for i in panels.clone() {
-                    let mut next = match (i + 1 < panels.end, p + depth < self.k) {
+                    let next = match (i + 1 < panels.end, p + depth < self.k) {
                         _ if !far => Ahead::NOTHING,
-                        (true, _) => self.ahead(p, i + 1),
-                        (false, true) => self.ahead(p + depth, panels.start),
+                        (true, _) => self.ahead(p, i + 1, kept),
+                        (false, true) => self.ahead(p + depth, panels.start, kept),
                         (false, false) => Ahead::NOTHING,
                     };
-                    let each = next.rows.div_ceil(parts);
                     let (column, width) = (i * panel, panel.min(self.n - i * panel));
-                    // SAFETY: the caller's contract. Memory is used as it is only if the types are the same.
+                    // SAFETY: as before.
                     unsafe {
-                        let (b, b_row) = self.panel(p, i, &mut own);
-                        for part in 0..parts {
-                            let mut ahead = next.take(each);
-                            let (row, rows) = (cut(part), cut(part + 1) - cut(part));
-                            let lying = a.at(row, p);
-                            let (a, a_row) = if direct {
-                                (lying.ptr.cast(), lying.row)
-                            } else {
-                                let to = packed.add(part * most * depth);
-                                if i == panels.start {
-                                    pack_rows(lying, rows, depth, most, to);
-                                    if part + 1 < parts {
-                                        ahead = self::ahead(lying.at(rows, 0), cut(part + 2) - cut(part + 1), depth);
-                                    }
-                                }
-                                (to.cast_const(), 1)
-                            };
-                            let out = out.add(row * ldo + column);
-                            let add = add || p > 0;
-                            let tile = Tile {
-                                a,
-                                a_row,
-                                hops: &[0],
-                                run: depth,
-                                a_col: 1,
-                                b,
-                                b_row,
-                                out,
-                                out_row: ldo,
-                                width,
-                                add,
-                                ahead,
-                            };
-                            kernels.tile(rows, !direct, &tile);
-                        }
+                        let (b, b_row) = self.panel(p, i, kept);
+                        let tile = Tile {
+                            left,
+                            a: start,
+                            a_row: a.row,
+                            hops: &[0],
+                            run: depth,
+                            a_col: 1,
+                            b,
+                            b_row,
+                            out: out.add(from * ldo + column),
+                            out_row: ldo,
+                            width,
+                            add: add || p > 0,
+                            ahead: next,
+                        };
+                        kernels.column(end - from, &tile);
                     }
                 }
             }
         }
+    }
+}
+
+/// Packs rows of a left matrix as tiles of at most `most`, one after the other.
+///
+/// # Safety
+/// `a` is readable as `m` by `depth`; `to` is writable for tiles of `most` rows, and [`BEHIND`] elements behind them.
+unsafe fn pack_block<S: Real>(a: Mat<S>, m: usize, depth: usize, most: usize, to: *mut S::Wide) {
+    let (low, higher, count) = heights(m, most);
+    let mut from = 0;
+    for tile in 0..count {
+        let rows = low + usize::from(tile < higher);
+        // SAFETY: the caller's contract; what is written behind a tile is that of the next.
+        unsafe {
+            ahead(a.at(from + rows, 0), low.min(m - from - rows), depth).fetch();
+            pack_rows(a.at(from, 0), rows, depth, most, to.add(tile * most * depth));
+        }
+        from += rows;
     }
 }
 

@@ -11,9 +11,9 @@ use std::mem::MaybeUninit;
 use std::ptr;
 
 use crate::algebra::Algebra;
+use crate::arch::{FUSED_BASE, level, prefetch};
 #[cfg(target_arch = "x86_64")]
 use crate::arch::{Level, at_v3, at_v4};
-use crate::arch::{level, prefetch};
 use crate::channel_tile::{ChannelSums, Channels, channel_sums, channels};
 use crate::math::Math;
 use crate::num::Real;
@@ -179,7 +179,9 @@ impl<T: Float> Vector for Portable<T> {
     }
     #[inline(always)]
     unsafe fn fma(self, b: Self, c: Self) -> Self {
-        Self(std::array::from_fn(|i| self.0[i] * b.0[i] + c.0[i]))
+        Self(std::array::from_fn(|i| {
+            if FUSED_BASE { self.0[i].mul_add(b.0[i], c.0[i]) } else { self.0[i] * b.0[i] + c.0[i] }
+        }))
     }
     #[inline(always)]
     unsafe fn sum(self) -> T {
@@ -187,15 +189,28 @@ impl<T: Float> Vector for Portable<T> {
     }
 }
 
-/// A tile of a product. Element `(i, p)` of the left matrix is at `a + hops[p / run] + i * a_row + p % run * a_col`.
+/// How the left matrix of a tile lies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// Rows of neighbours.
+    Rows,
+    /// Rows of elements that are `a_col` apart.
+    Apart,
+    /// Packed: the columns of a tile are [`Kernels::rows`] apart, their elements neighbours, and the tiles follow each other.
+    Packed,
+}
+
+/// A tile of a product, the first of some that lie one below the other. Element `(i, p)` of the left matrix is at
+/// `a + hops[p / run] + i * a_row + p % run * a_col`, unless it is packed.
 #[derive(Clone, Copy)]
 pub(crate) struct Tile<'a, T> {
+    pub(crate) left: Left,
     pub(crate) a: *const T,
-    /// Elements from a row to the next. Where the left matrix is packed, 1.
+    /// Elements from a row to the next.
     pub(crate) a_row: isize,
     /// Where each stretch of the inner dimension starts in a row.
     pub(crate) hops: &'a [isize],
-    /// The length of a stretch, and elements from one of its elements to the next: 1, but for a left matrix that is not packed.
+    /// The length of a stretch, and elements from one of its elements to the next: 1, but for a left matrix of rows apart.
     pub(crate) run: usize,
     pub(crate) a_col: usize,
     /// The panel of the right matrix, and the elements between its rows.
@@ -218,14 +233,16 @@ pub(crate) struct Ahead {
     pub(crate) bytes: usize,
     pub(crate) pitch: isize,
     pub(crate) rows: usize,
+    /// Rows that are asked for at a time.
+    pub(crate) each: usize,
 }
 
 impl Ahead {
-    pub(crate) const NOTHING: Ahead = Ahead { ptr: ptr::null(), bytes: 0, pitch: 0, rows: 0 };
+    pub(crate) const NOTHING: Ahead = Ahead { ptr: ptr::null(), bytes: 0, pitch: 0, rows: 0, each: 0 };
 
     /// Takes the first rows of it, if so many are left.
     #[inline(always)]
-    pub(crate) fn take(&mut self, rows: usize) -> Ahead {
+    fn take(&mut self, rows: usize) -> Ahead {
         let taken = Ahead { rows: rows.min(self.rows), ..*self };
         self.ptr = self.ptr.wrapping_offset(taken.rows as isize * self.pitch);
         self.rows -= taken.rows;
@@ -234,7 +251,7 @@ impl Ahead {
 
     /// Brings it near.
     #[inline(always)]
-    fn fetch(&self) {
+    pub(crate) fn fetch(&self) {
         for i in 0..self.rows {
             prefetch::<2, _>(self.ptr.wrapping_offset(i as isize * self.pitch), self.bytes);
         }
@@ -245,67 +262,94 @@ impl Ahead {
 /// is wanted now.
 const STRETCH: usize = 16;
 
-/// The [`tile`] of any distance between the elements of a row.
+impl<T> Tile<'_, T> {
+    /// How often what is wanted soon is asked for in a tile.
+    fn stretches(&self) -> usize {
+        self.hops.len() * self.run.div_ceil(STRETCH)
+    }
+}
+
+/// The [`tiles`] of any distance between the elements of a row.
 const ANY: usize = usize::MAX;
 
-/// `R` rows of a product by `C` vectors of columns. If `STEP` is 0, the elements of a row of the left matrix are
-/// neighbours; if it is [`ANY`], they are `a_col` apart; else they are `STEP` apart, and those of a column neighbours.
+/// `count` tiles, one below the other, each of `R` rows of a product by `C` vectors of columns. If `STEP` is 0, the elements of a row of
+/// the left matrix are neighbours; if it is [`ANY`], they are `a_col` apart; else it is packed, and they are `STEP` apart.
 ///
 /// # Safety
 /// There is the instruction set of `V`. The left matrix is readable as said; for each element of the inner dimension the
-/// right one for `C` vectors, of which only `width` elements where `PART` is set; `out` is writable.
+/// right one for `C` vectors; `out` is writable.
 #[inline(always)]
-unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: &Tile<'_, V::Of>) {
-    // SAFETY: the caller's contract.
-    unsafe {
-        let mut acc = [[V::splat(V::Of::ZERO); C]; R];
-        let mut b = t.b;
-        // Where nothing is far, the result is near as well.
-        let far = t.ahead.rows > 0;
-        let (mut row, mut ahead, mut each, mut stretch) = (R, t.ahead, 0, t.run);
-        if far {
-            each = ahead.rows.div_ceil((t.hops.len() * t.run).div_ceil(STRETCH).max(1));
-            (row, stretch) = (0, STRETCH);
-        }
-        for &hop in t.hops {
-            let mut a = t.a.offset(hop);
-            let mut left = t.run;
-            while left > 0 {
-                if row < R {
-                    prefetch::<1, _>(t.out.wrapping_add(row * t.out_row).cast_const(), t.width * size_of::<V::Of>());
-                    row += 1;
-                }
-                if far {
-                    ahead.take(each).fetch();
-                }
-                let now = left.min(stretch);
-                left -= now;
-                for _ in 0..now {
-                    let mut row = [V::splat(V::Of::ZERO); C];
-                    for c in 0..C {
-                        row[c] = V::load(b.add(c * V::LANES));
-                    }
-                    for i in 0..R {
-                        let is_packed = STEP != 0 && STEP != ANY;
-                        let x = V::splat(*if is_packed { a.add(i) } else { a.offset(i as isize * t.a_row) });
-                        for c in 0..C {
-                            acc[i][c] = x.fma(row[c], acc[i][c]);
+unsafe fn tiles<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: &Tile<'_, V::Of>, count: usize) {
+    let is_packed = STEP != 0 && STEP != ANY;
+    let down = if is_packed { (STEP * t.run) as isize } else { R as isize * t.a_row };
+    // Where nothing is far, the result is near as well.
+    let far = t.ahead.each > 0;
+    let stretch = if far { STRETCH } else { t.run };
+    let at_once = if far { (2 * R).div_ceil(t.stretches().max(1)) } else { 0 };
+    let (mut first, mut out, mut ahead) = (t.a, t.out, t.ahead);
+    for tile in 0..count {
+        // SAFETY: the caller's contract.
+        unsafe {
+            let mut acc = [[V::splat(V::Of::ZERO); C]; R];
+            let mut b = t.b;
+            // Rows of the result are asked for that are not near: those of the first tile, and of the next.
+            let (mut row, end) = (if tile == 0 { 0 } else { R }, if tile + 1 < count { 2 * R } else { R });
+            for &hop in t.hops {
+                let mut a = first.offset(hop);
+                let mut left = t.run;
+                while left > 0 {
+                    if far {
+                        for _ in 0..at_once.min(end - row) {
+                            prefetch::<1, _>(
+                                out.wrapping_add(row * t.out_row).cast_const(),
+                                t.width * size_of::<V::Of>(),
+                            );
+                            row += 1;
                         }
+                        ahead.take(ahead.each).fetch();
                     }
-                    a = a.wrapping_add(match STEP {
-                        0 => 1,
-                        ANY => t.a_col,
-                        _ => STEP,
-                    });
-                    b = b.wrapping_add(t.b_row);
+                    let now = left.min(stretch);
+                    left -= now;
+                    for _ in 0..now {
+                        let mut row = [V::splat(V::Of::ZERO); C];
+                        for c in 0..C {
+                            row[c] = V::load(b.add(c * V::LANES));
+                        }
+                        for i in 0..R {
+                            let x = V::splat(*if is_packed { a.add(i) } else { a.offset(i as isize * t.a_row) });
+                            for c in 0..C {
+                                acc[i][c] = x.fma(row[c], acc[i][c]);
+                            }
+                        }
+                        a = a.wrapping_add(match STEP {
+                            0 => 1,
+                            ANY => t.a_col,
+                            _ => STEP,
+                        });
+                        b = b.wrapping_add(t.b_row);
+                    }
                 }
             }
+            put::<V, R, C>(&acc, out, t);
         }
+        first = first.wrapping_offset(down);
+        out = out.wrapping_add(R * t.out_row);
+    }
+}
+
+/// Puts the elements of a tile to `out`.
+///
+/// # Safety
+/// As for [`tiles`].
+#[inline(always)]
+unsafe fn put<V: Vector, const R: usize, const C: usize>(acc: &[[V; C]; R], out: *mut V::Of, t: &Tile<'_, V::Of>) {
+    // SAFETY: the caller's contract.
+    unsafe {
         // Simple loops, which are unrolled: the accumulators are registers only if all their indices are constants.
         if t.width == C * V::LANES {
             for i in 0..R {
                 for c in 0..C {
-                    let to = t.out.add(i * t.out_row + c * V::LANES);
+                    let to = out.add(i * t.out_row + c * V::LANES);
                     if t.add { V::load(to).add(acc[i][c]).store(to) } else { acc[i][c].store(to) }
                 }
             }
@@ -318,7 +362,7 @@ unsafe fn tile<V: Vector, const R: usize, const C: usize, const STEP: usize>(t: 
             }
         }
         for (i, row) in sums.iter().enumerate() {
-            let out = t.out.add(i * t.out_row);
+            let out = out.add(i * t.out_row);
             for (c, sum) in row.iter().enumerate() {
                 let (sum, to, left) = (sum.assume_init(), out.add(c * V::LANES), t.width.saturating_sub(c * V::LANES));
                 if left >= V::LANES {
@@ -407,14 +451,14 @@ unsafe fn dot_tile<V: Vector, const R: usize, const S: usize>(t: &Dots<'_, V::Of
     }
 }
 
-/// Some rows of the left matrix by all of the right one.
+/// Some rows of the left matrix by all of the right one, `S` at a time, of which there are 3 or 4.
 ///
 /// # Safety
 /// As for [`dot_tile`].
 #[inline(always)]
-unsafe fn dots<V: Vector, const R: usize>(t: &Dots<'_, V::Of>) {
+unsafe fn dots<V: Vector, const R: usize, const S: usize>(t: &Dots<'_, V::Of>) {
     let mut at = *t;
-    for j in (0..t.n).step_by(4) {
+    for j in (0..t.n).step_by(S) {
         // SAFETY: rows `j..` of the right matrix are there.
         unsafe {
             at.b = t.b.offset(j as isize * t.b_row);
@@ -423,7 +467,7 @@ unsafe fn dots<V: Vector, const R: usize>(t: &Dots<'_, V::Of>) {
                 1 => dot_tile::<V, R, 1>(&at),
                 2 => dot_tile::<V, R, 2>(&at),
                 3 => dot_tile::<V, R, 3>(&at),
-                _ => dot_tile::<V, R, 4>(&at),
+                _ => dot_tile::<V, R, S>(&at),
             }
         }
     }
@@ -494,22 +538,14 @@ unsafe fn row<V: Vector>(t: &Row<V::Of>) {
     }
 }
 
-type TileFn<T> = unsafe fn(&Tile<'_, T>);
+type TileFn<T> = unsafe fn(&Tile<'_, T>, usize);
 
 /// What an instruction set has for products of `T`.
 pub(crate) struct Kernels<T: 'static> {
     /// Columns of one vector; a panel has two.
     pub(crate) lanes: usize,
-    /// Tiles of 1, 2, … rows by one vector, the rows of the left matrix being of neighbours.
-    narrow: &'static [TileFn<T>],
-    /// The same by two vectors.
-    wide: &'static [TileFn<T>],
-    /// `narrow` and `wide` for rows of the left matrix whose elements are apart.
-    narrow_apart: &'static [TileFn<T>],
-    wide_apart: &'static [TileFn<T>],
-    /// `wide` and `narrow` for a packed left matrix, whose columns are `packed.len()` apart.
-    packed: &'static [TileFn<T>],
-    packed_narrow: &'static [TileFn<T>],
+    /// Tiles of 1, 2, … rows by one and by two vectors, by how the left matrix lies.
+    tiles: [[&'static [TileFn<T>]; 2]; 3],
     /// [`Dots`] of 1, 2, … rows.
     dots: &'static [unsafe fn(&Dots<'_, T>)],
     /// A [`Row`].
@@ -526,7 +562,7 @@ pub(crate) struct Kernels<T: 'static> {
 impl<T: Float> Kernels<T> {
     /// The most rows of a tile.
     pub(crate) fn rows(&self) -> usize {
-        self.wide.len()
+        self.tiles[0][1].len()
     }
 
     /// The columns of a panel.
@@ -534,43 +570,36 @@ impl<T: Float> Kernels<T> {
         2 * self.lanes
     }
 
-    /// Some rows by one panel: `t` is the first tile's, but for how many rows there are.
+    /// Some rows by one panel: `t` is the first tile's, but for how many rows there are. Where the left matrix is packed, its tiles are
+    /// those of [`heights`].
     ///
     /// # Safety
     /// The left matrix is readable for `m` rows, each stretch for neighbours; the panel, two vectors wide, is readable for the inner
     /// dimension (one vector, if not more columns are wanted); `out` is writable.
     #[inline]
     pub(crate) unsafe fn column(&self, m: usize, t: &Tile<'_, T>) {
-        let tiles = match (t.width <= self.lanes, t.a_col) {
-            (true, 1) => self.narrow,
-            (false, 1) => self.wide,
-            (true, _) => self.narrow_apart,
-            (false, _) => self.wide_apart,
-        };
-        let parts = m.div_ceil(tiles.len());
+        let tiles = self.tiles[t.left as usize][usize::from(t.width > self.lanes)];
+        let (rows, higher, count) = heights(m, self.rows());
         let mut at = *t;
-        for part in 0..parts {
-            // Tiles of nearly the same height, none of which is low.
-            let rows = m * (part + 1) / parts - m * part / parts;
-            // SAFETY: the caller's contract; `rows` is at most what there are tiles for.
-            unsafe {
-                tiles[rows - 1](&at);
-                at.a = at.a.wrapping_offset(rows as isize * at.a_row);
-                at.out = at.out.wrapping_add(rows * at.out_row);
+        if at.ahead.rows > 0 {
+            at.ahead.each = at.ahead.rows.div_ceil((t.stretches() * count).max(1));
+        }
+        // SAFETY: the caller's contract; there are functions for so many rows.
+        unsafe {
+            if higher > 0 {
+                tiles[rows](&at, higher);
+                let done = higher * (rows + 1);
+                at.a = at.a.wrapping_offset(match t.left {
+                    Left::Packed => (higher * self.rows() * t.run) as isize,
+                    _ => done as isize * t.a_row,
+                });
+                at.out = at.out.wrapping_add(done * t.out_row);
+                at.ahead.take(higher * t.stretches() * at.ahead.each);
+            }
+            if higher < count {
+                tiles[rows - 1](&at, count - higher);
             }
         }
-    }
-
-    /// One tile of `rows` rows. `packed` says that the left matrix is packed, its columns being `self.rows()` apart.
-    ///
-    /// # Safety
-    /// As for [`Kernels::column`], with at most [`Kernels::rows`] rows.
-    #[inline]
-    pub(crate) unsafe fn tile(&self, rows: usize, packed: bool, t: &Tile<'_, T>) {
-        let (narrow, wide) = if packed { (self.packed_narrow, self.packed) } else { (self.narrow, self.wide) };
-        let tiles = if t.width <= self.lanes { narrow } else { wide };
-        // SAFETY: the caller's contract.
-        unsafe { tiles[rows - 1](t) }
     }
 
     /// A row of a product, each element a sum of sums over as long stretches as in blocks.
@@ -624,27 +653,36 @@ impl<T: Float> Kernels<T> {
     }
 }
 
+/// Cuts `m` rows into tiles of nearly the same height, none of which is low: the least rows of one, how many have one more, which come
+/// first, and how many there are.
+#[inline]
+pub(crate) fn heights(m: usize, most: usize) -> (usize, usize, usize) {
+    let count = m.div_ceil(most);
+    if count < 2 { (m, 0, count) } else { (m / count, m % count, count) }
+}
+
 /// The element types that there are tiles for.
 pub(crate) trait Float: Real<Wide = Self> + Math {
     /// The tiles of this machine's instruction set.
     fn kernels() -> &'static Kernels<Self>;
 }
 
-/// The entry points of one instruction set.
+/// The entry points of one instruction set. The last number is how many columns four rows of [`Dots`] are multiplied by at a time: as many
+/// as there are registers for.
 macro_rules! entries {
-    ($name:ident, $at:ident, $vector:ty, $of:ty, $lanes:literal, $depth:literal, $block:literal, $most:literal: $($rows:literal)*) => {
+    ($name:ident, $at:ident, $vector:ty, $of:ty, $lanes:literal, $depth:literal, $block:literal, $most:literal: $($rows:literal)*; $dots:literal) => {
         static $name: Kernels<$of> = {
             /// # Safety
-            /// As for [`tile`], on a machine that has the instruction set.
-            unsafe fn entry<const R: usize, const C: usize, const STEP: usize>(t: &Tile<'_, $of>) {
+            /// As for [`tiles`], on a machine that has the instruction set.
+            unsafe fn entry<const R: usize, const C: usize, const STEP: usize>(t: &Tile<'_, $of>, count: usize) {
                 // SAFETY: the same contract.
-                unsafe { $at(#[inline(always)] || tile::<$vector, R, C, STEP>(t)) }
+                unsafe { $at(#[inline(always)] || tiles::<$vector, R, C, STEP>(t, count)) }
             }
             /// # Safety
             /// As for [`dots`], on a machine that has the instruction set.
-            unsafe fn dot_entry<const R: usize>(t: &Dots<'_, $of>) {
+            unsafe fn dot_entry<const R: usize, const S: usize>(t: &Dots<'_, $of>) {
                 // SAFETY: the same contract.
-                unsafe { $at(#[inline(always)] || dots::<$vector, R>(t)) }
+                unsafe { $at(#[inline(always)] || dots::<$vector, R, S>(t)) }
             }
             /// # Safety
             /// As for [`row`], on a machine that has the instruction set.
@@ -666,13 +704,12 @@ macro_rules! entries {
             }
             Kernels {
                 lanes: $lanes,
-                narrow: &[$(entry::<$rows, 1, 0>),*],
-                wide: &[$(entry::<$rows, 2, 0>),*],
-                narrow_apart: &[$(entry::<$rows, 1, ANY>),*],
-                wide_apart: &[$(entry::<$rows, 2, ANY>),*],
-                packed: &[$(entry::<$rows, 2, $most>),*],
-                packed_narrow: &[$(entry::<$rows, 1, $most>),*],
-                dots: &[dot_entry::<1>, dot_entry::<2>, dot_entry::<3>, dot_entry::<4>],
+                tiles: [
+                    [&[$(entry::<$rows, 1, 0>),*], &[$(entry::<$rows, 2, 0>),*]],
+                    [&[$(entry::<$rows, 1, ANY>),*], &[$(entry::<$rows, 2, ANY>),*]],
+                    [&[$(entry::<$rows, 1, $most>),*], &[$(entry::<$rows, 2, $most>),*]],
+                ],
+                dots: &[dot_entry::<1, 4>, dot_entry::<2, 4>, dot_entry::<3, 4>, dot_entry::<4, $dots>],
                 row: row_entry,
                 channels: channel_entry,
                 channel_sums: sums_entry,
@@ -690,15 +727,19 @@ unsafe fn at_base<R>(f: impl FnOnce() -> R) -> R {
 }
 
 #[cfg(target_arch = "x86_64")]
-entries!(F32_V4, at_v4, F32x16, f32, 16, 256, 224, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entries!(F32_V4, at_v4, F32x16, f32, 16, 256, 224, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14; 4);
 #[cfg(target_arch = "x86_64")]
-entries!(F64_V4, at_v4, F64x8, f64, 8, 256, 168, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14);
+entries!(F64_V4, at_v4, F64x8, f64, 8, 256, 168, 14: 1 2 3 4 5 6 7 8 9 10 11 12 13 14; 4);
 #[cfg(target_arch = "x86_64")]
-entries!(F32_V3, at_v3, F32x8, f32, 8, 256, 192, 6: 1 2 3 4 5 6);
+entries!(F32_V3, at_v3, F32x8, f32, 8, 256, 192, 6: 1 2 3 4 5 6; 3);
 #[cfg(target_arch = "x86_64")]
-entries!(F64_V3, at_v3, F64x4, f64, 4, 256, 96, 6: 1 2 3 4 5 6);
-entries!(F32_BASE, at_base, Portable<f32>, f32, 4, 256, 192, 4: 1 2 3 4);
-entries!(F64_BASE, at_base, Portable<f64>, f64, 4, 256, 96, 4: 1 2 3 4);
+entries!(F64_V3, at_v3, F64x4, f64, 4, 256, 96, 6: 1 2 3 4 5 6; 3);
+// There are twice as many registers.
+#[cfg(target_arch = "aarch64")]
+entries!(F32_BASE, at_base, Portable<f32>, f32, 4, 256, 192, 8: 1 2 3 4 5 6 7 8; 4);
+#[cfg(not(target_arch = "aarch64"))]
+entries!(F32_BASE, at_base, Portable<f32>, f32, 4, 256, 192, 4: 1 2 3 4; 3);
+entries!(F64_BASE, at_base, Portable<f64>, f64, 4, 256, 96, 4: 1 2 3 4; 3);
 
 macro_rules! floats {
     ($($of:ident: $base:ident $v3:ident $v4:ident;)*) => {$(

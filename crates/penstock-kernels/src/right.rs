@@ -7,7 +7,7 @@ use penstock_data::{Buffer, DType, Result, with_dtype};
 use crate::matmul::{Mat, pieces, product_narrowed};
 use crate::num::Real;
 use crate::pack::{Packed, is_own, narrow};
-use crate::product::Panels;
+use crate::product::{Kept, Panels};
 
 /// A matrix of floats, packed as the right one of products.
 pub struct Right {
@@ -71,11 +71,11 @@ impl Right {
                 if k == 0 {
                     (0..m).for_each(|i| std::ptr::write_bytes(out.add(i * out_row), 0, n));
                 } else if is_own::<T, <T as Real>::Wide>() {
-                    right.multiply(m, a, 0..right.count(), out.cast(), out_row, false);
+                    right.multiply(m, a, 0..right.count(), out.cast(), out_row, false, &mut Kept::new(0));
                 } else {
                     let mut wide = Packed::<<T as Real>::Wide, 1024>::new();
                     let wide = wide.room(m * n);
-                    right.multiply(m, a, 0..right.count(), wide, n, false);
+                    right.multiply(m, a, 0..right.count(), wide, n, false, &mut Kept::new(0));
                     (0..m).for_each(|i| narrow(wide.add(i * n), out.add(i * out_row), n));
                 }
             }

@@ -236,6 +236,32 @@ fn check_threads<T: Number + std::ops::Div<Output = T>>(m: usize, k: usize, n: u
 fn products_by_blocks_do_not_depend_on_the_number_of_threads() {
     check_threads::<f16>(300, 700, 90);
     check_threads::<bf16>(600, 300, 5);
+    // Each thread packs the right matrix for itself, or all pack one that is large, or of which each has few rows.
+    for (m, k, n) in
+        [(500, 300, 64), (333, 270, 45), (90, 1100, 1000), (70, 600, 500), (1030, 30, 1024), (12, 512, 1024)]
+    {
+        check_threads::<f32>(m, k, n);
+        check_threads::<f64>(m, k, n);
+    }
+}
+
+#[test]
+fn products_of_any_sizes_agree_with_the_model() {
+    let mut state = 0x9e37_79b9_7f4a_7c15;
+    for round in 0..120 {
+        pool::set_threads(1 + round % 4);
+        let mut draw = |n: usize| drawn(&mut state, n);
+        let mut size = |most: usize| match draw(4) {
+            0 => 1 + draw(8),
+            1 => 64 << draw(2),
+            _ => 1 + draw(most),
+        };
+        let (m, k, n) = (size(400), size(600), size(300));
+        let (a_trans, b_trans) = (draw(2) == 0, draw(2) == 0);
+        check_product::<f32>(m, k, n, a_trans, b_trans);
+        check_product::<f64>(m, k, n, a_trans, b_trans);
+        check_product::<bf16>(m, k, n, a_trans, b_trans);
+    }
 }
 
 /// Each product of the trilinear form, as indices of input, filter and output.

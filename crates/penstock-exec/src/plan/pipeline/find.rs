@@ -24,8 +24,7 @@ const AHEAD: usize = 8;
 const MOST_ASIDE: [usize; 2] = [8, 64];
 /// The part of a long product's time that has to be saved.
 const WORTH: f64 = 0.02;
-/// That of one which alone is the `gemm` crate's on all threads: a pipeline multiplies by packed panels, which takes up to a sixth
-/// longer.
+/// That of one of `f32` or `f64` by a single matrix: alone it is made in larger blocks, and a pipeline takes up to a sixth longer.
 const WORTH_OF_LARGE: f64 = 0.2;
 
 /// How often each value is used.
