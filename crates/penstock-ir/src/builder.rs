@@ -8,7 +8,7 @@ use smallvec::{SmallVec, smallvec};
 
 use crate::attr::{Attr, Attrs};
 use crate::batch::GraphEmitter;
-use crate::elements::GraphValues;
+use crate::elements::{ComputedValues, Evaluate, GraphValues};
 use crate::entities::{Entity, Inst, Region, Value};
 use crate::graph::{Def, Graph, InstData, OpRef, RegionData, ValueData, Verified};
 use crate::op::{Emitter, InferCx, OpDef, Signature};
@@ -36,6 +36,7 @@ pub struct Builder {
     loc: Loc,
     symbols: u32,
     const_op: &'static OpDef,
+    evaluate: Option<Evaluate>,
 }
 
 /// What became of a region.
@@ -57,7 +58,21 @@ impl Builder {
         make_room(&mut graph, FIRST);
         let body = graph.regions.push(RegionData::default());
         let standing = vec![Standing::Owned];
-        Builder { graph, open: vec![body], standing, edited: false, loc: Loc::UNKNOWN, symbols: 0, const_op }
+        Builder {
+            graph,
+            open: vec![body],
+            standing,
+            edited: false,
+            loc: Loc::UNKNOWN,
+            symbols: 0,
+            const_op,
+            evaluate: None,
+        }
+    }
+
+    /// Has the types of results inferred with the values that `evaluate` computes of operands, too.
+    pub fn with_evaluate(self, evaluate: Evaluate) -> Builder {
+        Builder { evaluate: Some(evaluate), ..self }
     }
 
     /// The graph so far.
@@ -311,7 +326,8 @@ impl Builder {
         if !self.edited {
             self.check_regions(regions)?;
         }
-        let values = GraphValues { graph: &self.graph, operands };
+        let known = GraphValues { graph: &self.graph, operands };
+        let values = ComputedValues { known, evaluate: self.evaluate };
         op.infer_types(&InferCx { inputs: &types, attrs, regions: &signatures, values: &values })
     }
 

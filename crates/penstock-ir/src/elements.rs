@@ -29,6 +29,35 @@ impl KnownValues for GraphValues<'_> {
     }
 }
 
+/// Computes a small value of an unfinished graph from constants and from extents that types tell; `None` where it cannot.
+pub type Evaluate = fn(&Graph, Value) -> Option<Tensor>;
+
+/// As [`GraphValues`], with what computing small values tells besides.
+pub(crate) struct ComputedValues<'a> {
+    pub(crate) known: GraphValues<'a>,
+    pub(crate) evaluate: Option<Evaluate>,
+}
+
+impl ComputedValues<'_> {
+    fn computed(&self, index: usize) -> Option<Tensor> {
+        self.evaluate?(self.known.graph, *self.known.operands.get(index)?)
+    }
+}
+
+impl KnownValues for ComputedValues<'_> {
+    fn constant(&self, index: usize) -> Option<Tensor> {
+        self.known.constant(index).or_else(|| self.computed(index))
+    }
+
+    fn elements(&self, index: usize) -> Option<SmallVec<[Element; 4]>> {
+        let seen = self.known.elements(index);
+        if seen.as_ref().is_some_and(|all| !all.contains(&Element::UNKNOWN)) {
+            return seen;
+        }
+        self.computed(index).and_then(|tensor| Element::of_tensor(&tensor)).or(seen)
+    }
+}
+
 /// The same, looking back through `fuel` instructions.
 struct Operands<'a> {
     graph: &'a Graph,

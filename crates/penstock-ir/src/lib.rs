@@ -41,7 +41,7 @@ pub use dead::drop_dead;
 pub use derived::{Census, Kept};
 pub use effects::{EffectSet, acts, effects_of, effects_of_owners, effects_of_region, order};
 pub use element_fn::ElementFn;
-pub use elements::GraphValues;
+pub use elements::{Evaluate, GraphValues};
 pub use entities::{Arena, Entity, Inst, Region, Value};
 pub use env::{Env, NoEnv, Stream};
 pub use facts::{Cuda, Effect, Fails, Fold, Jvp};

@@ -226,7 +226,15 @@ pub static BINCOUNT: OpDef = OpDef {
             require_rank(cx, 0, 2, "arr")?;
         }
         let rows = cx.attrs.flag(0).then(|| cx.shape(0).dims().map_or(Dim::Unknown, |d| d[0]));
-        one(Type::tensor(DType::I64, Shape::new(rows.into_iter().chain([Dim::Unknown]))))
+        let bound = |i: usize| match cx.values.constant(i)?.to_ints().ok()?[..] {
+            [n] => usize::try_from(n).ok(),
+            _ => None,
+        };
+        let length = match (bound(1), bound(2)) {
+            (Some(least), Some(most)) if least >= most => Dim::Known(most),
+            _ => Dim::Unknown,
+        };
+        one(Type::tensor(DType::I64, Shape::new(rows.into_iter().chain([length]))))
     },
     cpu: Cpu::Kernel(run_bincount),
     cuda: Cuda::Kernels,

@@ -51,17 +51,19 @@ pub(crate) fn small_value(graph: &Graph, op: &'static OpDef, attrs: &Attrs, oper
         return Some(value);
     }
     let inputs: SmallVec<[&Tensor; 4]> = operands.iter().map(|&v| graph.constant(v)).collect::<Option<_>>()?;
-    computed(op, attrs, &inputs)
+    match &computed(op, attrs, &inputs, counts)?[..] {
+        [value] => Some(value.clone()),
+        _ => None,
+    }
 }
 
-/// The value of an instruction on these operands, where all are small integers or booleans, and so is the result.
-fn computed(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor]) -> Option<Tensor> {
-    if !inputs.iter().all(|t| counts(t.dtype()) && t.len() <= SMALL) {
+/// The values of an instruction on these operands, where all of them are small and of dtypes that `of` takes.
+fn computed(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor], of: fn(DType) -> bool) -> Option<Outputs> {
+    if !inputs.iter().all(|t| of(t.dtype()) && t.len() <= SMALL) {
         return None;
     }
     let types = evaluate::infer(op, attrs, inputs).ok()?;
-    let [ty] = &types[..] else { return None };
-    if !counts(ty.dtype()) || ty.shape().num_elements().is_some_and(|n| n > SMALL) {
+    if !types.iter().all(|ty| of(ty.dtype()) && ty.shape().num_elements().is_none_or(|n| n <= SMALL)) {
         return None;
     }
     let mut outputs = Outputs::new();
@@ -70,7 +72,7 @@ fn computed(op: &'static OpDef, attrs: &Attrs, inputs: &[&Tensor]) -> Option<Ten
     unsafe {
         evaluate::compute(op, attrs, inputs, &types, &mut outputs, &NoEnv).ok()?;
     }
-    outputs.pop().filter(|t| t.len() <= SMALL)
+    outputs.iter().all(|t| t.len() <= SMALL).then_some(outputs)
 }
 
 /// The value of a shape or size that was computed from ones that are known in part: `x.shape[0]` where other extents are not.
@@ -86,7 +88,7 @@ pub(crate) fn picked(graph: &Graph, op: &OpDef, result: Value) -> Option<Tensor>
 /// The most instructions that [`value_of`] looks at.
 const LOOKED_AT: usize = 64;
 
-/// What a value of an unfinished graph is known to be: a constant, or small integers that are computed of constants and of
+/// What a value of an unfinished graph is known to be: a constant, or small numbers that are computed of constants and of
 /// extents that types tell.
 pub fn value_of(graph: &Graph, value: Value) -> Option<Tensor> {
     known_value(graph, value, &mut FxHashMap::default())
@@ -111,9 +113,10 @@ fn known_value(graph: &Graph, value: Value, seen: &mut FxHashMap<Value, Option<T
 fn made_value(graph: &Graph, value: Value, seen: &mut FxHashMap<Value, Option<Tensor>>) -> Option<Tensor> {
     let data = &graph.insts[graph.def_inst(value)?];
     let op = data.op.0;
-    if data.results.len() != 1 || op.fold != Fold::Evaluate || !op.is_pure() || !counts(graph.ty(value).dtype()) {
+    if op.fold != Fold::Evaluate || !op.is_pure() || !is_number(graph.ty(value).dtype()) {
         return None;
     }
+    let place = data.results.iter().position(|&result| result == value)?;
     if let &[operand] = &data.operands[..]
         && let Some(known) = sizes(op, &data.attrs, graph.ty(operand))
     {
@@ -124,9 +127,14 @@ fn made_value(graph: &Graph, value: Value, seen: &mut FxHashMap<Value, Option<Te
     }
     let known = |&v: &Value| known_value(graph, v, seen);
     let inputs: SmallVec<[Tensor; 4]> = data.operands.iter().map(known).collect::<Option<_>>()?;
-    computed(op, &data.attrs, &inputs.iter().collect::<SmallVec<[&Tensor; 4]>>())
+    let inputs: SmallVec<[&Tensor; 4]> = inputs.iter().collect();
+    computed(op, &data.attrs, &inputs, is_number)?.into_iter().nth(place)
 }
 
 fn counts(dtype: DType) -> bool {
     dtype.is_integer() || dtype == DType::Bool
+}
+
+fn is_number(dtype: DType) -> bool {
+    counts(dtype) || dtype.is_float()
 }

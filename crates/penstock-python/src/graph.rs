@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use penstock_data::DType;
 use penstock_exec::Arg;
 use penstock_ir::{Attr, Attrs, Entity, Function, Graph, Inst, Region, Type, Value, Verified};
 use penstock_ops::node_names::NodeNames;
@@ -399,7 +400,9 @@ pub(crate) fn _known_value<'py>(
     let var = &value.get().var;
     let of_graph = || {
         let symbolic = var.as_symbolic()?;
-        trace::with_graph_of(symbolic.trace, |graph| penstock_passes::value_of(graph, symbolic.value)).flatten()
+        let counts = var.dtype().is_integer() || var.dtype() == DType::Bool;
+        let found = || trace::with_graph_of(symbolic.trace, |graph| penstock_passes::value_of(graph, symbolic.value));
+        if counts { found().flatten() } else { None }
     };
     trace::known(var).or_else(of_graph).map(|t| wrap_eager(py, t)).transpose()
 }

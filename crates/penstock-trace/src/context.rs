@@ -275,7 +275,7 @@ impl Tracer {
         Tracer {
             id: home.id(),
             home,
-            builder: Builder::new(&control::CONST),
+            builder: Builder::new(&control::CONST).with_evaluate(penstock_passes::value_of),
             captures: Vec::new(),
             by_id: FxHashMap::default(),
             vars: FxHashMap::default(),
@@ -471,6 +471,11 @@ pub fn reached_variables() -> Vec<u64> {
     })
 }
 
+/// Whether operations outside of traced functions go into an open graph on this thread, or would if these ended.
+pub fn inside_open_graph() -> bool {
+    is_tracing() && with_state(|state| state.tracers.iter().any(|t| crate::open::is_open_graph(t.id)))
+}
+
 /// The id of the innermost trace.
 pub fn current_trace() -> Option<u64> {
     with_state(|state| state.tracers.last().map(|t| t.id))
@@ -615,13 +620,15 @@ pub(crate) fn inst_count() -> Result<usize> {
     with_state(|state| Ok(state.top()?.builder.graph().insts.len()))
 }
 
-/// Emits, in the innermost trace, the cotangents of `sources` through the instructions that `recorded` allows.
+/// Emits, in the innermost trace and in a scope of names, the cotangents of `sources` through the instructions that `recorded`
+/// allows.
 pub(crate) fn differentiate(
     targets: &[Var],
     target_grads: &[Option<Var>],
     sources: &[Var],
     stops: &[Var],
     recorded: Option<&dyn Fn(Inst) -> bool>,
+    scope: &str,
 ) -> Result<Vec<Option<Var>>> {
     with_state(|state| {
         let values =
@@ -637,7 +644,7 @@ pub(crate) fn differentiate(
             Request { targets: &targets, target_grads: &target_grads, sources: &sources, stops: &stops, recorded };
         let made = tracer.builder.graph().insts.len();
         let found = gradients_in(&mut tracer.builder, &request)?;
-        tracer.name_from(made, "gradient_tape/");
+        tracer.name_from(made, scope);
         Ok(found.into_iter().map(|v| v.map(|v| tracer.var(v))).collect())
     })
 }

@@ -169,7 +169,7 @@ fn record_segment(
             let start = context::inst_count()?;
             let counts = |i: Inst| part.iter().any(|range| range.contains(&i.index()));
             // What an input is made of in turn is for the recorder to know.
-            let found = context::differentiate(&targets, &cotangents, &sources, &inputs, Some(&counts))?;
+            let found = context::differentiate(&targets, &cotangents, &sources, &inputs, Some(&counts), TAPE_SCOPE)?;
             let mut part = part.clone();
             part.push(start..context::inst_count()?);
             let seen = inputs.iter().cloned().chain(cotangents.into_iter().flatten()).collect();
@@ -730,7 +730,9 @@ pub fn gradients(
         return Err(Error::precondition("gradients of a graph exist only while a function is traced"));
     }
     crate::later::settle(None)?;
-    let found = context::differentiate(targets, target_grads, sources, stops, None)?;
+    let scope = crate::scopes::open_scope();
+    let scope = if scope.is_empty() { TAPE_SCOPE } else { &scope };
+    let found = context::differentiate(targets, target_grads, sources, stops, None, scope)?;
     let seen: Vec<Var> = sources.iter().chain(target_grads.iter().flatten()).cloned().collect();
     let outputs: Vec<Var> = found.iter().flatten().cloned().collect();
     record_program(&seen, &outputs, &recorders_here())?;
@@ -749,6 +751,9 @@ pub(crate) fn record_program(seen: &[Var], outputs: &[Var], recorders: &[Recorde
     }
     Ok(())
 }
+
+/// The scope of names of gradients that a tape takes.
+const TAPE_SCOPE: &str = "gradient_tape/";
 
 /// Runs what vjp rules emit through [`dispatch`], so that outer tapes record it. In a trace the gradient of an operation is in the
 /// scope of names `gradient_tape/`, and in that of the operation within it, as in TensorFlow.

@@ -20,9 +20,10 @@ pub use cache::{Cache, Entry};
 pub use context::{
     HandedOver, Host, Override, Paused, Recorder, Recording, SharedAccumulator, SharedTape, Suspended, Traced, Tracing,
     abandon_region, as_rows, begin_region, begin_trace, bind_variable, capture_all, current_trace, end_region, give,
-    hand_over, has_nameless_captures, host, inaccessible, is_in_scope, is_plain, is_tracing, known, name_capture,
-    pause_recorders, placeholder, pop_override, pop_recorder, push_override, push_recorder, reached_variables,
-    record_with, refine, region_results, set_host, suspend, trace_depth, with_graph, with_graph_of, with_values_of,
+    hand_over, has_nameless_captures, host, inaccessible, inside_open_graph, is_in_scope, is_plain, is_tracing, known,
+    name_capture, pause_recorders, placeholder, pop_override, pop_recorder, push_override, push_recorder,
+    reached_variables, record_with, refine, region_results, set_host, suspend, trace_depth, with_graph, with_graph_of,
+    with_values_of,
 };
 pub use differ::{DEAD, Difference, differences, nearest};
 pub use dispatch::{

@@ -14,7 +14,7 @@ from penstock._autodiff.tape import (
     one_hot_rows,
     zeros_of,
 )
-from penstock._runtime.scope import scoped
+from penstock._runtime.scope import name_scope, scoped
 from penstock._values.indexed_slices import from_pieces
 
 if TYPE_CHECKING:
@@ -32,7 +32,6 @@ class AggregationMethod:
     EXPERIMENTAL_ACCUMULATE_N = 2
 
 
-@scoped
 def gradients(
     ys: TensorOrVariable | Sequence[TensorOrVariable],
     xs: TensorOrVariable | Sequence[TensorOrVariable],
@@ -84,7 +83,9 @@ def gradients(
         check_seed(seed, target, "grad_ys")
     stops = [] if stop_gradients is None else nest.flatten(stop_gradients)
     found: list[Any] = []
-    for source, grad in zip(sources, _core._gradients(targets, sources, seeds, stops), strict=True):
+    with name_scope(name or "gradients"):
+        grads = _core._gradients(targets, sources, seeds, stops)
+    for source, grad in zip(sources, grads, strict=True):
         if isinstance(grad, list):
             found.append(from_pieces(grad, source))
         elif grad is None and unconnected is UnconnectedGradients.ZERO:

@@ -583,9 +583,7 @@ def dynamic_stitch(
         )
     rows = raw_ops.concat(where_to, axis=0)
     values = raw_ops.concat(what, axis=0)
-    greatest = raw_ops.reduce_max(
-        raw_ops.concat([rows, raw_ops.fill([1], _core._to_tensor(-1, rows.dtype))], axis=0)
-    )
+    greatest = raw_ops.reduce_max(raw_ops.concat([rows, _core._to_tensor([-1], rows.dtype)], axis=0))
     count = raw_ops.cast(greatest, dtype=_core.int64) + 1
     dims = raw_ops.concat(
         [

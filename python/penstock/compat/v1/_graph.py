@@ -15,7 +15,7 @@ from penstock import _core, nest
 from penstock._autodiff import gradients as _gradients, registered
 from penstock._autodiff.tape import UnconnectedGradients
 from penstock._runtime import v1_graph_state
-from penstock._runtime.scope import check_name, current_name_scope, named, scoped
+from penstock._runtime.scope import check_name, current_name_scope, named
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 from penstock._values.variable import Variable
@@ -633,7 +633,6 @@ def get_collection(key: str, scope: str | None = None) -> list[Any]:
     return get_default_graph().get_collection(key, scope)
 
 
-@scoped
 def gradients(
     ys: TensorOrVariable | Sequence[TensorOrVariable],
     xs: TensorOrVariable | Sequence[TensorOrVariable],
@@ -678,5 +677,5 @@ def gradients(
         )
     unconnected = unconnected_gradients or UnconnectedGradients.NONE
     return _gradients.gradients(
-        ys, xs, grad_ys, stop_gradients=stop_gradients, unconnected_gradients=unconnected
+        ys, xs, grad_ys, name, stop_gradients=stop_gradients, unconnected_gradients=unconnected
     )
