@@ -30,7 +30,7 @@ def _read(source: Path) -> tuple[_core.Program, dict[str, str]]:
         return _core.Program.load(source / FILE), {}
     if source.suffix == Path(FILE).suffix:
         return _core.Program.load(source), {}
-    program, refused = _core.Program._of_tensorflow(source)
+    program, refused = _core.Program._of_tensorflow(source, True)
     return program, dict(refused)
 
 

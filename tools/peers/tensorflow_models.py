@@ -529,6 +529,42 @@ def tables_v1(path: Path) -> dict[str, dict[str, Any]]:
 
 
 @model
+def images(path: Path) -> dict[str, dict[str, Any]]:
+    """Contents of files that are decoded, and images that are encoded."""
+    module = tf.Module()
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string, name="contents")])
+    def f(contents: Any) -> Any:
+        image = tf.io.decode_png(contents, channels=3)
+        return {
+            "image": image,
+            "any": tf.io.decode_image(contents, channels=1, expand_animations=False),
+            "small": tf.image.resize(tf.cast(image, tf.float32), [2, 2]),
+            "again": tf.io.decode_png(tf.io.encode_png(image[::-1])),
+        }
+
+    module.f = f
+    contents = tf.io.encode_png((255.0 * np.random.default_rng(0).random((4, 5, 3))).astype(np.uint8))
+    return saved(path, module, f, contents=np.array(contents.numpy()))
+
+
+@model
+def dense_table_v1(path: Path) -> dict[str, dict[str, Any]]:
+    """A table that the operation which runs when the model is loaded inserts into."""
+    v1 = tf.compat.v1
+    with v1.Graph().as_default(), v1.Session() as session:
+        x = v1.placeholder(tf.int64, [None], "x")
+        table = tf.lookup.experimental.DenseHashTable(
+            tf.int64, tf.float32, default_value=-1.0, empty_key=-1, deleted_key=-2
+        )
+        insert = table.insert(tf.constant([1, 2], tf.int64), tf.constant([10.0, 20.0]))
+        outputs = {"y": table.lookup(x)}
+        session.run(insert)
+        v1.saved_model.simple_save(session, str(path), {"x": x}, outputs, insert)
+    return {"serving_default": {"x": np.array([2, 3, 1])}}
+
+
+@model
 def recurrent_cell(path: Path) -> dict[str, dict[str, Any]]:
     module = tf.Module()
     module.w = tf.Variable(0.5 * noise(4, 4))

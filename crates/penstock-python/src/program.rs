@@ -83,8 +83,14 @@ impl PyProgram {
     /// The program of a directory with a SavedModel of TensorFlow, and the functions that could not be converted: by name the
     /// reason.
     #[staticmethod]
-    fn _of_tensorflow(py: Python<'_>, directory: PathBuf) -> PyResult<(PyProgram, BTreeMap<String, String>)> {
-        let loaded = py.detach(|| penstock_tf::load_saved_model(directory)).or_py(py)?;
+    #[pyo3(signature = (directory, files=false))]
+    fn _of_tensorflow(
+        py: Python<'_>,
+        directory: PathBuf,
+        files: bool,
+    ) -> PyResult<(PyProgram, BTreeMap<String, String>)> {
+        let options = penstock_tf::LoadOptions { files };
+        let loaded = py.detach(|| penstock_tf::load_saved_model_with(directory, options)).or_py(py)?;
         Ok((PyProgram(loaded.program), loaded.refused))
     }
 

@@ -15,7 +15,8 @@ mod table;
 pub use bundle::{BundleReader, BundleWriter, Entry, dtype_number};
 pub use object_graph::{Attribute, Node, OBJECT_GRAPH_KEY, ObjectGraph, Slot};
 pub use saved_model::{
-    SavedModel, function_library, load_saved_model, parse_saved_model, save_saved_model, saved_model_operators,
+    LoadOptions, SavedModel, function_library, load_saved_model, load_saved_model_with, parse_saved_model,
+    save_saved_model, saved_model_operators,
 };
 
 use penstock_data::{Error, Result};

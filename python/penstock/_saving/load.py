@@ -174,13 +174,13 @@ def load(
         content = path.read_bytes()
         chosen = None if tags is None else of_tags(content, tags, directory)
         with nullcontext(directory) if chosen is None else in_directory(directory, chosen) as written:
-            program, refused = _core.Program._of_tensorflow(written)
+            program, refused = _core.Program._of_tensorflow(written, options.allow_files)
     elif not path.exists() and (directory / TEXT_FILE).exists():
         path = directory / TEXT_FILE
         content = content_of(path)
         chosen = None if tags is None else of_tags(content, tags, directory)
         with in_directory(directory, content if chosen is None else chosen) as written:
-            program, refused = _core.Program._of_tensorflow(written)
+            program, refused = _core.Program._of_tensorflow(written, options.allow_files)
     elif not path.exists():
         raise _NoModelError(
             None, None, f"argument 'export_dir': there is neither {FILE} nor {TENSORFLOW_FILE} in {directory}"

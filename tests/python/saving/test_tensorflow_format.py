@@ -18,11 +18,14 @@ from penstock.convert import convert
 FORMAT = tf.saved_model.SaveOptions(format="tensorflow")
 
 
+ALLOWED = tf.saved_model.LoadOptions(allow_files=True)
+
+
 def saved(obj: Any, folder: Any, signatures: Any = None) -> Any:
     """What is read again of an object."""
     tf.saved_model.save(obj, folder, signatures, FORMAT)
     assert not (folder / "saved_model.penstock").exists()
-    return tf.saved_model.load(folder)
+    return tf.saved_model.load(folder, options=ALLOWED)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -202,7 +205,8 @@ def test_an_operator_gives_what_it_gave(name, tmp_path):
         module = tf.Module()
 
         def apply(*taken: Any, attributes: dict[str, Any] = attributes) -> Any:
-            return tf.nest.flatten(getattr(tf.raw_ops, name)(*taken, **attributes))
+            made = getattr(tf.raw_ops, name)(*taken, **attributes)
+            return [] if made is None else tf.nest.flatten(made)
 
         specs = [tf.TensorSpec(x.shape, x.dtype, f"x{k}") for k, x in enumerate(operands)]
         module.run = tf.function(apply, input_signature=specs)
@@ -220,3 +224,72 @@ def test_an_operator_gives_what_it_gave(name, tmp_path):
                 assert a.tolist() == b.tolist()
             else:
                 np.testing.assert_allclose(a.astype("f4"), b.astype("f4"), rtol=2e-2, atol=1e-2)
+
+
+class Files(tf.Module):
+    """Reads an image of a file, and writes one."""
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string, name="path")])
+    def read(self, path):
+        image = tf.io.decode_png(tf.io.read_file(path), channels=3)
+        return {"image": image, "small": tf.image.resize(tf.cast(image, tf.float32), [1, 2])}
+
+    @tf.function(input_signature=[tf.TensorSpec([], tf.string, name="path")])
+    def copied(self, path):
+        tf.io.write_file(path + ".copy", tf.io.read_file(path))
+        return tf.io.read_file(path + ".copy")
+
+
+def test_functions_read_and_write_files_where_that_is_allowed(tmp_path):
+    image = np.arange(24, dtype=np.uint8).reshape(2, 4, 3)
+    path = str(tmp_path / "image.png")
+    tf.io.write_file(path, tf.io.encode_png(image))
+    module = Files()
+    tf.saved_model.save(module, tmp_path / "model", module.read, FORMAT)
+    loaded = tf.saved_model.load(tmp_path / "model", options=ALLOWED)
+    served = loaded.signatures["serving_default"](path=tf.constant(path))
+    assert (served["image"].numpy() == image).all()
+    assert (loaded.read(tf.constant(path))["image"].numpy() == image).all()
+    assert loaded.copied(tf.constant(path)).numpy() == tf.io.read_file(path).numpy()
+    with pytest.raises(tf.errors.NotFoundError):
+        loaded.read(tf.constant(path + ".absent"))
+
+
+def test_functions_that_read_and_write_files_are_left_out_unless_allowed(tmp_path):
+    module = Files()
+    tf.saved_model.save(module, tmp_path / "model", module.read, FORMAT)
+    loaded = tf.saved_model.load(tmp_path / "model")
+    for call in (lambda: loaded.signatures["serving_default"], lambda: loaded.copied(tf.constant("x"))):
+        with pytest.raises(Exception, match="allow_files=True"):
+            call()
+
+
+def test_a_counter_that_ends_counts(tmp_path):
+    module = tf.Module()
+    module.count = tf.Variable(3, dtype=tf.int64)
+    module.step = tf.function(lambda: module.count.count_up_to(5), input_signature=[])
+    assert int(module.step()) == 3
+    loaded = saved(module, tmp_path)
+    assert (int(loaded.step()), int(loaded.count)) == (4, 5)
+    with pytest.raises(tf.errors.OpError, match="Reached limit of 5"):
+        loaded.step()
+    assert int(loaded.count) == 5
+
+
+def test_the_keys_that_a_dense_table_never_holds_are_refused_when_it_is_read_again(tmp_path):
+    module = tf.Module()
+    module.table = tf.lookup.experimental.DenseHashTable(
+        tf.int64, tf.int64, default_value=-1, empty_key=0, deleted_key=-5
+    )
+    module.table.insert(tf.constant([1], tf.int64), tf.constant([10], tf.int64))
+
+    @tf.function(input_signature=[tf.TensorSpec([None], tf.int64)])
+    def put(keys):
+        module.table.insert(keys, 2 * keys)
+        return module.table.lookup(keys)
+
+    module.put = put
+    loaded = saved(module, tmp_path)
+    assert loaded.put(tf.constant([1, 2], tf.int64)).numpy().tolist() == [2, 4]
+    with pytest.raises(tf.errors.InvalidArgumentError, match="deleted_key as a table key is not allowed"):
+        loaded.put(tf.constant([3, -5], tf.int64))

@@ -36,6 +36,8 @@ pub(super) struct Library<'a> {
     bytes: BTreeMap<&'a str, &'a [u8]>,
     read: RefCell<HashMap<&'a str, Rc<FunctionDef<'a>>>>,
     instructions: Cell<usize>,
+    /// Whether functions may read and write files.
+    files: bool,
     /// Gradients that nodes have of their own, by name.
     pub(super) gradients: HashMap<&'a str, Gradient<'a>>,
 }
@@ -58,8 +60,9 @@ pub(super) enum Extra<'a> {
 }
 
 impl<'a> Library<'a> {
-    pub(super) fn new(bytes: BTreeMap<&'a str, &'a [u8]>) -> Library<'a> {
-        Library { bytes, read: RefCell::default(), instructions: Cell::new(0), gradients: HashMap::new() }
+    pub(super) fn new(bytes: BTreeMap<&'a str, &'a [u8]>, files: bool) -> Library<'a> {
+        let gradients = HashMap::new();
+        Library { bytes, read: RefCell::default(), instructions: Cell::new(0), files, gradients }
     }
 
     /// The function of a name.
@@ -459,7 +462,15 @@ impl<'x, 'a> Lowering<'x, 'a> {
     /// Adds an instruction.
     pub(super) fn emit(&mut self, op: &str, operands: &[Value], named: &[(&str, Attr)]) -> Result<Vec<Value>> {
         self.library.count()?;
-        Ok(self.builder.emit(find(op)?, operands, named)?.to_vec())
+        let op = find(op)?;
+        let attrs = op.attributes(named)?;
+        if !self.library.files && Ops.admit(op, &attrs).is_err() {
+            return Err(Error::precondition(
+                "reads or writes files, which only a load with allow_files=True lets it do",
+            ));
+        }
+        let inst = self.builder.inst(op, operands, attrs, &[])?;
+        Ok(self.builder.results(inst).to_vec())
     }
 
     /// Adds an instruction with regions.

@@ -3,8 +3,8 @@
 //! [`load_saved_model`] gives a program as `penstock-format` has them: its functions are those that the objects own, with a
 //! text `objects` that describes these, as `tf.saved_model.save` writes it; its signatures are those of the SavedModel.
 //!
-//! A file is not trusted: memory is taken by what it holds, nothing but the files of the directory is opened, and graphs are
-//! built by the builder, which checks each instruction.
+//! A file is not trusted: memory is taken by what it holds, nothing but the files of the directory is opened, functions read and
+//! write files only where [`LoadOptions`] allow it, and graphs are built by the builder, which checks each instruction.
 
 mod export;
 mod lower;
@@ -41,6 +41,13 @@ pub struct SavedModel {
     pub refused: BTreeMap<String, String>,
 }
 
+/// What a SavedModel may do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct LoadOptions {
+    /// Whether its functions may read and write files.
+    pub files: bool,
+}
+
 /// Loads a SavedModel of TensorFlow.
 ///
 /// The graph with the tag `serve` is taken, or the first one. Functions that need an operator that there is not here are left
@@ -50,6 +57,14 @@ pub struct SavedModel {
 /// `NotFound` where there is none; `InvalidArgument` for one that is damaged; `ResourceExhausted` for one that would take
 /// more memory than its size allows.
 pub fn load_saved_model(directory: impl AsRef<Path>) -> Result<SavedModel> {
+    load_saved_model_with(directory, LoadOptions::default())
+}
+
+/// As [`load_saved_model`], with what its functions may do besides.
+///
+/// # Errors
+/// As there.
+pub fn load_saved_model_with(directory: impl AsRef<Path>, options: LoadOptions) -> Result<SavedModel> {
     let directory = directory.as_ref();
     let path = directory.join(FILE);
     let failed = |e: std::io::Error| match e.kind() {
@@ -68,7 +83,7 @@ pub fn load_saved_model(directory: impl AsRef<Path>) -> Result<SavedModel> {
         true => Some(BundleReader::open(&prefix)?),
         false => None,
     };
-    parse(&bytes, bundle.as_ref(), Some(directory))
+    parse(&bytes, bundle.as_ref(), Some(directory), options.files)
 }
 
 /// The functions of the bytes of `saved_model.pb`, with the values of variables. Tables that are filled from files are not
@@ -77,10 +92,10 @@ pub fn load_saved_model(directory: impl AsRef<Path>) -> Result<SavedModel> {
 /// # Errors
 /// As [`load_saved_model`].
 pub fn parse_saved_model(bytes: &[u8], bundle: Option<&BundleReader>) -> Result<SavedModel> {
-    parse(bytes, bundle, None)
+    parse(bytes, bundle, None, false)
 }
 
-fn parse(bytes: &[u8], bundle: Option<&BundleReader>, directory: Option<&Path>) -> Result<SavedModel> {
+fn parse(bytes: &[u8], bundle: Option<&BundleReader>, directory: Option<&Path>, files: bool) -> Result<SavedModel> {
     let mut budget = proto::Budget::of(bytes.len());
     let mut graphs = proto::meta_graphs(bytes, &mut budget)?;
     let serving = graphs.iter().position(|graph| graph.tags.contains(&"serve")).unwrap_or(0);
@@ -90,8 +105,8 @@ fn parse(bytes: &[u8], bundle: Option<&BundleReader>, directory: Option<&Path>) 
     let graph = graphs.swap_remove(serving);
     let mut builder = Program::builder();
     let refused = match graph.objects.is_empty() {
-        true => v1::import(graph, bundle, directory, &mut builder)?,
-        false => objects::import(graph, bundle, directory, &mut builder)?,
+        true => v1::import(graph, bundle, directory, files, &mut builder)?,
+        false => objects::import(graph, bundle, directory, files, &mut builder)?,
     };
     Ok(SavedModel { program: builder.finish()?, refused })
 }

@@ -54,9 +54,10 @@ pub(super) fn import<'a>(
     mut graph: MetaGraph<'a>,
     bundle: Option<&BundleReader>,
     directory: Option<&Path>,
+    files: bool,
     builder: &mut ProgramBuilder,
 ) -> Result<BTreeMap<String, String>> {
-    let mut library = Library::new(std::mem::take(&mut graph.functions));
+    let mut library = Library::new(std::mem::take(&mut graph.functions), files);
     let keys = match bundle {
         Some(bundle) => checkpoint_keys(&graph, bundle)?,
         None => HashMap::new(),

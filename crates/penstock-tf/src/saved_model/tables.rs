@@ -166,12 +166,34 @@ pub(super) fn import(cx: &mut Cx<'_, '_, '_, '_>) -> Result<Vec<Val>> {
 pub(super) fn insert(cx: &mut Cx<'_, '_, '_, '_>) -> Result<Vec<Val>> {
     let (keys, values) = (cx.tensor(1)?, cx.tensor(2)?);
     if cx.lowering.tables.is_none() {
+        let (_, ty) = cx.table(0)?;
+        refuse_unused(cx, &ty, keys)?;
         return change(cx, "table_insert", &[keys, values]);
     }
     match (cx.lowering.known(keys), cx.lowering.known(values)) {
         (Some(keys), Some(values)) => record(cx, keys, values),
         _ => Err(Error::unimplemented("a table that is filled with what a function computes")),
     }
+}
+
+/// Checks that no key is one of the two that are never in a table, where it has such.
+pub(super) fn refuse_unused(cx: &mut Cx<'_, '_, '_, '_>, ty: &TableType, keys: Value) -> Result<()> {
+    let Some(unused) = &ty.unused else { return Ok(()) };
+    let size = penstock_data::num_elements(&ty.key_dims).unwrap_or(0).max(1);
+    let equal = if ty.key == DType::Str { "string_equal" } else { "equal" };
+    let rows = cx.constant(Tensor::vector(&[-1, size as i64]));
+    let keys = cx.op("reshape", &[keys, rows], &[])?;
+    let unused = unused.reshaped(&[2, size])?;
+    for (i, name) in ["empty_key", "deleted_key"].into_iter().enumerate() {
+        let one = cx.constant(unused.rows(i, 1)?);
+        let same = cx.op(equal, &[keys, one], &[])?;
+        let same = cx.op("reduce_all", &[same], &[("axes", vec![1i64].into())])?;
+        let met = cx.op("reduce_any", &[same], &[])?;
+        let absent = cx.op("logical_not", &[met], &[])?;
+        let message = format!("Using the {name} as a table key is not allowed");
+        cx.ops("assert", &[absent], &[("message", (&*message).into())])?;
+    }
+    Ok(())
 }
 
 /// Inserts or removes.

@@ -1,10 +1,10 @@
 //! Models of TensorFlow 1: one graph, of which each signature is the part between its inputs and its outputs.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::path::Path;
 use std::sync::Arc;
 
-use penstock_data::{Error, Result, Shape, Tensor};
+use penstock_data::{Error, Result, Shape, Table, Tensor};
 use penstock_exec::Variable;
 use penstock_format::{Capture, ProgramBuilder};
 use penstock_ir::{Function, Type, Value};
@@ -27,9 +27,10 @@ pub(super) fn import<'a>(
     mut graph: MetaGraph<'a>,
     bundle: Option<&BundleReader>,
     directory: Option<&Path>,
+    files: bool,
     builder: &mut ProgramBuilder,
 ) -> Result<BTreeMap<String, String>> {
-    let library = Library::new(std::mem::take(&mut graph.functions));
+    let library = Library::new(std::mem::take(&mut graph.functions), files);
     let nodes: Vec<Node<'a>> = graph.nodes.iter().map(|bytes| Node::parse(bytes)).collect::<Result<_>>()?;
     let mut refused = BTreeMap::new();
     let trained = trainable_variables(&graph)?;
@@ -52,7 +53,8 @@ pub(super) fn import<'a>(
         handles.insert(node.name, resources.len() - 1);
     }
     let variables: Vec<Json> = (0..resources.len()).map(|i| json!({"kind": "variable", "variable": i})).collect();
-    tables(&nodes, &library, &assets(&graph, directory)?, &mut resources, &mut handles, builder)?;
+    let fills = fills(&graph, &nodes)?;
+    tables(&nodes, &fills, bundle, &library, &assets(&graph, directory)?, &mut resources, &mut handles, builder)?;
     let mut signatures = serde_json::Map::new();
     for (key, bytes) in graph.signatures.iter().filter(|(key, _)| !key.starts_with("__saved_model")) {
         let made = Part { nodes: &nodes, library: &library, resources: &resources, handles: &handles };
@@ -89,9 +91,41 @@ fn assets<'a>(graph: &MetaGraph<'a>, directory: Option<&Path>) -> Result<Vec<Ass
     Ok(named.into_iter().filter_map(file).collect())
 }
 
+/// Collections and signatures that name what runs when a model is loaded.
+const BEGINNINGS: [&str; 5] =
+    ["saved_model_main_op", "legacy_init_op", "saved_model_legacy_init_op", "main_op", "__saved_model_init_op"];
+
+/// The nodes that fill tables: those that do nothing else, and those that insert when the model is loaded.
+fn fills<'a>(graph: &MetaGraph<'a>, nodes: &[Node<'a>]) -> Result<Vec<Node<'a>>> {
+    let mut roots = Vec::new();
+    for name in BEGINNINGS {
+        if let Some(bytes) = graph.collections.get(name) {
+            roots.extend(proto::collection(bytes)?.into_iter().filter_map(|name| std::str::from_utf8(name).ok()));
+        }
+        if let Some(bytes) = graph.signatures.get(name) {
+            roots.extend(proto::signature(bytes)?.1.into_iter().map(|(_, source, ..)| source));
+        }
+    }
+    // One that is damaged, or a loop of TensorFlow 1, inserts nothing.
+    let begins = order(nodes, roots.into_iter(), &|_| false).unwrap_or_default();
+    let inserts = |place: usize| nodes[place].op.starts_with("LookupTableInsert") && begins.contains(&place);
+    // What comes from the checkpoint is read where the table is made.
+    let restored: HashSet<&str> = nodes.iter().filter(|node| node.op == "RestoreV2").map(|node| node.name).collect();
+    let mut found = Vec::new();
+    for (i, node) in nodes.iter().enumerate().filter(|(i, node)| fills_table(node.op) || inserts(*i)) {
+        let keys = node.inputs()?.get(1).and_then(|input| input.split(':').next());
+        if !keys.is_some_and(|keys| restored.contains(keys)) {
+            found.push(nodes[i]);
+        }
+    }
+    Ok(found)
+}
+
 /// Adds the tables that nodes make and other nodes fill.
 fn tables<'a>(
     nodes: &[Node<'a>],
+    fills: &[Node<'a>],
+    bundle: Option<&BundleReader>,
     library: &Library<'a>,
     assets: &[Asset<'a>],
     resources: &mut Vec<Resource>,
@@ -99,7 +133,7 @@ fn tables<'a>(
     builder: &mut ProgramBuilder,
 ) -> Result<()> {
     let mut found = Vec::new();
-    if nodes.iter().filter(|node| makes_table(node.op) || fills_table(node.op)).count() > MOST_TABLES {
+    if nodes.iter().filter(|node| makes_table(node.op)).count() + fills.len() > MOST_TABLES {
         return Err(Error::exhausted(format!("more than {MOST_TABLES} nodes that make or fill tables")));
     }
     for node in nodes.iter().filter(|node| makes_table(node.op)) {
@@ -107,17 +141,27 @@ fn tables<'a>(
             r.made.into_iter().next().ok_or_else(|| Error::unimplemented("what makes it makes no table"))
         });
         handles.insert(node.name, resources.len());
-        found.push((resources.len(), made.as_ref().map(TableType::empty).ok()));
+        let held = |ty: &TableType| -> Result<Table> {
+            let (keys, values) = (format!("{}-keys", node.name), format!("{}-values", node.name));
+            let saved = |bundle: &&BundleReader| bundle.entries().any(|(key, _)| key == keys);
+            match bundle.filter(saved) {
+                Some(bundle) => ty.restored(&bundle.read(&keys)?, &bundle.read(&values)?),
+                None => Ok(ty.empty()),
+            }
+        };
+        found.push((resources.len(), made.as_ref().ok().map(held).transpose()?));
         resources.push(match made {
             Ok(ty) => Resource::Table(0, ty),
             Err(error) => Resource::absent("a table", &error),
         });
     }
-    for node in nodes.iter().filter(|node| fills_table(node.op)) {
+    for node in fills {
         let filled = recorded(node, nodes, library, assets, resources, handles).and_then(|r| {
             for (place, keys, values) in r.filled {
-                if let Some((_, Some(table))) = found.iter_mut().find(|(p, _)| *p == place) {
-                    table.insert_unique(&keys, &values)?;
+                let Some((_, Some(table))) = found.iter_mut().find(|(p, _)| *p == place) else { continue };
+                match fills_table(node.op) {
+                    true => table.insert_unique(&keys, &values)?,
+                    false => table.insert(&keys, &values)?,
                 }
             }
             Ok(())

@@ -375,7 +375,8 @@ impl<'a, 'g> Frame<'a, 'g> {
         signature.check(op, &attrs)?;
         let name = self.node_name();
         let mut texts: Vec<String> = inputs.iter().map(|edge| edge.text.clone()).collect();
-        if signature.stateful && self.acts {
+        // TensorFlow knows no state of a file that is read, which may have been written right before.
+        if (signature.stateful || op == "ReadFile") && self.acts {
             texts.extend(self.effect.replace(name.clone()).map(|last| format!("^{last}")));
         }
         let mut outputs = Vec::new();

@@ -5,7 +5,7 @@
 
 use std::slice::from_ref;
 
-use penstock_data::{DType as D, Error, Result};
+use penstock_data::{DType as D, Error, Result, Tensor};
 use penstock_ir::Attr;
 
 use super::graph::{Cx, Edge, Item, Items};
@@ -52,6 +52,7 @@ fn handler(name: &str) -> Option<Handler> {
         "assign_add" => |cx| assign(cx, "AssignAddVariableOp"),
         "assign_sub" => |cx| assign(cx, "AssignSubVariableOp"),
         "scatter_variable" => scatter_variable,
+        "count_up_to" => count_up_to,
         "identity" => |cx| same(cx, "Identity", &[]),
         "barrier" => |cx| Ok(cx.operands.clone()),
         "placeholder_with_default" => |cx| {
@@ -309,6 +310,26 @@ fn assign(cx: &mut Cx<'_, '_, '_>, op: &str) -> Items {
     let inputs = cx.all()?;
     cx.many(op, &inputs, vec![])?;
     Ok(vec![])
+}
+
+/// Counts in parts: TensorFlow does not load a graph with the operator that it has for this.
+fn count_up_to(cx: &mut Cx<'_, '_, '_>) -> Items {
+    let (variable, dtype, limit) = (cx.x(0)?, cx.out(0).dtype(), cx.data.attrs.int(0));
+    let before = cx.node("ReadVariableOp", from_ref(&variable), vec![("dtype", dtype.into())])?;
+    let due = match dtype {
+        D::I32 => Tensor::from(i32::try_from(limit).unwrap_or(if limit < 0 { i32::MIN } else { i32::MAX })),
+        _ => Tensor::from(limit),
+    };
+    let due = cx.constant(&due)?;
+    let below = cx.node("Less", &[before, due], vec![])?;
+    let text = Tensor::from_strings(&[], vec![format!("Reached limit of {limit}").into_bytes().into()])?;
+    let text = cx.constant(&text)?;
+    cx.many("Assert", &[below, text], vec![("summarize", 3i64.into())])?;
+    let step = cx.number(1.0, dtype)?;
+    cx.many("AssignAddVariableOp", &[variable.clone(), step.clone()], vec![])?;
+    // By way of the value after it: who asks for the value before has the variable counted up.
+    let after = cx.node("ReadVariableOp", &[variable], vec![("dtype", dtype.into())])?;
+    one(cx.node("Sub", &[after, step], vec![])?)
 }
 
 fn table_export(cx: &mut Cx<'_, '_, '_>) -> Items {
@@ -637,7 +658,7 @@ fn string_split(cx: &mut Cx<'_, '_, '_>) -> Items {
     let (sep, most) = (cx.data.attrs.str(0).to_owned(), cx.data.attrs.int(1));
     let (x, flat) = (cx.x(0)?, cx.ints(&[-1])?);
     let x = cx.node("Reshape", &[x, flat], vec![])?;
-    let sep = cx.constant(&penstock_data::Tensor::from_strings(&[], vec![sep.into_bytes().into()])?)?;
+    let sep = cx.constant(&Tensor::from_strings(&[], vec![sep.into_bytes().into()])?)?;
     let found = cx.many("StringSplitV2", &[x.clone(), sep], vec![("maxsplit", most.into())])?;
     let (first, axis) = (cx.int(0)?, cx.int(1)?);
     let rows = cx.node("GatherV2", &[found[0].clone(), first, axis], vec![])?;
@@ -683,7 +704,7 @@ fn print(cx: &mut Cx<'_, '_, '_>) -> Items {
 fn assert(cx: &mut Cx<'_, '_, '_>) -> Items {
     let (message, summarize) = (cx.data.attrs.str(0).to_owned(), cx.data.attrs.int(1));
     let mut inputs = cx.all()?;
-    let text = penstock_data::Tensor::from_strings(&[], vec![message.into_bytes().into()])?;
+    let text = Tensor::from_strings(&[], vec![message.into_bytes().into()])?;
     let text = cx.constant(&text)?;
     inputs.insert(1, text);
     cx.many("Assert", &inputs, vec![("summarize", summarize.into())])?;

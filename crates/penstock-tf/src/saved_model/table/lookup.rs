@@ -31,7 +31,8 @@ pub(super) static OPS: &[Entry] = &[
     made("LookupTableInsert", |cx, _| tables::insert(cx)),
     made("LookupTableInsertV2", |cx, _| tables::insert(cx)),
     made("LookupTableRemoveV2", |cx, _| {
-        let keys = cx.tensor(1)?;
+        let ((_, ty), keys) = (cx.table(0)?, cx.tensor(1)?);
+        tables::refuse_unused(cx, &ty, keys)?;
         tables::change(cx, "table_remove", &[keys])
     }),
 ];
@@ -48,6 +49,7 @@ pub(in crate::saved_model) fn fills_table(op: &str) -> bool {
 
 fn find(cx: &mut Cx<'_, '_, '_, '_>, _: &Entry) -> penstock_data::Result<Vec<Val>> {
     let ((table, ty), keys, default) = (cx.table(0)?, cx.tensor(1)?, cx.tensor(2)?);
+    tables::refuse_unused(cx, &ty, keys)?;
     let held = cx.op("read_variable", &[table], &[])?;
     let each = cx.shape(default).rank().is_some_and(|rank| rank != ty.value_dims.len());
     let attrs = [("key_rank", (ty.key_dims.len() as i64).into()), ("each", each.into())];

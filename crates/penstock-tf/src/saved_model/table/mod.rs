@@ -3,6 +3,7 @@
 mod arrays;
 mod control;
 mod counts;
+mod files;
 mod lists;
 pub(super) mod lookup;
 mod math;
@@ -84,6 +85,7 @@ static AREAS: &[&[Entry]] = &[
     nn::OPS,
     control::OPS,
     counts::OPS,
+    files::OPS,
     lists::OPS,
     lookup::OPS,
     random::OPS,

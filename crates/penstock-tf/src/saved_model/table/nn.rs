@@ -223,10 +223,14 @@ fn resize(cx: &mut Cx<'_, '_, '_, '_>, bilinear: bool) -> Result<Vec<Val>> {
     }
     let [height, width] = sizes[..] else { return Err(Error::invalid("expected a height and a width")) };
     for (axis, out) in [(1, height), (2, width)] {
+        if !(1..=1 << 24).contains(&out) {
+            return Err(Error::invalid(format!("cannot resize to {out}")));
+        }
         let Some(n) = dims.dims().and_then(|dims| dims.get(axis)?.known()) else {
-            return refused("images whose size is not known");
+            x = resize_unknown(cx, x, axis, out, bilinear)?;
+            continue;
         };
-        if !(1..=1 << 24).contains(&out) || n == 0 {
+        if n == 0 {
             return Err(Error::invalid(format!("cannot resize {n} to {out}")));
         }
         let scale = match corners && out > 1 {
@@ -260,6 +264,57 @@ fn resize(cx: &mut Cx<'_, '_, '_, '_>, bilinear: bool) -> Result<Vec<Val>> {
         x = cx.op("add", &[low, step], &[])?;
     }
     one(x)
+}
+
+/// As [`resize`], along one axis whose extent is known when it runs.
+fn resize_unknown(cx: &mut Cx<'_, '_, '_, '_>, x: Value, axis: usize, out: i64, bilinear: bool) -> Result<Value> {
+    let (corners, centres) = (cx.flag("align_corners", false)?, cx.flag("half_pixel_centers", false)?);
+    let at: Attr = Attr::Int(axis as i64);
+    let (shape, index) = (cx.op("shape", &[x], &[("dtype", D::I64.into())])?, cx.ints(&[axis as i64]));
+    let n = cx.op("gather", &[shape, index], &[("axis", Attr::Int(0))])?;
+    let n = cx.op("cast", &[n], &[("dtype", D::F32.into())])?;
+    let number = |cx: &mut Cx<'_, '_, '_, '_>, value: f32| cx.constant(Tensor::vector(&[value]));
+    let (zero, half, one) = (number(cx, 0.0), number(cx, 0.5), number(cx, 1.0));
+    let last = cx.op("sub", &[n, one], &[])?;
+    let scale = match corners && out > 1 {
+        true => {
+            let steps = number(cx, out as f32 - 1.0);
+            cx.op("div", &[last, steps], &[])?
+        }
+        false => {
+            let steps = number(cx, out as f32);
+            cx.op("div", &[n, steps], &[])?
+        }
+    };
+    let shift = if centres { 0.5 } else { 0.0 };
+    let places: Vec<f32> = (0..out).map(|i| i as f32 + shift).collect();
+    let places = cx.constant(Tensor::vector(&places));
+    let mut place = cx.op("mul", &[places, scale], &[])?;
+    if centres && bilinear {
+        place = cx.op("sub", &[place, half], &[])?;
+    }
+    if corners && !bilinear {
+        place = cx.op("add", &[place, half], &[])?;
+    }
+    let floor = cx.op("floor", &[place], &[])?;
+    let row = |cx: &mut Cx<'_, '_, '_, '_>, place: Value| -> Result<Value> {
+        let place = cx.op("maximum", &[place, zero], &[])?;
+        let place = cx.op("minimum", &[place, last], &[])?;
+        let place = cx.op("cast", &[place], &[("dtype", D::I64.into())])?;
+        cx.op("gather", &[x, place], &[("axis", at.clone())])
+    };
+    let low = row(cx, floor)?;
+    if !bilinear {
+        return Ok(low);
+    }
+    let next = cx.op("add", &[floor, one], &[])?;
+    let high = row(cx, next)?;
+    let share = cx.op("sub", &[place, floor], &[])?;
+    let lengths = cx.ints(if axis == 1 { &[-1, 1, 1] } else { &[-1, 1] });
+    let share = cx.op("reshape", &[share, lengths], &[])?;
+    let step = cx.op("sub", &[high, low], &[])?;
+    let step = cx.op("mul", &[step, share], &[])?;
+    cx.op("add", &[low, step], &[])
 }
 
 /// A sum of products by the letters of its axes, one operand after the other: axes that only one operand has and the result

@@ -13,6 +13,10 @@ pub(super) static OPS: &[Entry] = &[
     made("AssignVariableOp", |cx, _| assign(cx, "assign")),
     made("AssignAddVariableOp", |cx, _| assign(cx, "assign_add")),
     made("AssignSubVariableOp", |cx, _| assign(cx, "assign_sub")),
+    made("ResourceCountUpTo", |cx, _| {
+        let (variable, limit) = (cx.variable(0)?, cx.int("limit", 0)?);
+        one(cx.op("count_up_to", &[variable], &[("limit", limit.into())])?)
+    }),
     made("DisableCopyOnRead", |_, _| Ok(Vec::new())),
     made("VariableShape", |cx, _| {
         let (variable, dtype) = (cx.variable(0)?, cx.dtype("out_type", D::I32)?);

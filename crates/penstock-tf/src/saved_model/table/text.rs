@@ -88,6 +88,7 @@ pub(super) static OPS: &[Entry] = &[
         let stream = match cx.text("output_stream", "stderr")? {
             known @ ("stdout" | "stderr") => known.to_owned(),
             other if other.starts_with("log") => "stderr".to_owned(),
+            file if file.starts_with("file://") => file.to_owned(),
             other => return refused(format!("printing to '{other}'")),
         };
         let end = cx.text("end", "\n")?.to_owned();
