@@ -4271,6 +4271,12 @@ def rng_read_and_skip(variable: _Variable, delta: _TensorLike, *, name: str | No
         delta: int32, int64.
     """
 
+def count_up_to(variable: _Variable, *, limit: int, name: str | None = None) -> Tensor:
+    """The integer scalar in `variable` before 1 is added to it, in one step.
+
+    Raises OutOfRange where it is `limit` or more; it stays as it is then.
+    """
+
 # --- table ---
 
 def table_of(keys: _TensorLike, values: _TensorLike, *, key_rank: int = 0, name: str | None = None) -> Tensor:

@@ -224,3 +224,8 @@ def test_texts_become_ragged_rows_of_numbers_where_that_is_asked_for():
     found = vectorize(tf.constant(["a b", "b"]))
     assert isinstance(found, tf.RaggedTensor)
     assert found.to_list() == [[2, 3], [3]]
+
+
+def test_variables_of_keras_are_tensors_to_who_asks() -> None:
+    assert tf.is_tensor(keras.Variable([1.0, 2.0]))
+    assert not tf.is_tensor(keras.Input((2,)))

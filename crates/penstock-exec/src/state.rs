@@ -9,7 +9,7 @@ use penstock_ir::{Attrs, Call, Cpu, Env, Kernel, OpDef, Type};
 use penstock_kernels::{Binary, Lane, LoopFn, binary, elementwise_flat};
 use penstock_ops::RULE_OPS;
 use penstock_ops::state::{ASSIGN, ASSIGN_ADD, ASSIGN_SUB, READ_VARIABLE};
-use penstock_ops::updates::RNG_READ_AND_SKIP;
+use penstock_ops::updates::{COUNT_UP_TO, RNG_READ_AND_SKIP};
 use penstock_passes::Thresholds;
 use penstock_passes::evaluate::{Outputs, fault};
 use smallvec::{SmallVec, smallvec};
@@ -31,7 +31,7 @@ pub(crate) unsafe fn access(op: &'static OpDef, attrs: &Attrs, args: &[Arg], env
         [Arg::Variable(v), rest @ ..] if let Cpu::Variable(run) = op.cpu => {
             let inputs = rest.iter().map(Arg::tensor).collect::<Option<SmallVec<[&Tensor; 4]>>>();
             let inputs = inputs.ok_or_else(|| Error::unimplemented("takes one variable"))?;
-            let results = usize::from(op.is(&RNG_READ_AND_SKIP));
+            let results = usize::from(op.is(&RNG_READ_AND_SKIP) || op.is(&COUNT_UP_TO));
             // SAFETY: the caller's promise.
             unsafe { update_part(v, run, &inputs, results, attrs, env) }
         }

@@ -18,6 +18,7 @@ pub static OPS: &[&OpDef] = &[
     &updates::SCATTER_VARIABLE,
     &updates::STRIDED_SLICE_ASSIGN,
     &updates::RNG_READ_AND_SKIP,
+    &updates::COUNT_UP_TO,
 ];
 
 const VARIABLE: ArgDef = arg_of("variable", ArgType::Variable);

@@ -131,6 +131,58 @@ pub static STRIDED_SLICE_ASSIGN: OpDef = OpDef {
     samples: no_samples,
 };
 
+/// A counter that ends.
+pub static COUNT_UP_TO: OpDef = OpDef {
+    name: "count_up_to",
+    tf_name: "ResourceCountUpTo",
+    doc: "The integer scalar in `variable` before 1 is added to it, in one step.\n\n\
+          Raises OutOfRange where it is `limit` or more; it stays as it is then.",
+    dtypes: &[],
+    operands: &[VARIABLE],
+    attrs: &[AttrDef::required("limit", AttrKind::Int)],
+    effects: &[Effect::Read(0), Effect::Write(0)],
+    infer: infer_count_up_to,
+    cpu: Cpu::Variable(run_count_up_to),
+    cuda: AT_HOME,
+    vjp: Vjp::Zero,
+    jvp: Jvp::FromVjp,
+    batch: Batch::Loop("no form for many examples is known"),
+    rows: Rows::All,
+    elements: Elements::Unknown,
+    cost: Cost::Element(1.0),
+    resolve: None,
+    fails: Fails::OnValues,
+    fold: NOT_FOLDED,
+    promise: PROMISE,
+    samples: no_samples,
+};
+
+fn infer_count_up_to(cx: &InferCx<'_>) -> Result<OutTypes> {
+    let dtype = cx.dtype(0);
+    if !matches!(dtype, DType::I32 | DType::I64) {
+        let message = format!("expected dtype int32 or int64, got {}", dtype.tf_name());
+        return Err(Error::dtype(message).argument("variable"));
+    }
+    require_rank(cx, 0, 0, "variable")?;
+    one(Type::scalar(dtype))
+}
+
+fn run_count_up_to(call: &mut Call<'_>) -> Result<()> {
+    let limit = call.attrs.int(0);
+    let value = &mut call.outputs[0];
+    let before = value.clone();
+    let now = int_scalar(&before, "variable")?;
+    if now >= limit {
+        return Err(Error::out_of_range(format!("Reached limit of {limit}")));
+    }
+    *value = match before.dtype() {
+        DType::I32 => Tensor::from((now as i32).wrapping_add(1)),
+        _ => Tensor::from(now + 1),
+    };
+    call.set(1, before);
+    Ok(())
+}
+
 /// Counter values that a generator leaves for each number, whatever the distribution takes.
 const RESERVED: u128 = 256;
 

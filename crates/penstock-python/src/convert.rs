@@ -388,6 +388,9 @@ pub(crate) fn to_var(value: &Bound<'_, PyAny>, dtype: Option<DType>, hint: Optio
     if let Some(items) = sequence_items(value)? {
         return deeper(|| stack(py, items, dtype, hint));
     }
+    if value.is_none() {
+        return Err(PyValueError::new_err("None values not supported."));
+    }
     Err(PyTypeError::new_err(format!(
         "cannot convert a value of type {} to a tensor: {}",
         class_name(value),

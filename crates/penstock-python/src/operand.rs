@@ -1,5 +1,7 @@
 //! Python's operators, which tensors and variables share.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use penstock_data::{Bool8, DType, Tensor};
 use penstock_ir::{Attrs, OpDef};
 use penstock_trace::{self as trace, Var};
@@ -172,10 +174,37 @@ fn logical_or_bitwise(dtype: DType, logical: &'static OpDef, bitwise: &'static O
     if dtype == DType::Bool { logical } else { bitwise }
 }
 
-/// What tells a tensor of a graph of TensorFlow 1 from others; `None` for all other operands.
-fn in_open_graph(operand: &Bound<'_, Operand>) -> Option<u64> {
-    let var = &operand.as_any().cast::<PyTensor>().ok()?.get().var;
-    var.as_symbolic().is_some_and(|s| trace::is_open_graph(s.trace)).then(|| var.id())
+/// Whether `==` compares elements where operations run at once, and in traced functions.
+static COMPARES_ELEMENTS: AtomicBool = AtomicBool::new(true);
+
+/// Has `==` and `!=` of tensors and variables compare elements, or else objects.
+#[pyfunction]
+pub(crate) fn _set_tensor_equality(elements: bool) {
+    COMPARES_ELEMENTS.store(elements, Ordering::Relaxed);
+}
+
+/// Whether `==` of tensors compares elements here: it compares objects within graphs of TensorFlow 1, and in functions that are traced
+/// there.
+#[pyfunction]
+pub(crate) fn _compares_elements() -> bool {
+    COMPARES_ELEMENTS.load(Ordering::Relaxed) && !trace::inside_open_graph()
+}
+
+/// Whether operations outside of traced functions go into a graph of TensorFlow 1.
+#[pyfunction]
+pub(crate) fn _inside_open_graph() -> bool {
+    trace::inside_open_graph()
+}
+
+/// What tells the value of a tensor from others; `None` for all other operands.
+fn identity(operand: &Bound<'_, PyAny>) -> Option<u64> {
+    operand.cast::<PyTensor>().ok().map(|tensor| tensor.get().var.id())
+}
+
+/// Whether an operand is a tensor of a graph of TensorFlow 1.
+fn in_open_graph(operand: &Bound<'_, PyAny>) -> bool {
+    let tensor = operand.cast::<PyTensor>().ok();
+    tensor.and_then(|t| t.get().var.as_symbolic()).is_some_and(|s| trace::is_open_graph(s.trace))
 }
 
 #[pymethods]
@@ -310,10 +339,12 @@ impl Operand {
         }
         if equality {
             // As in TensorFlow 1, so that a tensor can be looked for in a list.
-            let own = in_open_graph(slf);
-            let others = other.cast::<Operand>().ok().and_then(in_open_graph);
-            if own.is_some() || others.is_some() {
-                let is_met = (own == others) == matches!(cmp, CompareOp::Eq);
+            if !_compares_elements() || in_open_graph(slf) || in_open_graph(other) {
+                let same = match (identity(slf), identity(other)) {
+                    (None, None) => slf.is(other),
+                    (own, others) => own == others,
+                };
+                let is_met = same == matches!(cmp, CompareOp::Eq);
                 return Ok(is_met.into_pyobject(py)?.to_owned().into_any().unbind());
             }
         }
@@ -330,11 +361,11 @@ impl Operand {
         }
     }
 
-    /// Fails: equality is elementwise, so a tensor has no hash. `ref()` gives a hashable handle. A tensor of a graph of
-    /// TensorFlow 1 is equal to itself alone and has one, as a key for `feed_dict`.
+    /// Fails where equality is elementwise: such a tensor has no hash. `ref()` gives a hashable handle. A tensor of a graph of
+    /// TensorFlow 1 is equal to itself alone and has one, as a key for `feed_dict`, and so have all where `==` compares objects.
     fn __hash__(slf: &Bound<'_, Self>) -> PyResult<isize> {
-        if let Some(id) = in_open_graph(slf) {
-            return Ok(id as isize);
+        if in_open_graph(slf) || !COMPARES_ELEMENTS.load(Ordering::Relaxed) {
+            return Ok(identity(slf).map_or(slf.as_ptr() as isize, |id| id as isize));
         }
         Err(PyTypeError::new_err(format!(
             "{} is unhashable. Instead, use {}.ref() as the key.",

@@ -4693,6 +4693,17 @@ pub trait Operators {
         exactly(&results).map(|[result]| result)
     }
 
+    /// The integer scalar in `variable` before 1 is added to it, in one step.
+    ///
+    /// Raises OutOfRange where it is `limit` or more; it stays as it is then.
+    ///
+    /// # Errors
+    /// What the operator's declaration and inference report.
+    fn count_up_to(&mut self, variable: Value, limit: i64) -> Result<Value> {
+        let results = self.add_instruction(&penstock_ops::updates::COUNT_UP_TO, &[variable], Attrs(SmallVec::from_vec(vec![Attr::from(limit)])))?;
+        exactly(&results).map(|[result]| result)
+    }
+
     /// A table with these keys and their values.
     ///
     /// `keys` has the shape of what is looked up, then `key_rank` dimensions of a key; `values` has the same shape, then

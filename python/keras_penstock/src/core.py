@@ -23,6 +23,9 @@ IS_THREAD_SAFE = True
 class Variable(KerasVariable):
     """Keras's variable over a `tf.Variable`."""
 
+    # For `tf.is_tensor`.
+    _is_kind_of_tensor = True
+
     @property
     def handle(self):
         """The variable of the engine. A `tf.GradientTape` knows the Keras variable by it."""

@@ -155,9 +155,11 @@ def extents(shape: Any, argument: str = "shape") -> Any:
     try:
         shape = items(shape, argument)
         return _core._to_tensor(shape) if shape else _core._to_tensor([], _core.int32)
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         if isinstance(shape, list) and any(d is None for d in shape):
             raise ValueError(f"argument '{argument}' has an unknown size: {shape}") from None
+        if not isinstance(error, TypeError):
+            raise
         raise TypeError(f"argument '{argument}' must hold integers: {error}") from None
 
 

@@ -9,7 +9,6 @@ from penstock import _core, raw_ops
 from penstock._runtime import v1_graph_state
 from penstock._runtime.scope import named
 from penstock._types.shape import TensorShape
-from penstock._types.specs import Composite
 
 if TYPE_CHECKING:
     from typing import TypeGuard
@@ -158,4 +157,5 @@ def is_tensor(x: object) -> TypeGuard[TensorOrVariable]:
     """
     if isinstance(x, _core.Tensor | _core._Variable):
         return True
-    return isinstance(x, Composite) and x._is_kind_of_tensor
+    # A composite of a kind of tensors, and a variable of Keras.
+    return getattr(type(x), "_is_kind_of_tensor", False) is True

@@ -17,7 +17,6 @@ from penstock._runtime.scope import check_name, current_name_scope, name_scope, 
 from penstock._types.argument_names import expect
 from penstock._types.shape import TensorShape
 from penstock._values.variable_parts import VariableParts
-from penstock.errors import OutOfRangeError
 
 if TYPE_CHECKING:
     from penstock._types.aliases import ShapeLike, TensorLike
@@ -274,16 +273,9 @@ class Variable(VariableParts, metaclass=_VariableMeta):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         pass
 
-    # In graphs of TensorFlow 1 a variable is equal to itself alone, and may be a key.
-
-    def __eq__(self, other: object, /) -> Any:
-        return self is other if v1_graph_state.current() is not None else super().__eq__(other)
-
-    def __ne__(self, other: object, /) -> Any:
-        return self is not other if v1_graph_state.current() is not None else super().__ne__(other)
-
     def __hash__(self) -> int:  # type: ignore[override]
-        return id(self) if v1_graph_state.current() is not None else super().__hash__()  # type: ignore[misc]
+        # Where a variable is equal to itself alone, as in graphs of TensorFlow 1, it may be a key.
+        return super().__hash__() if _core._compares_elements() else id(self)  # type: ignore[misc]
 
     @property
     def name(self) -> str:
@@ -481,26 +473,7 @@ class Variable(VariableParts, metaclass=_VariableMeta):
         >>> int(v.count_up_to(5)), int(v)
         (3, 4)
         """
-        start = v1_graph_state.mark()
-        before = self.read_value()
-        message = f"variable '{self.name}' has reached the limit {limit}"
-
-        def count_up_to(value: Any) -> list[Any]:
-            if int(value) >= limit:
-                raise OutOfRangeError(message)
-            return []
-
-        if _core._is_tracing():
-            # Of what a graph checks by itself, nothing raises an error of this class.
-            _core._ops()["host_call"]([before], func=count_up_to, outs=[], stateful=True)
-        else:
-            count_up_to(before)
-        self._assign_add(1)
-        if (graph := v1_graph_state.current()) is None:
-            return before
-        # Who fetches the value has the variable counted up.
-        with graph.control_dependencies([v1_graph_state.operation(start)]):
-            return _core._ops()["identity"](before)
+        return _core._ops()["count_up_to"](self, limit=limit)
 
     def initialized_value(self) -> _core.Tensor:
         """Read the value, or the first value where it has none yet.

@@ -34,6 +34,9 @@ if TYPE_CHECKING:
 
     from penstock._types.aliases import DTypeLike, IntLike, TensorLike
 
+# The keys that a dense table never holds, as its arguments are called.
+_UNUSED: Final = ("empty_key", "deleted_key")
+
 _NOT_INITIALIZED: Final = (
     "Table not initialized. A layer that looks up needs its vocabulary first: as an argument, or by adapt()"
 )
@@ -541,7 +544,7 @@ class MutableHashTable(_HashTable):
 class DenseHashTable(MutableHashTable):
     """A table that changes, whose keys may be vectors or larger.
 
-    TensorFlow's needs two keys that are never inserted. This one does not: they say what shape a key has.
+    Two keys are never in it, which say what shape a key has: an operation with one of them is refused.
 
     >>> import penstock as tf
     >>> table = tf.lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=-1, deleted_key=-2)
@@ -594,10 +597,26 @@ class DenseHashTable(MutableHashTable):
         with init_scope():
             self._unused = constant([empty.numpy(), deleted.numpy()], dtype)
 
+    def _checked(self, keys: TensorLike) -> _core.Tensor:
+        given = super()._checked(keys)
+        rank = self._key_rank
+        rows = raw_ops.reshape(given, [-1, 1, *self._key_shape.as_list()])
+        same = equal(rows, self._unused)
+        if rank:
+            same = raw_ops.reduce_all(same, axes=list(range(2, rank + 2)))
+        for met, kind in zip(raw_ops.unstack(raw_ops.reduce_any(same, axes=[0])), _UNUSED, strict=True):
+            Assert(raw_ops.logical_not(met), [f"Using the {kind} as a table key is not allowed"])
+        return given
+
     def _restore_state(self, keys: _core.Tensor, values: _core.Tensor) -> None:
         """Take what is in use: TensorFlow writes all of its buckets, the others with one of the two keys."""
-        super()._restore_state(keys, values)
-        self.remove(self._unused)
+        extents = self._key_shape.as_list()
+        rows = raw_ops.reshape(keys, [-1, *extents])
+        of = raw_ops.reshape(values, [-1, *self._default.shape.as_list()])
+        table, rank = self._handle(), self._key_rank
+        raw_ops.table_remove(table, self.export()[0], key_rank=rank)
+        raw_ops.table_insert(table, rows, of, key_rank=rank)
+        raw_ops.table_remove(table, self._unused, key_rank=rank)
 
     def _described(self, variable: Callable[[Any], int], node: Callable[[Any], int]) -> dict[str, Any]:
         unused = Variable(self._unused, trainable=False, name="unused")

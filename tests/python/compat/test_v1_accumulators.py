@@ -109,3 +109,31 @@ def test_what_is_wrong_is_named() -> None:
         rows.apply_grad([1, 2], [[1.0]])
     with pytest.raises(tf.errors.InvalidArgumentError, match="'grad_shape'"):
         rows.apply_grad([1], [[1.0]], [5, 1])
+
+
+def test_nodes_have_the_names_that_are_given() -> None:
+    with tf.Graph().as_default():
+        dense = v1.ConditionalAccumulator(tf.float32, [2], name="dense")
+        assert dense.apply_grad([1.0, 2.0], name="apply").name == "apply"
+        assert dense.apply_grad([1.0, 2.0]).name == "ResourceAccumulatorApplyGradient"
+        assert dense.take_grad(1, name="take").name == "take:0"
+        assert dense.take_grad(1).name == "ResourceAccumulatorTakeGradient:0"
+        assert dense.num_accumulated(name="count").name == "count:0"
+        assert dense.num_accumulated().name == "dense_NumAccumulated:0"
+        assert dense.set_global_step(3, name="step").name == "step"
+        sparse = v1.SparseConditionalAccumulator(tf.float32, [4, 2], name="sparse")
+        assert sparse.apply_grad([0], [[1.0, 2.0]], name="rows").name == "rows"
+        slices = tf.IndexedSlices(tf.constant([[1.0, 2.0]]), tf.constant([0]))
+        assert sparse.apply_indexed_slices_grad(slices, name="slices").name == "slices"
+        taken = sparse.take_grad(1, name="taken")
+        assert [part.name for part in taken[:2]] == ["taken:0", "taken:1"]
+
+
+def test_gradients_are_below_their_name() -> None:
+    with tf.Graph().as_default():
+        x = tf.constant([1.0, 2.0])
+        y = tf.reduce_sum(x * x)
+        names = [v1.gradients(y, x, **name)[0].name for name in ({}, {"name": "g"}, {"name": "g"})]
+        with tf.name_scope("outer"):
+            names.append(v1.gradients(y, x)[0].name)
+    assert [name.rpartition("/")[0] for name in names] == ["gradients", "g", "g_1", "outer/gradients"]

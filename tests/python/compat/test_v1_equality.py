@@ -110,3 +110,62 @@ def membership_of_a_range() -> Any:
 def test_results_do_not_depend_on_the_meaning_of_equality(make: Callable[[], Any], expected: Any) -> None:
     with tf.Graph().as_default(), v1.Session() as session:
         assert np.allclose(session.run(make()), expected)
+
+
+def test_functions_traced_in_a_graph_compare_tensors_as_the_graph_does() -> None:
+    seen: list[Any] = []
+
+    def function(x: Any, y: Any) -> Any:
+        seen.extend([x == x, x == y, x != y, v1.executing_eagerly_outside_functions()])
+        return x + y
+
+    with tf.Graph().as_default():
+        tf.function(function)(tf.constant(1.0), tf.constant(1.0))
+    assert seen == [True, False, True, False]
+    seen.clear()
+    tf.function(function)(tf.constant(1.0), tf.constant(1.0))
+    assert all(isinstance(value, tf.Tensor) for value in seen[:3])
+    assert seen[3] is True
+
+
+def test_tensors_at_hand_are_compared_as_the_open_graph_does() -> None:
+    a, b, v = tf.constant([1.0]), tf.constant([1.0]), tf.Variable([1.0])
+    with tf.Graph().as_default():
+        assert (a == a, a == b, v == v, v == a) == (True, False, True, False)
+        assert hash(v) == hash(v)
+    assert (a == b).numpy().tolist() == [True]
+
+
+@pytest.fixture
+def by_identity() -> Iterator[None]:
+    v1.disable_tensor_equality()
+    yield
+    v1.enable_tensor_equality()
+
+
+@pytest.mark.usefixtures("by_identity")
+def test_equality_of_elements_can_be_turned_off() -> None:
+    a, b, v = tf.constant([1.0, 2.0]), tf.constant([1.0, 3.0]), tf.Variable([1.0, 2.0])
+    assert (a == b, a == a, a != b, v == v, v == a, a == 1.0) == (False, True, True, True, False, False)
+    assert a in [b, a]
+    assert {v: 1}[v] == 1
+    assert tf.equal(a, b).numpy().tolist() == [True, False]
+    assert (a < b).numpy().tolist() == [False, True]
+
+    @tf.function
+    def function(x: Any, y: Any) -> Any:
+        assert (x == y, x == x, hash(x) == hash(x)) == (False, True, True)
+        return x
+
+    function(a, b)
+    v1.enable_tensor_equality()
+    assert (a == b).numpy().tolist() == [True, False]
+
+
+def test_version_1_compares_objects() -> None:
+    v1.disable_v2_behavior()
+    try:
+        assert (tf.constant(1.0) == tf.constant(1.0)) is False
+    finally:
+        v1.enable_v2_behavior()
+    assert bool(tf.constant(1.0) == tf.constant(1.0))

@@ -58,7 +58,7 @@ def test_a_count_goes_up_to_its_limit(session):
     session.run(v.initializer)
     count = v.count_up_to(2)
     assert [session.run(count), session.run(count)] == [0, 1]
-    with pytest.raises(tf.errors.OutOfRangeError, match="limit 2"):
+    with pytest.raises(tf.errors.OutOfRangeError, match="limit of 2"):
         session.run(count)
     assert session.run(v) == 2
 

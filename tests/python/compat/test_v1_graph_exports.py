@@ -183,12 +183,29 @@ def test_what_cannot_be_written_is_named():
 def test_calls_of_python_that_others_wait_for_are_written():
     with tf.Graph().as_default() as graph, v1.Session() as session:
         v = v1.get_variable("v", [], tf.int32, v1.zeros_initializer())
-        tf.identity(v1.count_up_to(v, 3), name="count")
+        tf.py_function(lambda x: None, [v], [])
+        with tf.control_dependencies([graph.get_operations()[-1]]):
+            tf.identity(v, name="count")
         session.run(v.initializer)
         assert session.run("count:0") == 0
     again = v1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
     (call,) = (node.name for node in again.node if node.op == "EagerPyFunc")
     assert [node.name for node in again.node if f"^{call}" in node.input]
+
+
+def test_who_asks_for_a_count_in_a_graph_that_was_written_has_the_variable_counted_up():
+    with tf.Graph().as_default() as graph:
+        v = v1.get_variable("v", [], tf.int32, v1.zeros_initializer())
+        tf.identity(v1.count_up_to(v, 2), name="count")
+    written = v1.GraphDef.FromString(graph.as_graph_def().SerializeToString())
+    nodes = {node.name: node for node in written.node}
+    needed, due = set(), ["count"]
+    while due:
+        name = due.pop().lstrip("^").partition(":")[0]
+        if name not in needed:
+            needed.add(name)
+            due.extend(nodes[name].input)
+    assert {nodes[name].op for name in needed} >= {"Assert", "AssignAddVariableOp"}
 
 
 def test_operations_that_call_python_within_are_named():

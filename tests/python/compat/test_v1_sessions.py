@@ -63,7 +63,7 @@ def test_a_feed_is_what_numpy_makes_of_it(sess: Any, dtype: Any, value: Any, due
         (tf.uint8, -1, TypeError),
         (tf.float32, "abc", ValueError),
         (tf.float32, [[1, 2], [3]], ValueError),
-        (tf.float32, None, TypeError),
+        (tf.float32, None, ValueError),
         (tf.string, 3, TypeError),
     ],
 )

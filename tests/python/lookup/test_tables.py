@@ -286,6 +286,25 @@ class TestDenseTables:
         with pytest.raises(ValueError, match="argument 'deleted_key' must be of shape"):
             lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, 0, [1])
 
+    @pytest.mark.parametrize("key", [0, -5])
+    def test_the_keys_that_are_never_in_it_are_refused(self, key):
+        table = lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, empty_key=0, deleted_key=-5)
+        keys = tf.constant([3, key], tf.int64)
+        match = f"Using the {'empty' if key == 0 else 'deleted'}_key as a table key is not allowed"
+        inserted = tf.function(lambda keys: table.insert(keys, keys))
+        found = tf.function(lambda keys: table.lookup(keys))
+        for call in (lambda k: table.insert(k, k), table.lookup, table.remove, inserted, found):
+            with pytest.raises(tf.errors.InvalidArgumentError, match=match):
+                call(keys)
+        assert int(table.size()) == 0
+        table.insert(keys[:0], keys[:0])
+
+    def test_rows_are_refused_as_a_whole(self):
+        table = lookup.experimental.DenseHashTable(tf.int64, tf.int64, -1, [0, 0], [-5, -5])
+        table.insert(tf.constant([[0, 1], [-5, 0]], tf.int64), tf.constant([1, 2], tf.int64))
+        with pytest.raises(tf.errors.InvalidArgumentError, match="empty_key"):
+            table.insert(tf.constant([[0, 0]], tf.int64), tf.constant([1], tf.int64))
+
 
 class Words(tf.Module):
     """A module with a table of each kind."""

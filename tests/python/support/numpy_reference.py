@@ -729,4 +729,5 @@ EXEMPT: dict[str, str] = {
     "scatter_variable": VARIABLES,
     "strided_slice_assign": VARIABLES,
     "rng_read_and_skip": VARIABLES,
+    "count_up_to": VARIABLES,
 }

@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from penstock import _core
 from penstock._control.flow import group
+from penstock._ops.casts import cast
 from penstock._runtime import v1_graph_state
 from penstock._runtime.host_calls import py_function
+from penstock._runtime.scope import named
 from penstock._types.shape import TensorShape
 from penstock._types.specs import TensorSpec
 from penstock._values.indexed_slices import IndexedSlices
@@ -116,6 +118,9 @@ class ConditionalAccumulatorBase:
     True
     """
 
+    # How the names of its operators begin.
+    _operator = "ResourceAccumulator"
+
     def __init__(self, dtype: DTypeLike, shape: ShapeLike, accumulator_ref: Any) -> None:
         self._dtype = _core.DType(dtype)
         self._shape = TensorShape(shape)
@@ -136,25 +141,29 @@ class ConditionalAccumulatorBase:
         """The dtype of gradients."""
         return self._dtype
 
-    def _call(self, function: Callable[..., Any], inputs: Sequence[Any], specs: list[TensorSpec]) -> Any:
-        """Run a function of tensors: at once, or each time that the graph runs."""
+    def _call(
+        self, function: Callable[..., Any], inputs: Sequence[Any], specs: list[TensorSpec], name: str
+    ) -> Any:
+        """Run a function of tensors: at once, or each time that the graph runs, by a node of a name."""
         if not _core._is_tracing():
             return function(*inputs)
-        return py_function(function, list(inputs), specs)
+        made = py_function(function, list(inputs), specs)
+        named(made[0], name)
+        return made
 
-    def _done(self, function: Callable[..., None], inputs: Sequence[Any]) -> Any:
+    def _done(self, function: Callable[..., None], inputs: Sequence[Any], name: str) -> Any:
         def run(*values: Any) -> list[Any]:
             function(*values)
             return [_core._to_tensor(0)]
 
-        made = self._call(run, inputs, [TensorSpec([], _INT32)])
-        return group(*made) if _core._is_tracing() else None
+        made = self._call(run, inputs, [TensorSpec([], _INT32)], f"{name}/run")
+        return group(*made, name=name) if _core._is_tracing() else None
 
     def num_accumulated(self, name: str | None = None) -> _core.Tensor:
         """Count the gradients since one was taken.
 
         Args:
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             A scalar of `int32`.
@@ -165,7 +174,12 @@ class ConditionalAccumulatorBase:
         >>> int(accumulator.num_accumulated())
         1
         """
-        made = self._call(lambda: [_core._to_tensor(self._sum.count())], [], [TensorSpec([], _INT32)])
+        made = self._call(
+            lambda: [_core._to_tensor(self._sum.count())],
+            [],
+            [TensorSpec([], _INT32)],
+            name or f"{self.name}_NumAccumulated",
+        )
         return made[0]  # type: ignore[no-any-return]
 
     def set_global_step(self, new_global_step: TensorLike, name: str | None = None) -> Any:
@@ -173,7 +187,7 @@ class ConditionalAccumulatorBase:
 
         Args:
             new_global_step: the number of the step; one before the present one has no effect.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             None; in a graph an operation.
@@ -186,7 +200,8 @@ class ConditionalAccumulatorBase:
         0
         """
         step = _core._to_tensor(new_global_step, _INT64)
-        return self._done(lambda step: self._sum.begin(int(step.numpy())), [step])
+        name = name or f"{self._operator}SetGlobalStep"
+        return self._done(lambda step: self._sum.begin(int(step.numpy())), [step], name)
 
     @staticmethod
     def _reduction(reduction_type: str) -> str:
@@ -235,7 +250,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             grad: the gradient.
             local_step: the number of the step that it is of.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             None; in a graph an operation.
@@ -250,7 +265,8 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
         def apply(gradient: Any, step: Any) -> None:
             self._sum.add(int(step.numpy()), gradient, self._added)
 
-        return self._done(apply, [given, _core._to_tensor(local_step, _INT64)])
+        name = name or f"{self._operator}ApplyGradient"
+        return self._done(apply, [given, _core._to_tensor(local_step, _INT64)], name)
 
     @staticmethod
     def _added(total: Any, gradient: Any) -> Any:
@@ -265,7 +281,7 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
 
         Args:
             num_required: how many gradients there must be.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             A tensor like the gradients.
@@ -279,7 +295,10 @@ class ConditionalAccumulator(ConditionalAccumulatorBase):
             return [total / _core._to_tensor(count, self._dtype) if self._mean else total]
 
         made = self._call(
-            take, [_core._to_tensor(num_required, _INT32)], [TensorSpec(self._shape, self._dtype)]
+            take,
+            [_core._to_tensor(num_required, _INT32)],
+            [TensorSpec(self._shape, self._dtype)],
+            name or f"{self._operator}TakeGradient",
         )
         return made[0]  # type: ignore[no-any-return]
 
@@ -307,6 +326,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
     ([0, 2], [[1.0], [3.0]])
     """
 
+    _operator = "SparseAccumulator"
+
     def __init__(
         self,
         dtype: DTypeLike,
@@ -327,12 +348,13 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         Args:
             grad: the slices.
             local_step: the number of the step that they are of.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             None; in a graph an operation.
         """
-        return self.apply_grad(grad.indices, grad.values, grad.dense_shape, local_step, name)
+        places = cast(grad.indices, _INT64)
+        return self.apply_grad(places, grad.values, grad.dense_shape, local_step, name)
 
     def apply_grad(
         self,
@@ -349,7 +371,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
             grad_values: the rows.
             grad_shape: the shape of the whole tensor.
             local_step: the number of the step that they are of.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             None; in a graph an operation.
@@ -377,7 +399,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
                 found[place] = (found[place][0] + rows[i] if place in found else rows[i], 1)
             self._sum.add(int(step.numpy()), (found, tuple(extents)), self._added)
 
-        return self._done(apply, [places, rows, whole, _core._to_tensor(local_step, _INT64)])
+        name = name or f"{self._operator}ApplyGradient"
+        return self._done(apply, [places, rows, whole, _core._to_tensor(local_step, _INT64)], name)
 
     @staticmethod
     def _added(total: Any, gradient: Any) -> Any:
@@ -392,7 +415,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
         Args:
             num_required: how many gradients there must be.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             The numbers of the rows in ascending order, the rows, and the shape of the whole tensor, with -1
@@ -420,7 +443,8 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
         rank = self._shape.rank
         rows = TensorShape(None if rank is None else [None, *self._shape[1:]])
         specs = [TensorSpec([None], _INT64), TensorSpec(rows, self._dtype), TensorSpec([rank], _INT64)]
-        found = self._call(take, [_core._to_tensor(num_required, _INT32)], specs)
+        required = _core._to_tensor(num_required, _INT32)
+        found = self._call(take, [required], specs, name or f"{self._operator}TakeGradient")
         return SparseGradient(*found)
 
     def take_indexed_slices_grad(self, num_required: TensorLike, name: str | None = None) -> IndexedSlices:
@@ -428,7 +452,7 @@ class SparseConditionalAccumulator(ConditionalAccumulatorBase):
 
         Args:
             num_required: how many gradients there must be.
-            name: accepted and ignored.
+            name: the name of its node in a graph.
 
         Returns:
             The slices.

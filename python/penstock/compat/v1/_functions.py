@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from penstock import _core, nest, raw_ops
 from penstock._control import flow as _flow
 from penstock._runtime import v1_graph_state
-from penstock._runtime.scope import scoped
+from penstock._runtime.scope import named, scoped
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.sparse import SparseTensor, SparseTensorValue
 
@@ -24,6 +24,7 @@ __all__ = [
     "convert_to_tensor_or_indexed_slices",
     "convert_to_tensor_or_sparse_tensor",
     "count_up_to",
+    "disable_tensor_equality",
     "enable_tensor_equality",
     "setdiff1d",
     "tf_record_iterator",
@@ -206,7 +207,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     Args:
         ref: the variable.
         limit: where it ends.
-        name: accepted and ignored.
+        name: what the result is called in a graph.
 
     Returns:
         The value before, a scalar.
@@ -219,7 +220,7 @@ def count_up_to(ref: Any, limit: int, name: str | None = None) -> Any:
     >>> int(tf.compat.v1.count_up_to(v, 5)), int(v)
     (3, 4)
     """
-    return ref.count_up_to(limit)
+    return named(ref.count_up_to(limit), name)
 
 
 def while_loop(
@@ -352,8 +353,23 @@ def add_check_numerics_ops() -> Operation:
 
 
 def enable_tensor_equality() -> None:
-    """Do nothing: `==` always compares the elements of tensors.
+    """Have `==` and `!=` compare the elements of tensors, as they do unless told otherwise.
 
     >>> import penstock as tf
     >>> tf.compat.v1.enable_tensor_equality()
     """
+    _core._set_tensor_equality(True)
+
+
+def disable_tensor_equality() -> None:
+    """Have `==` and `!=` tell whether tensors are the same one, as in graphs of TensorFlow 1.
+
+    Variables and symbolic tensors may be keys of dictionaries then.
+
+    >>> import penstock as tf
+    >>> tf.compat.v1.disable_tensor_equality()
+    >>> tf.constant(1) == tf.constant(1)
+    False
+    >>> tf.compat.v1.enable_tensor_equality()
+    """
+    _core._set_tensor_equality(False)

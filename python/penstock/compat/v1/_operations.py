@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from penstock import _core, random, raw_ops
 from penstock._ops import indexing
-from penstock._runtime import v1_graph_state
 from penstock._types.shape import TensorShape
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.sparse import SparseTensorValue as SparseTensorValue
@@ -127,17 +126,20 @@ def enable_control_flow_v2() -> None:
 
 
 def enable_v2_behavior() -> None:
-    """Have operations run at once, as they do unless `disable_v2_behavior` was called.
+    """Have operations run at once and `==` compare elements, as unless `disable_v2_behavior` was called.
 
     >>> import penstock as tf
     >>> tf.compat.v1.enable_v2_behavior()
     """
     enable_eager_execution()
     enable_v2_tensorshape()
+    _core._set_tensor_equality(True)
 
 
 def disable_v2_behavior() -> None:
-    """Have operations go into the default graph of the thread, and shapes give a `Dimension` for each size.
+    """Have operations go into the default graph of the thread, as in TensorFlow 1.
+
+    Shapes give a `Dimension` for each size, and `==` of tensors tells whether they are the same one.
 
     >>> import penstock as tf
     >>> tf.compat.v1.disable_v2_behavior()
@@ -147,19 +149,20 @@ def disable_v2_behavior() -> None:
     """
     disable_eager_execution()
     disable_v2_tensorshape()
+    _core._set_tensor_equality(False)
 
 
 def executing_eagerly_outside_functions() -> bool:
     """Tell whether operations outside of traced functions run at once.
 
     Returns:
-        False within a graph of TensorFlow 1, else True.
+        False within a graph of TensorFlow 1, and in functions that are traced there, else True.
 
     >>> import penstock as tf
     >>> tf.compat.v1.executing_eagerly_outside_functions()
     True
     """
-    return v1_graph_state.current() is None
+    return not _core._inside_open_graph()
 
 
 def add_to_collection(name: str, value: object) -> None:
