@@ -602,10 +602,20 @@ impl Generator<'_> {
         1
     }
 
-    /// Writes a part of a variable, or moves a generator's state on.
+    /// Writes a part of a variable, counts one up, or moves a generator's state on.
     fn variable_part(&mut self) -> usize {
         if self.rng.one_in(6) {
             return self.table_part();
+        }
+        if self.rng.one_in(12) {
+            let first = self.rng.below(8) as i32;
+            let first = if self.rng.one_in(2) { Tensor::from(first) } else { Tensor::from(i64::from(first)) };
+            let counter = self.new_variable(&first);
+            // One in eight has counted up to it.
+            let before = self.b.emit(&updates::COUNT_UP_TO, &[counter], &[("limit", 7i64.into())]);
+            let before = before.expect("a counter and its limit");
+            self.pool.extend(before.into_iter().map(|value| Item { value, tensor: None }));
+            return 1;
         }
         if self.rng.one_in(4) {
             let state = self.new_variable(&Tensor::vector(&[7i64, 0, 1]));

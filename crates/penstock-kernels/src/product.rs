@@ -93,7 +93,7 @@ pub(crate) unsafe fn product<S: Real>(
             let (width, panel) = (COLUMNS.min(n - first), kernels.panel());
             let most = BYTES / (width.next_multiple_of(panel) * size_of::<S::Wide>()) / kernels.depth * kernels.depth;
             // Panels that are read where they lie come first. One that has a vector of columns is read no further.
-            let in_page = b.row.unsigned_abs() * size_of::<S>() % PAGE == 0;
+            let in_page = (b.row.unsigned_abs() * size_of::<S>()).is_multiple_of(PAGE);
             let few = own && b.col == 1 && m <= if in_page { 2 * kernels.rows() } else { UNPACKED_ROWS };
             let lying = if few { width / panel + usize::from(width % panel == kernels.lanes) } else { 0 };
             for p in (0..k).step_by(most.max(kernels.depth)) {
