@@ -18,8 +18,7 @@ def trained():
     y = tf.add(tf.matmul(x, w), b, name="y")
     loss = tf.reduce_sum(tf.square(y), name="loss")
     step = v1.train.get_or_create_global_step()
-    train = v1.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
-    v1.add_to_collection("train_op", train)
+    v1.train.AdamOptimizer(0.1).minimize(loss, global_step=step)
     v1.add_to_collection("inputs", x)
     return x, y, v1.global_variables_initializer()
 

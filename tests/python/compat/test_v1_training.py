@@ -369,3 +369,11 @@ def test_learning_rates_have_names_of_their_own():
         assert v1.train.polynomial_decay(0.1, step, 10).name == "PolynomialDecay:0"
         assert v1.train.cosine_decay(0.1, step, 10, name="rate").name == "rate:0"
         assert any(op.name.startswith("ExponentialDecay/") for op in graph.get_operations())
+
+
+def test_updates_of_optimizers_are_in_the_collection_of_their_graph():
+    with tf.Graph().as_default() as graph:
+        w = v1.get_variable("w", [2])
+        first = v1.train.GradientDescentOptimizer(0.1).minimize(tf.reduce_sum(w))
+        second = v1.train.AdamOptimizer().minimize(tf.reduce_sum(w), v1.train.create_global_step())
+    assert graph.get_collection(v1.GraphKeys.TRAIN_OP) == [first, second]

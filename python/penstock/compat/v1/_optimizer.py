@@ -12,7 +12,7 @@ from penstock._runtime import v1_graph_state
 from penstock._types.argument_names import shown
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.variable import Variable
-from penstock.compat.v1._graph import gradients
+from penstock.compat.v1._graph import GraphKeys, gradients
 from penstock.compat.v1._variables import trainable_variables
 
 if TYPE_CHECKING:
@@ -261,7 +261,11 @@ class Optimizer:
         self._finish()
         if global_step is not None:
             global_step.assign_add(1)
-        return None if graph is None else graph.operation_since(start, name or self._name)
+        if graph is None:
+            return None
+        update = graph.operation_since(start, name or self._name)
+        graph.add_to_collection(GraphKeys.TRAIN_OP, update)
+        return update
 
     def _slot_starts(self) -> dict[str, float]:
         return self._slots
