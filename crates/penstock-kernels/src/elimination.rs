@@ -16,7 +16,7 @@ use penstock_data::{C64, C128};
 use crate::arch::dispatch;
 use crate::matmul::{Mat, Update, has_size, pieces};
 use crate::pack::Packed;
-use crate::pool::{Shared, parallel_for};
+use crate::pool::{Shared, parallel_parts};
 
 /// Columns that are eliminated, and rows that are solved for, one by one.
 const FEW: usize = 16;
@@ -379,13 +379,10 @@ unsafe fn by_columns<T: Field>(n: usize, k: usize, x: *mut T, row: usize, solve:
     if k == 0 || n == 0 {
         return;
     }
-    let width = k.div_ceil(pieces::<T>(n, n.div_ceil(2), k)).next_multiple_of(STRIP);
     let x = Shared(x);
-    parallel_for(k.div_ceil(width), 1, |range| {
-        for i in range {
-            // SAFETY: the columns are inside of `x`.
-            solve(unsafe { x.get().add(i * width) }, width.min(k - i * width), row);
-        }
+    parallel_parts(k, STRIP, pieces::<T>(n, n.div_ceil(2), k), |part| {
+        // SAFETY: the columns are inside of `x`.
+        solve(unsafe { x.get().add(part.start) }, part.len(), row);
     });
 }
 

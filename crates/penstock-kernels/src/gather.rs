@@ -16,7 +16,7 @@ use crate::copy::fill;
 use crate::cost;
 use crate::loops::Map2;
 use crate::num::{Int, Real};
-use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::pool::{Shared, grain, parallel_for, parallel_parts, threads};
 use crate::rows::copy_rows;
 
 /// Indices of dtype `i32` or `i64`.
@@ -476,15 +476,13 @@ impl<I: Index> Scatter<'_, I> {
         // Each task takes a stretch of the output and looks through all indices for it.
         let ns = indices.len() as f64 * (1.0 + (width * bytes) as f64 * 0.1);
         let tasks = if ns < 400_000.0 || width < 4 { 1 } else { threads().clamp(1, n.max(1)) };
-        let stretch = n.div_ceil(tasks);
-        parallel_for(tasks, 1, |range| {
-            let (first, last) = (range.start * stretch, n.min(range.end * stretch));
+        parallel_parts(n, 1, tasks, |part| {
             dispatch_v3(
                 #[inline(always)]
                 || {
                     for (i, index) in indices.iter().enumerate() {
                         let index = index.at();
-                        if index >= first && index < last {
+                        if part.contains(&index) {
                             f(i * width, index * width);
                         }
                     }

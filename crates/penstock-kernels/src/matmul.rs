@@ -19,7 +19,7 @@ use crate::copy::fill;
 use crate::cost;
 use crate::num::{Int, Real};
 use crate::pack::{Packed, narrow};
-use crate::pool::{PIECE_NS, Shared, grain, parallel_for, threads};
+use crate::pool::{PIECE_NS, Shared, grain, parallel_for, parallel_parts, threads};
 use crate::product::product;
 
 /// The dtypes that [`matmul`] takes.
@@ -100,21 +100,18 @@ unsafe fn in_pieces<T: Copy>(
     let (ra, ca, rb, cb) = (a.row, a.col, b.row, b.col);
     let by_rows = m >= n;
     let long = if by_rows { m } else { n };
-    let piece = long.div_ceil(pieces).next_multiple_of(16);
-    parallel_for(long.div_ceil(piece), 1, |range| {
-        for i in range {
-            let (first, len) = (i * piece, piece.min(long - i * piece));
-            let (a, b) = (
-                Mat { ptr: pa.get().cast_const(), row: ra, col: ca },
-                Mat { ptr: pb.get().cast_const(), row: rb, col: cb },
-            );
-            // SAFETY: the pieces partition the rows or the columns of the result.
-            unsafe {
-                if by_rows {
-                    serial(len, k, n, a.at(first, 0), b, po.get().add(first * ldo), ldo);
-                } else {
-                    serial(m, k, len, a, b.at(0, first), po.get().add(first), ldo);
-                }
+    parallel_parts(long, 16, pieces, |part| {
+        let (first, len) = (part.start, part.len());
+        let (a, b) = (
+            Mat { ptr: pa.get().cast_const(), row: ra, col: ca },
+            Mat { ptr: pb.get().cast_const(), row: rb, col: cb },
+        );
+        // SAFETY: the pieces partition the rows or the columns of the result.
+        unsafe {
+            if by_rows {
+                serial(len, k, n, a.at(first, 0), b, po.get().add(first * ldo), ldo);
+            } else {
+                serial(m, k, len, a, b.at(0, first), po.get().add(first), ldo);
             }
         }
     });

@@ -194,7 +194,7 @@ impl Share {
     }
 }
 
-/// Runs `f` over ranges that partition `0..tasks`, each at least `grain` long (but for the last), on the calling thread
+/// Runs `f` over ranges that partition `0..tasks`, each at least `grain` long, as equal as can be, on the calling thread
 /// and the engine's. Runs inline as one range if there are fewer than two grains of tasks, if there is one thread, or
 /// within another such loop.
 ///
@@ -217,11 +217,32 @@ pub fn parallel_each(tasks: usize, f: impl Fn(usize) + Sync) {
     run_ranges(tasks, 1, usize::MAX, &|range| range.for_each(&f));
 }
 
+/// Part `i` of `0..len`, cut into so many `parts` of multiples of `unit`, as equal as can be; the last one may be shorter.
+pub fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
+    let start = |i: usize| len.min(cut(len.div_ceil(unit), parts, i) * unit);
+    start(i)..start(i + 1)
+}
+
+/// Runs `f` on each [`part`] of `0..len`, of which there are `parts` or as many as there are units; else as [`parallel_each`].
+///
+/// # Panics
+/// If `f` does, after all parts that were begun have ended.
+pub fn parallel_parts(len: usize, unit: usize, parts: usize, f: impl Fn(Range<usize>) + Sync) {
+    let parts = parts.max(1).min(len.div_ceil(unit));
+    parallel_each(parts, |i| f(part(len, unit, parts, i)));
+}
+
 /// Unwinds where the work of this thread is to stop, as a shared loop does between its pieces.
 pub fn stop_if_asked() {
     if STOP.with_borrow(|stop| stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed))) {
         resume_unwind(Box::new(Stopped));
     }
+}
+
+/// Where piece `i` begins if `tasks` are cut into so many pieces. Their lengths differ by one at most, and those of threads' shares
+/// hardly more: the threads wait for the last one.
+fn cut(tasks: usize, pieces: usize, i: usize) -> usize {
+    i * (tasks / pieces) + i * (tasks % pieces) / pieces
 }
 
 /// [`parallel_for`], compiled once for all bodies, by up to so many pieces a thread.
@@ -239,17 +260,15 @@ fn run_ranges(tasks: usize, grain: usize, each: usize, f: &(dyn Fn(Range<usize>)
     }
     let each = if stop.is_some() { each.max(STOPPABLE_PIECES) } else { each };
     // As many pieces for each thread leave none to wait for.
-    let most = (tasks / grain).min(n.saturating_mul(each));
-    let even = if most > n && most < tasks { most - most % n } else { most };
-    let piece = tasks.div_ceil(even);
-    let pieces = tasks.div_ceil(piece);
+    let most = (tasks / grain).min(n.saturating_mul(each)).min(u32::MAX as usize);
+    let pieces = if most > n && most < tasks { most - most % n } else { most };
     let shares = Shares::of(pieces, n);
     let work = |number: usize| {
         while let Some(i) = shares.take(number) {
             if stop.as_ref().is_some_and(|stop| stop.load(Ordering::Relaxed)) {
                 resume_unwind(Box::new(Stopped));
             }
-            f(i * piece..tasks.min((i + 1) * piece));
+            f(cut(tasks, pieces, i)..cut(tasks, pieces, i + 1));
         }
     };
     if n == 1 {
@@ -338,6 +357,25 @@ mod tests {
         assert_eq!([take(1), take(0), take(0), take(1), take(0)], [4, 0, 1, 5, 2].map(Some));
         assert_eq!([take(0), take(0), take(0), take(1)], [3, 8, 7, 6].map(Some));
         assert_eq!([take(0), take(1), take(2)], [None; 3]);
+    }
+
+    #[test]
+    fn pieces_and_the_shares_of_threads_are_as_equal_as_can_be() {
+        assert_eq!([0, 1, 2].map(|i| part(33, 8, 3, i)), [0..8, 8..24, 24..33]);
+        assert_eq!([0, 1].map(|i| part(10, 4, 2, i)), [0..4, 4..10]);
+        for tasks in (1..70).chain([1000, 12_345_678_901]) {
+            for pieces in (1..20).filter(|&n| n <= tasks) {
+                let cuts: Vec<usize> = (0..=pieces).map(|i| cut(tasks, pieces, i)).collect();
+                assert_eq!((cuts[0], cuts[pieces]), (0, tasks));
+                let lengths = cuts.windows(2).map(|ends| ends[1] - ends[0]);
+                assert!(lengths.clone().max() <= lengths.min().map(|least| least + 1), "{tasks} {pieces}");
+                for threads in (1..=pieces).filter(|n| pieces.is_multiple_of(*n)) {
+                    let shares = cuts.chunks(pieces / threads).map(|share| share[0]).collect::<Vec<_>>();
+                    let each = shares.windows(2).map(|ends| ends[1] - ends[0]);
+                    assert!(each.clone().max() <= each.min().map(|least| least + 1), "{tasks} {pieces} {threads}");
+                }
+            }
+        }
     }
 
     #[test]

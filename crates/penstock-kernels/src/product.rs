@@ -16,7 +16,7 @@ use crate::cost;
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pack::{BEHIND, Packed, is_own, pack_panel, pack_rows};
-use crate::pool::{PerThread, Shared, grain, parallel_each, parallel_for};
+use crate::pool::{PerThread, Shared, grain, parallel_each, parallel_for, parallel_parts};
 use crate::register_tile::{Ahead, Dots, Float, Kernels, Left, Row, Tile, heights};
 
 /// Rows of the left matrix up to which a panel of the right one is read where it lies: packing it would take longer.
@@ -404,13 +404,12 @@ pub(crate) fn are_dots<S>(m: usize, k: usize, n: usize, a: Mat<S>, b: Mat<S>) ->
 unsafe fn shared_dots<T: Float>(kernels: &Kernels<T>, m: usize, dots: &Dots<'_, T>, pieces: usize) {
     let Dots { a_row, hops, run, b_row, n, out_row, out_col, add, .. } = *dots;
     let (a, b, out) = (Shared(dots.a.cast_mut()), Shared(dots.b.cast_mut()), Shared(dots.out));
-    let piece = n.div_ceil(pieces).next_multiple_of(4);
-    parallel_for(n.div_ceil(piece), 1, |range| {
-        let (first, end) = (range.start * piece, n.min(range.end * piece));
-        // SAFETY: the caller's contract; the columns of the result are this range's.
+    parallel_parts(n, 4, pieces, |part| {
+        let first = part.start;
+        // SAFETY: the caller's contract; the columns of the result are this part's.
         unsafe {
             let (a, b) = (a.get().cast_const(), b.get().offset(first as isize * b_row).cast_const());
-            let (n, out) = (end - first, out.get().add(first * out_col));
+            let (n, out) = (part.len(), out.get().add(first * out_col));
             kernels.dots(m, &Dots { a, a_row, hops, run, b, b_row, n, out, out_row, out_col, add });
         }
     });

@@ -12,7 +12,7 @@ use crate::arch::dispatch_v3;
 use crate::complex::Part;
 use crate::gather::{Index, Indices, Run, run_of, runs, with_indices};
 use crate::num::{Int, Real};
-use crate::pool::{Shared, grain, parallel_for, threads};
+use crate::pool::{Shared, grain, parallel_for, parallel_parts, threads};
 use crate::reduce::{Fold, FoldComplex, FoldFloat, FoldInt, Mean, MeanInt, Reduce, fold_run};
 
 /// What a segment without rows becomes.
@@ -224,82 +224,76 @@ where
     let row_ns = 2.0 + 0.3 * width as f64;
     let brief = ids.count as f64 * row_ns < 200_000.0 || (width < 8 && !sorted);
     let tasks = if brief { 1 } else { threads().clamp(1, n.max(1)) };
-    let stretch = n.div_ceil(tasks.max(1));
-    parallel_for(tasks, 1, |range| {
-        for task in range {
-            let (first, last) = (task * stretch, n.min((task + 1) * stretch));
-            if first >= last {
-                continue;
-            }
-            // SAFETY: the caller's contract.
-            let of = |id: usize| unsafe { s.first_of(id) };
-            let rows = if sorted && tasks > 1 { of(first)..of(last) } else { 0..ids.count };
-            dispatch_v3(
-                #[inline(always)]
-                || {
-                    let len = (last - first) * width;
-                    let mut own: Vec<F::Acc> = scratch_room(if in_place { 0 } else { len });
-                    // Where an accumulator is an element, the segments themselves accumulate.
-                    let acc: *mut F::Acc = if in_place {
-                        // SAFETY: segment `first` is below `n`.
-                        unsafe { dst.get().add(first * width).cast() }
-                    } else {
-                        own.as_mut_ptr()
+    parallel_parts(n, 1, tasks, |part| {
+        let (first, last) = (part.start, part.end);
+        // SAFETY: the caller's contract.
+        let of = |id: usize| unsafe { s.first_of(id) };
+        let rows = if sorted && tasks > 1 { of(first)..of(last) } else { 0..ids.count };
+        dispatch_v3(
+            #[inline(always)]
+            || {
+                let len = (last - first) * width;
+                let mut own: Vec<F::Acc> = scratch_room(if in_place { 0 } else { len });
+                // Where an accumulator is an element, the segments themselves accumulate.
+                let acc: *mut F::Acc = if in_place {
+                    // SAFETY: segment `first` is below `n`.
+                    unsafe { dst.get().add(first * width).cast() }
+                } else {
+                    own.as_mut_ptr()
+                };
+                // SAFETY: there is room for `len` accumulators: these segments of `out`, which no other task has, or the
+                // scratch memory.
+                (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
+                let mut counts = scratch(0usize, if counted { last - first } else { 0 });
+                let mut next = rows.start;
+                if width == 1 {
+                    // SAFETY: the ids are readable, and so are as many elements; the accumulators have been written.
+                    unsafe {
+                        let x = std::slice::from_raw_parts(src.get().add(next).cast_const(), rows.len());
+                        let acc = std::slice::from_raw_parts_mut(acc, len);
+                        with_indices!(ids, list => elements::<F, _>(&list[rows.clone()], x, first, acc, &mut counts));
+                    }
+                    next = rows.end;
+                }
+                while next < rows.end {
+                    let i = next;
+                    // SAFETY: `i` is below the count.
+                    let id = unsafe { ids.get(i) };
+                    next += 1;
+                    if id < first as i64 || id >= last as i64 {
+                        continue;
+                    }
+                    let at = id as usize - first;
+                    if counted {
+                        counts[at] += 1;
+                    }
+                    // SAFETY: row `i` has `width` elements, and segment `at` as many accumulators, which have been written.
+                    let (row, to) = unsafe {
+                        (
+                            std::slice::from_raw_parts(src.get().add(i * width).cast_const(), width),
+                            std::slice::from_raw_parts_mut(acc.add(at * width), width),
+                        )
                     };
-                    // SAFETY: there is room for `len` accumulators: these segments of `out`, which no other task has, or the
-                    // scratch memory.
-                    (0..len).for_each(|i| unsafe { acc.add(i).write(F::init()) });
-                    let mut counts = scratch(0usize, if counted { last - first } else { 0 });
-                    let mut next = rows.start;
-                    if width == 1 {
-                        // SAFETY: the ids are readable, and so are as many elements; the accumulators have been written.
+                    for (a, &x) in to.iter_mut().zip(row) {
+                        *a = F::join(*a, F::load(x));
+                    }
+                }
+                if in_place && !counted {
+                    return;
+                }
+                for at in 0..last - first {
+                    let count = if counted { counts[at] } else { 1 };
+                    for j in at * width..(at + 1) * width {
+                        // SAFETY: accumulator and element `j` of this task; the one is read before the other, which may be
+                        // the same memory, is written.
                         unsafe {
-                            let x = std::slice::from_raw_parts(src.get().add(next).cast_const(), rows.len());
-                            let acc = std::slice::from_raw_parts_mut(acc, len);
-                            with_indices!(ids, list => elements::<F, _>(&list[rows.clone()], x, first, acc, &mut counts));
-                        }
-                        next = rows.end;
-                    }
-                    while next < rows.end {
-                        let i = next;
-                        // SAFETY: `i` is below the count.
-                        let id = unsafe { ids.get(i) };
-                        next += 1;
-                        if id < first as i64 || id >= last as i64 {
-                            continue;
-                        }
-                        let at = id as usize - first;
-                        if counted {
-                            counts[at] += 1;
-                        }
-                        // SAFETY: row `i` has `width` elements, and segment `at` as many accumulators, which have been written.
-                        let (row, to) = unsafe {
-                            (
-                                std::slice::from_raw_parts(src.get().add(i * width).cast_const(), width),
-                                std::slice::from_raw_parts_mut(acc.add(at * width), width),
-                            )
-                        };
-                        for (a, &x) in to.iter_mut().zip(row) {
-                            *a = F::join(*a, F::load(x));
+                            let value = if count == 0 { filler } else { F::finish(acc.add(j).read(), count) };
+                            dst.get().add(first * width + j).write(value);
                         }
                     }
-                    if in_place && !counted {
-                        return;
-                    }
-                    for at in 0..last - first {
-                        let count = if counted { counts[at] } else { 1 };
-                        for j in at * width..(at + 1) * width {
-                            // SAFETY: accumulator and element `j` of this task; the one is read before the other, which may be
-                            // the same memory, is written.
-                            unsafe {
-                                let value = if count == 0 { filler } else { F::finish(acc.add(j).read(), count) };
-                                dst.get().add(first * width + j).write(value);
-                            }
-                        }
-                    }
-                },
-            );
-        }
+                }
+            },
+        );
     });
 }
 

@@ -9,7 +9,7 @@ use penstock_ir::{
     ArgType, Attr, AttrDef, AttrDefault, AttrKind, Attrs, Batch, Call, Cost, Cpu, Cuda, Elements, Fails, Fold, InferCx,
     Jvp, OpDef, OutTypes, Rows, Sample, Type, Vjp, arg_of, args_of,
 };
-use penstock_kernels::pool::{grain, parallel_for, threads};
+use penstock_kernels::pool::{grain, parallel_for, part, threads};
 use smallvec::smallvec;
 
 use crate::operands::{int_scalar, require_rank};
@@ -27,11 +27,10 @@ const ON_HOST: Cuda = Cuda::HostFallback("strings live on the host");
 /// That of the first piece for which there is one.
 fn in_pieces<T: Send>(count: usize, ns: f64, f: impl Fn(Range<usize>) -> Result<T> + Sync) -> Result<Vec<T>> {
     let pieces = count.div_ceil(grain(ns).max(1)).clamp(1, 4 * threads());
-    let size = count.div_ceil(pieces);
     let places: Vec<Mutex<Option<Result<T>>>> = memory::collected((0..pieces).map(|_| Mutex::new(None)))?;
     parallel_for(pieces, 1, |range| {
         for i in range {
-            let made = f((i * size).min(count)..((i + 1) * size).min(count));
+            let made = f(part(count, 1, pieces, i));
             // No other thread takes this place.
             *places[i].lock().unwrap_or_else(|e| e.into_inner()) = Some(made);
         }

@@ -138,25 +138,25 @@ def whole(value: Any, argument: str) -> int:
 
 def extents(shape: Any, argument: str = "shape") -> Any:
     """A shape argument as an integer vector: a size, or several, which may be tensors; or a `TensorShape`."""
-    if isinstance(shape, TensorShape):
-        if not shape.is_fully_defined():
-            raise ValueError(
-                f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
-            )
-        return _core._to_tensor(shape.as_list(), _core.int32)
-    if not isinstance(shape, _core.Tensor | int | list | tuple) and hasattr(shape, "dtype"):
-        shape = _core._to_tensor(shape)
-    if isinstance(shape, _core.Tensor):
-        return _OPS["reshape"](shape, [1]) if shape._dims == () else shape
-    if isinstance(shape, int):
-        shape = [shape]
-    if isinstance(shape, dict | set):
-        raise TypeError(f"argument '{argument}' must hold integers, got {shape!r}")
+    if type(shape) is not list and type(shape) is not tuple:  # most are
+        if isinstance(shape, TensorShape):
+            if not shape.is_fully_defined():
+                raise ValueError(
+                    f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
+                )
+            return _core._to_tensor(shape.as_list(), _core.int32)
+        if not isinstance(shape, _core.Tensor | int | list | tuple) and hasattr(shape, "dtype"):
+            shape = _core._to_tensor(shape)
+        if isinstance(shape, _core.Tensor):
+            return _OPS["reshape"](shape, [1]) if shape._dims == () else shape
+        if isinstance(shape, dict | set):
+            raise TypeError(f"argument '{argument}' must hold integers, got {shape!r}")
     try:
-        shape = items(shape, argument)
+        if type(shape) is not list and type(shape) is not tuple:
+            shape = [shape] if isinstance(shape, int) else items(shape, argument)
         return _core._to_tensor(shape) if shape else _core._to_tensor([], _core.int32)
     except (TypeError, ValueError) as error:
-        if isinstance(shape, list) and any(d is None for d in shape):
+        if isinstance(shape, list | tuple) and any(d is None for d in shape):
             raise ValueError(f"argument '{argument}' has an unknown size: {shape}") from None
         if not isinstance(error, TypeError):
             raise

@@ -21,7 +21,7 @@ use std::sync::{Mutex, PoisonError};
 
 use penstock_data::{ALIGNMENT, DType, Dims, Result, Tensor};
 use penstock_kernels::conv::{Filter, Geometry, conv_then};
-use penstock_kernels::pool::{parallel_each, parallel_for, threads};
+use penstock_kernels::pool::{parallel_each, parallel_for, parallel_parts, threads};
 use penstock_kernels::right::Right;
 use smallvec::SmallVec;
 
@@ -204,15 +204,10 @@ impl Pipeline {
         nanoseconds: u64,
     ) -> bool {
         let rows = self.span.len();
-        let piece = rows.div_ceil(self.threads_for(nanoseconds)).next_multiple_of(ROWS);
         let failed: Mutex<Option<Failed>> = Mutex::new(None);
-        parallel_for(rows.div_ceil(piece), 1, |pieces| {
-            for i in pieces {
-                // SAFETY: the caller's contract; pieces do not overlap.
-                unsafe {
-                    self.chunk(iterations.clone(), memory, &[], i * piece..rows.min((i + 1) * piece), &failed);
-                }
-            }
+        parallel_parts(rows, ROWS, self.threads_for(nanoseconds), |part| {
+            // SAFETY: the caller's contract; parts do not overlap.
+            unsafe { self.chunk(iterations.clone(), memory, &[], part, &failed) };
         });
         failed.into_inner().unwrap_or_else(PoisonError::into_inner).is_none()
     }
