@@ -159,7 +159,7 @@ impl Variable {
     /// Those of `f`; `FailedPrecondition` where there is no value; `DType` or `InvalidArgument` where `f` leaves one that does not
     /// fit.
     pub fn update<R>(&self, f: impl FnOnce(&mut Tensor) -> Result<R>) -> Result<R> {
-        let mut open = Open { variable: self, cell: self.cell(), wrong: None };
+        let mut open = Open { variable: self, cell: self.cell(), closed: false, wrong: None };
         let result = f(open.cell.as_mut().ok_or_else(|| self.uninitialized())?);
         let checked = open.close();
         let result = result?;
@@ -232,8 +232,10 @@ pub(crate) fn is_any_twice(variables: &[&Variable]) -> bool {
 pub(crate) fn update_all<R>(variables: &[&Variable], f: impl FnOnce(&mut [&mut Tensor]) -> Result<R>) -> Result<R> {
     let mut order: SmallVec<[usize; 8]> = (0..variables.len()).collect();
     order.sort_unstable_by_key(|&i| variables[i].root_id());
-    let mut open: Vec<Open<'_>> =
-        order.iter().map(|&i| Open { variable: variables[i], cell: variables[i].cell(), wrong: None }).collect();
+    let mut open: Vec<Open<'_>> = order
+        .iter()
+        .map(|&i| Open { variable: variables[i], cell: variables[i].cell(), closed: false, wrong: None })
+        .collect();
     let mut values: Vec<(usize, &mut Tensor)> = Vec::with_capacity(open.len());
     for (&i, open) in order.iter().zip(&mut open) {
         values.push((i, open.cell.as_mut().ok_or_else(|| variables[i].uninitialized())?));
@@ -249,6 +251,8 @@ pub(crate) fn update_all<R>(variables: &[&Variable], f: impl FnOnce(&mut [&mut T
 struct Open<'a> {
     variable: &'a Variable,
     cell: MutexGuard<'a, Option<Tensor>>,
+    /// Whether the value was looked at after the change.
+    closed: bool,
     /// The value that did not fit. Fields are dropped in order: it goes when the cell is open to others again.
     wrong: Option<Tensor>,
 }
@@ -256,6 +260,7 @@ struct Open<'a> {
 impl Open<'_> {
     #[inline]
     fn close(&mut self) -> Result<()> {
+        self.closed = true;
         let Some(value) = &*self.cell else { return Ok(()) };
         self.variable.check(value).inspect_err(|_| self.wrong = self.cell.take())
     }
@@ -263,7 +268,9 @@ impl Open<'_> {
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
-        let _ = self.close();
+        if !self.closed {
+            let _ = self.close();
+        }
     }
 }
 

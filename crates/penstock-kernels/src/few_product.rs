@@ -7,7 +7,7 @@
 use penstock_data::DType;
 
 use crate::arch::{FUSED_BASE, Level, dispatch_v3, level};
-use crate::register_tile::{Ahead, Dots, Float, Left, Row, Tile};
+use crate::register_tile::{Ahead, Dots, Float, Left, Rows, Tile};
 
 /// The most multiplications.
 const MOST: usize = 16 * 16 * 16;
@@ -156,9 +156,11 @@ unsafe fn column<T: Element>(s: &FewProduct, a: *const u8, b: *const u8, out: *m
 /// # Safety
 /// As for [`FewProduct::run`].
 unsafe fn row<T: Element>(s: &FewProduct, a: *const u8, b: *const u8, out: *mut u8) {
-    let row = Row { a: a.cast::<T>(), b: b.cast(), b_row: s.n as isize, k: s.k, n: s.n, out: out.cast(), add: false };
+    let FewProduct { k, n, .. } = *s;
+    let (a, b, out) = (a.cast::<T>(), b.cast(), out.cast());
+    let row = Rows { m: 1, k, n, a, a_row: 0, b, b_row: n as isize, out, out_row: n, add: false };
     // SAFETY: the caller's contract.
-    unsafe { T::kernels().row(&row) };
+    unsafe { T::kernels().few_rows(&row) };
 }
 
 /// A product with one or two vectors of columns.

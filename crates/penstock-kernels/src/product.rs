@@ -17,7 +17,7 @@ use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pack::{BEHIND, Packed, is_own, pack_panel, pack_rows};
 use crate::pool::{PerThread, Shared, grain, parallel_each, parallel_for, parallel_parts};
-use crate::register_tile::{Ahead, Dots, Float, Kernels, Left, Row, Tile, heights};
+use crate::register_tile::{Ahead, Dots, Float, Kernels, Left, Rows, Tile, heights};
 
 /// Rows of the left matrix up to which a panel of the right one is read where it lies: packing it would take longer.
 const UNPACKED_ROWS: usize = 64;
@@ -44,8 +44,12 @@ const PAGE: usize = 4096;
 /// Panels of columns up to which rows of the left matrix are read where they lie.
 const DIRECT: usize = 16;
 const DIRECT_OF_PAGES: usize = 5;
-/// Panels of a task, of which there are no more than threads if they have fewer: each task has its own copy of the rows.
-const PANELS: usize = 8;
+/// Rows that are multiplied by a right matrix as it lies, without tiles.
+const FEW_ROWS: usize = 3;
+/// Columns of a task, and panels of them, of which there are no more tasks than threads if they have fewer: each task has its own copy of
+/// the rows of the left matrix, and memory is slow where stretches of the right one are short.
+const RUN: usize = 512;
+const PANELS: usize = 32;
 /// Bytes of a right matrix that need not be brought near.
 const SMALL: usize = 128 << 10;
 /// Elements that are packed on the stack.
@@ -85,15 +89,25 @@ pub(crate) unsafe fn product<S: Real>(
                 shared_dots(kernels, n, &swapped, pieces)
             };
         }
-        if own && m == 1 && a.col == 1 && b.col == 1 && pieces == 1 {
-            let (a, b, b_row) = (a.ptr.cast(), b.ptr.cast(), b.row);
-            return kernels.row(&Row { a, b, b_row, k, n, out, add });
+        // Rows a multiple of a page apart would take each other's place in the cache.
+        let in_page = (b.row.unsigned_abs() * size_of::<S>()).is_multiple_of(PAGE);
+        if own && m <= if in_page { 1 } else { FEW_ROWS } && a.col == 1 && b.col == 1 {
+            let (a, b): (Mat<S::Wide>, Mat<S::Wide>) = (a.cast(), b.cast());
+            let all = Rows { m, k, n, a: a.ptr, a_row: a.row, b: b.ptr, b_row: b.row, out, out_row: ldo, add };
+            if pieces < 2 {
+                return kernels.few_rows(&all);
+            }
+            let (a, b, out) = (Shared(a.ptr.cast_mut()), Shared(b.ptr.cast_mut()), Shared(out));
+            let (a_row, b_row) = (all.a_row, all.b_row);
+            return parallel_parts(n, kernels.panel(), (n / RUN).clamp(pieces, TASKS * pieces), |part| {
+                let (a, b, out) = (a.get(), b.get().wrapping_add(part.start), out.get().wrapping_add(part.start));
+                kernels.few_rows(&Rows { m, k, n: part.len(), a, a_row, b, b_row, out, out_row: ldo, add });
+            });
         }
         for first in (0..n).step_by(COLUMNS) {
             let (width, panel) = (COLUMNS.min(n - first), kernels.panel());
             let most = BYTES / (width.next_multiple_of(panel) * size_of::<S::Wide>()) / kernels.depth * kernels.depth;
             // Panels that are read where they lie come first. One that has a vector of columns is read no further.
-            let in_page = (b.row.unsigned_abs() * size_of::<S>()).is_multiple_of(PAGE);
             let few = own && b.col == 1 && m <= if in_page { 2 * kernels.rows() } else { UNPACKED_ROWS };
             let lying = if few { width / panel + usize::from(width % panel == kernels.lanes) } else { 0 };
             for p in (0..k).step_by(most.max(kernels.depth)) {

@@ -8,6 +8,7 @@
 #[cfg(target_arch = "x86_64")]
 use std::arch::x86_64::*;
 use std::mem::MaybeUninit;
+use std::ops::Range;
 use std::ptr;
 
 use crate::algebra::Algebra;
@@ -473,28 +474,37 @@ unsafe fn dots<V: Vector, const R: usize, const S: usize>(t: &Dots<'_, V::Of>) {
     }
 }
 
-/// A row of a product: that of a left matrix of neighbours by a right matrix whose rows are of neighbours.
+/// The bytes of sums that few rows have at a time.
+const SUMS: usize = 16 << 10;
+
+/// Few rows of a product: those of a left matrix of neighbours by a right matrix whose rows are of neighbours.
 #[derive(Clone, Copy)]
-pub(crate) struct Row<T> {
-    pub(crate) a: *const T,
-    pub(crate) b: *const T,
-    /// Elements from a row of the right matrix to the next.
-    pub(crate) b_row: isize,
+pub(crate) struct Rows<T> {
+    /// The number of rows.
+    pub(crate) m: usize,
     /// The inner dimension.
     pub(crate) k: usize,
     /// The columns.
     pub(crate) n: usize,
+    pub(crate) a: *const T,
+    /// Elements from a row of the left matrix to the next.
+    pub(crate) a_row: isize,
+    pub(crate) b: *const T,
+    /// Elements from a row of the right matrix to the next.
+    pub(crate) b_row: isize,
     pub(crate) out: *mut T,
+    /// Elements from a row of the result to the next.
+    pub(crate) out_row: usize,
     /// Whether it is added to what is there.
     pub(crate) add: bool,
 }
 
-/// `C` vectors of columns of a row, or, if `left` is not 0, the first so many of one.
+/// `C` vectors of columns of one row, or, if `left` is not 0, the first so many of one.
 ///
 /// # Safety
 /// There is the instruction set of `V`; the matrices are as said, and have so many columns.
 #[inline(always)]
-unsafe fn row_tile<V: Vector, const C: usize>(t: &Row<V::Of>, left: usize) {
+unsafe fn row_tile<V: Vector, const C: usize>(t: &Rows<V::Of>, left: usize) {
     // SAFETY: the caller's contract.
     unsafe {
         let load = |from: *const V::Of| if left == 0 { V::load(from) } else { V::load_part(from, left) };
@@ -515,10 +525,12 @@ unsafe fn row_tile<V: Vector, const C: usize>(t: &Row<V::Of>, left: usize) {
     }
 }
 
+/// Few columns of one row.
+///
 /// # Safety
 /// As for [`row_tile`].
 #[inline(always)]
-unsafe fn row<V: Vector>(t: &Row<V::Of>) {
+unsafe fn few_columns<V: Vector>(t: &Rows<V::Of>) {
     let mut at = *t;
     // SAFETY: the caller's contract, for the columns from `t.n - at.n` on.
     unsafe {
@@ -538,6 +550,111 @@ unsafe fn row<V: Vector>(t: &Row<V::Of>) {
     }
 }
 
+/// The sums of few rows: where they are, the elements from a row to the next, and whether nothing is there yet.
+#[derive(Clone, Copy)]
+struct Sums<T> {
+    to: *mut T,
+    row: usize,
+    fresh: bool,
+}
+
+/// Adds the products of `M` elements of the columns `p..p + R` of the left matrix, from row `i` on, by `R` rows of the right one.
+///
+/// # Safety
+/// As for [`row_tile`]; the sums are writable, and readable unless they are fresh.
+#[inline(always)]
+unsafe fn rank_update<V: Vector, const M: usize, const R: usize>(
+    t: &Rows<V::Of>,
+    i: usize,
+    p: usize,
+    sums: Sums<V::Of>,
+) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        let a = t.a.wrapping_offset(i as isize * t.a_row).wrapping_add(p);
+        let x: [[V; R]; M] = std::array::from_fn(|m| {
+            let a = a.wrapping_offset(m as isize * t.a_row);
+            std::array::from_fn(|r| V::splat(*a.add(r)))
+        });
+        let b: [*const V::Of; R] = std::array::from_fn(|r| t.b.wrapping_offset((p + r) as isize * t.b_row));
+        let to: [*mut V::Of; M] = std::array::from_fn(|m| sums.to.wrapping_add((i + m) * sums.row));
+        for c in (0..t.n).step_by(V::LANES) {
+            let left = t.n - c;
+            let load = |from: *const V::Of| if left >= V::LANES { V::load(from) } else { V::load_part(from, left) };
+            let mut acc: [V; M] =
+                std::array::from_fn(|m| if sums.fresh { V::splat(V::Of::ZERO) } else { load(to[m].add(c)) });
+            for r in 0..R {
+                let row = load(b[r].add(c));
+                for m in 0..M {
+                    acc[m] = x[m][r].fma(row, acc[m]);
+                }
+            }
+            for m in 0..M {
+                let to = to[m].add(c);
+                if left >= V::LANES { acc[m].store(to) } else { acc[m].store_part(to, left) }
+            }
+        }
+    }
+}
+
+/// Adds the products of `M` rows, from row `i` on, `R` rows of the right matrix at a time.
+///
+/// # Safety
+/// As for [`rank_update`].
+#[inline(always)]
+unsafe fn rank_updates<V: Vector, const M: usize, const R: usize>(
+    t: &Rows<V::Of>,
+    i: usize,
+    stretch: Range<usize>,
+    mut sums: Sums<V::Of>,
+) {
+    let mut p = stretch.start;
+    // SAFETY: the caller's contract.
+    unsafe {
+        while p + R <= stretch.end {
+            rank_update::<V, M, R>(t, i, p, sums);
+            sums.fresh = false;
+            p += R;
+        }
+        while p < stretch.end {
+            rank_update::<V, M, 1>(t, i, p, sums);
+            sums.fresh = false;
+            p += 1;
+        }
+    }
+}
+
+/// Few rows by a stretch of the inner dimension. Rows of the right matrix are read as they lie, some side by side, since memory is fastest so;
+/// the sums stay in the fastest cache.
+///
+/// # Safety
+/// As for [`row_tile`], for at most [`SUMS`] bytes of the result.
+#[inline(always)]
+unsafe fn few_rows<V: Vector>(t: &Rows<V::Of>) {
+    // SAFETY: the caller's contract.
+    unsafe {
+        if t.m == 1 && t.n < 8 * V::LANES {
+            return few_columns::<V>(t);
+        }
+        let mut own = MaybeUninit::<[u64; SUMS / 8]>::uninit();
+        let (to, row) = if t.add { (own.as_mut_ptr().cast(), t.n) } else { (t.out, t.out_row) };
+        for p in (0..t.k).step_by(8) {
+            let (stretch, sums) = (p..t.k.min(p + 8), Sums { to, row, fresh: p == 0 });
+            let pairs = t.m / 2 * 2;
+            for i in (0..pairs).step_by(2) {
+                rank_updates::<V, 2, 4>(t, i, stretch.clone(), sums);
+            }
+            if pairs < t.m {
+                rank_updates::<V, 1, 8>(t, pairs, stretch, sums);
+            }
+        }
+        for i in 0..if t.add { t.m } else { 0 } {
+            let (to, sums) = (t.out.add(i * t.out_row), to.add(i * row));
+            (0..t.n).for_each(|c| *to.add(c) = *to.add(c) + *sums.add(c));
+        }
+    }
+}
+
 type TileFn<T> = unsafe fn(&Tile<'_, T>, usize);
 
 /// What an instruction set has for products of `T`.
@@ -548,8 +665,8 @@ pub(crate) struct Kernels<T: 'static> {
     tiles: [[&'static [TileFn<T>]; 2]; 3],
     /// [`Dots`] of 1, 2, … rows.
     dots: &'static [unsafe fn(&Dots<'_, T>)],
-    /// A [`Row`].
-    row: unsafe fn(&Row<T>),
+    /// [`Rows`].
+    few_rows: unsafe fn(&Rows<T>),
     /// [`Channels`] of a number of pixels.
     channels: unsafe fn(usize, &Channels<'_, T>),
     /// [`ChannelSums`] over a number of pixels.
@@ -602,17 +719,26 @@ impl<T: Float> Kernels<T> {
         }
     }
 
-    /// A row of a product, each element a sum of sums over as long stretches as in blocks.
+    /// Few rows of a product, each element a sum of sums over as long stretches as in blocks.
     ///
     /// # Safety
-    /// The matrices are as [`Row`] says.
-    pub(crate) unsafe fn row(&self, t: &Row<T>) {
-        for p in (0..t.k).step_by(self.depth) {
-            // SAFETY: the caller's contract; the stretch is inside of the inner dimension.
-            unsafe {
-                let (a, b) = (t.a.add(p), t.b.offset(p as isize * t.b_row));
-                (self.row)(&Row { a, b, k: self.depth.min(t.k - p), add: t.add || p > 0, ..*t });
+    /// The matrices are as [`Rows`] says; there are not so many rows that [`SUMS`] bytes hold none of their sums.
+    pub(crate) unsafe fn few_rows(&self, t: &Rows<T>) {
+        let sums = SUMS / size_of::<T>();
+        let most = if t.m.saturating_mul(t.n) <= sums { t.n } else { sums / t.m };
+        let mut c = 0;
+        while c < t.n {
+            let (mut p, n) = (0, most.min(t.n - c));
+            while p < t.k {
+                let k = self.depth.min(t.k - p);
+                // SAFETY: the caller's contract; the part is inside of the matrices.
+                unsafe {
+                    let (a, b, out) = (t.a.add(p), t.b.offset(p as isize * t.b_row).add(c), t.out.add(c));
+                    (self.few_rows)(&Rows { k, n, a, b, out, add: t.add || p > 0, ..*t });
+                }
+                p += k;
             }
+            c += n;
         }
     }
 
@@ -686,9 +812,9 @@ macro_rules! entries {
             }
             /// # Safety
             /// As for [`row`], on a machine that has the instruction set.
-            unsafe fn row_entry(t: &Row<$of>) {
+            unsafe fn rows_entry(t: &Rows<$of>) {
                 // SAFETY: the same contract.
-                unsafe { $at(#[inline(always)] || row::<$vector>(t)) }
+                unsafe { $at(#[inline(always)] || few_rows::<$vector>(t)) }
             }
             /// # Safety
             /// As for [`channels`], on a machine that has the instruction set.
@@ -710,7 +836,7 @@ macro_rules! entries {
                     [&[$(entry::<$rows, 1, $most>),*], &[$(entry::<$rows, 2, $most>),*]],
                 ],
                 dots: &[dot_entry::<1, 4>, dot_entry::<2, 4>, dot_entry::<3, 4>, dot_entry::<4, $dots>],
-                row: row_entry,
+                few_rows: rows_entry,
                 channels: channel_entry,
                 channel_sums: sums_entry,
                 depth: $depth,

@@ -96,6 +96,7 @@ fn products_of_several_blocks_agree_with_the_model() {
         (29, 1024, 65),
         (70, 1030, 130),
         (3, 30, 4200),
+        (2, 513, 2101),
         (450, 50, 66),
         (1000, 7, 40),
         (300, 600, 1),
@@ -138,7 +139,8 @@ fn what_is_not_a_number_stays_in_its_row_and_column() {
 
 #[test]
 fn products_are_added_to_what_is_there() {
-    for (m, k, n, ldo) in [(1, 1, 1, 1), (5, 8, 3, 9), (70, 300, 1, 3), (100, 600, 40, 44)] {
+    let few = [(1, 300, 5000, 5001), (2, 260, 70, 70), (3, 20, 1500, 1501), (1, 300, 20, 20)];
+    for (m, k, n, ldo) in [(1, 1, 1, 1), (5, 8, 3, 9), (70, 300, 1, 3), (100, 600, 40, 44)].into_iter().chain(few) {
         let (a, b) = (numbers::<f64>(&whole(m * k, 3)), numbers::<f64>(&whole(k * n, 4)));
         let mut out = vec![0.5; (m - 1) * ldo + n];
         add_product(k, n, &a, &b, &mut out, ldo);
@@ -237,9 +239,16 @@ fn products_by_blocks_do_not_depend_on_the_number_of_threads() {
     check_threads::<f16>(300, 700, 90);
     check_threads::<bf16>(600, 300, 5);
     // Each thread packs the right matrix for itself, or all pack one that is large, or of which each has few rows.
-    for (m, k, n) in
-        [(500, 300, 64), (333, 270, 45), (90, 1100, 1000), (70, 600, 500), (1030, 30, 1024), (12, 512, 1024)]
-    {
+    for (m, k, n) in [
+        (500, 300, 64),
+        (333, 270, 45),
+        (90, 1100, 1000),
+        (70, 600, 500),
+        (1030, 30, 1024),
+        (12, 512, 1024),
+        (1, 700, 5000),
+        (3, 700, 1500),
+    ] {
         check_threads::<f32>(m, k, n);
         check_threads::<f64>(m, k, n);
     }

@@ -615,12 +615,16 @@ unsafe fn assign(s: &AssignStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Res
         unsafe { release(&s.release, &s.ins, regs) };
     }
     // SAFETY: the caller's promise.
-    let inputs = unsafe { regs.list(&s.ins) };
-    let ns = inputs.iter().map(|t| t.len() as i64).sum();
+    let (operand, inputs) = unsafe { (|| regs.get(s.ins[0]), || regs.list(&s.ins)) };
     match &s.change {
-        Change::Value => variable.assign_from(inputs[0]).map(|()| 0),
-        Change::By(kind, f) => state::update(variable, *kind, *f, inputs[0], env).map(|()| ns),
+        Change::Value => variable.assign_from(operand()).map(|()| 0),
+        Change::By(kind, f) => {
+            let operand = operand();
+            state::update(variable, *kind, *f, operand, env).map(|()| operand.len() as i64)
+        }
         Change::Part { run, attrs, outs, types } => {
+            let inputs = inputs();
+            let ns = inputs.iter().map(|t| t.len() as i64).sum();
             // SAFETY: the graph was verified, and arguments and results are of its types.
             let results = unsafe { state::update_part(variable, *run, &inputs, outs.len(), attrs, env) }?;
             for (i, ((&out, ty), result)) in outs.iter().zip(types).zip(results).enumerate() {
@@ -631,7 +635,7 @@ unsafe fn assign(s: &AssignStep, regs: Regs, args: &[Arg], env: &dyn Env) -> Res
             Ok(ns)
         }
         Change::Window { program, elements } => {
-            state::update_window(variable, program, &inputs)?;
+            state::update_window(variable, program, &inputs())?;
             Ok(*elements)
         }
     }
