@@ -1,7 +1,8 @@
 //! Products of matrices of floats by blocks that stay in the caches, made of the tiles of [`crate::register_tile`].
 //!
 //! A task multiplies some rows by some panels of columns of the right matrix. A thread packs a panel when it first comes to it, and keeps
-//! it where it has more rows to multiply by it. A large right matrix, or one of few rows for each thread, is packed before, by all.
+//! it where it has more rows to multiply by it. A large right matrix, or one of few rows for each thread, is packed before, by all. Up to
+//! three rows are multiplied by rows of the right matrix where they lie, which is read once, as fast as memory is.
 //! An element is a sum of sums of at most `Kernels::depth` products each, one after the other, so neither blocks nor tiles
 //! nor the number of threads change it.
 
