@@ -324,7 +324,7 @@ def range(
     place = raw_ops.cast(number - raw_ops.gather(ends - lengths, rows), dtype=kind)
 
     def of_each(x: _core.Tensor) -> _core.Tensor:
-        return x if x.shape.rank == 0 else raw_ops.gather(x, rows) if x.shape.dims != [1] else x
+        return x if x.shape.rank == 0 else raw_ops.gather(x, rows) if x.shape._dims != (1,) else x
 
     made: RaggedTensor = RaggedTensor.from_row_lengths(
         of_each(start) + place * of_each(delta), lengths, validate=False

@@ -274,5 +274,5 @@ def _many(function: Callable[..., Any], declared: Any, mapped: tuple[bool, ...])
 def _with_leading_axis(spec: Any) -> TensorSpec:
     if not isinstance(spec, TensorSpec):
         return TensorSpec(None, spec)
-    dims = spec.shape.dims
+    dims = spec.shape._dims
     return TensorSpec(None if dims is None else [None, *dims], spec.dtype)

@@ -151,8 +151,7 @@ class Operator:
                 raise ValueError(
                     f"argument '{name}' is of {spec.dtype.name}, which no operator of a library takes"
                 )
-            dims = spec.shape.dims
-            known.append((number, None if dims is None else tuple(spec.shape.as_list())))
+            known.append((number, spec.shape._dims))
         _, _, found = self._types(tuple(known))
         return [TensorSpec(sizes, _DTYPES[number]) for number, sizes in found]
 

@@ -78,7 +78,7 @@ class _Rows:
     def specs(self) -> Any:
         """The specification of a row."""
         rows = [
-            TensorSpec(None if t.shape.dims is None else t.shape[1:], t.dtype)
+            TensorSpec(None if t.shape._dims is None else t.shape[1:], t.dtype)
             if isinstance(t, _core.Tensor)
             else t._type_spec._row_spec()
             for t in self.tensors
@@ -232,7 +232,7 @@ class _Tensors:
 
     def nothing(self) -> Any:
         """What no results make."""
-        dims = [0, *(size or 0 for size in self._spec.shape.dims or ())]
+        dims = [0, *(size or 0 for size in self._spec.shape._dims or ())]
         return raw_ops.fill(dims, filling(None, self._spec.dtype))
 
     def whole(self, arrays: list[TensorArray], count: int | None) -> Any:
@@ -248,7 +248,7 @@ class _Ragged:
 
     def arrays(self, count: Any) -> list[TensorArray]:
         """What holds the values, the number of rows of each result, and the lengths of rows."""
-        dims = self._spec.shape.dims
+        dims = self._spec.shape._dims
         inner = None if dims is None else [None, *dims[self._spec.ragged_rank + 1 :]]
         lengths = [
             TensorArray(_core.int64, count, infer_shape=False, element_shape=[None])
@@ -279,7 +279,7 @@ class _Ragged:
         """What no results make."""
         from penstock._values.ragged import RaggedTensor  # loaded where there are any
 
-        dims = self._spec.shape.dims or []
+        dims = self._spec.shape._dims or ()
         sizes = [0, *(size or 0 for size in dims[self._spec.ragged_rank + 1 :])]
         values = raw_ops.fill(sizes, filling(None, self._spec.dtype))
         splits = _core._to_tensor([0], self._spec.row_splits_dtype)
@@ -362,7 +362,7 @@ def _nothing(fn: Callable[..., Any], rows: _Rows, flat: list[TensorSpec]) -> lis
         found = nest.flatten(traced.structured_outputs)
     out = []
     for spec, shape in zip(flat, (s.shape for s in found), strict=True):
-        dims = [0] if shape.rank is None else [0, *(0 if d is None else d for d in shape.dims or ())]
+        dims = [0] if shape.rank is None else [0, *(0 if d is None else d for d in shape._dims or ())]
         out.append(raw_ops.fill(dims, _core._to_tensor("" if spec.dtype == _core.string else 0, spec.dtype)))
     return out
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 from penstock import _core, raw_ops
@@ -85,7 +86,7 @@ def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> tuple[list[Any], i
 
     Masks become indices, and the ellipsis becomes slices.
     """
-    dims = tensor.shape.dims
+    dims = tensor.shape._dims
     if dims is None:
         raise InvalidArgumentError("a tensor of unknown rank cannot be indexed by arrays")
     out: list[Any] = []
@@ -125,14 +126,14 @@ def _expanded(tensor: _core.Tensor, keys: tuple[Any, ...]) -> tuple[list[Any], i
     return out, place
 
 
-def _check_mask(mask: _core.Tensor, dims: list[int | None], start: int) -> None:
+def _check_mask(mask: _core.Tensor, dims: Sequence[int | None], start: int) -> None:
     shape = known_rank(mask)
     covered = dims[start : start + len(shape)]
     # A mask of size 0 has no true element, whatever it covers.
     if not builtins.all(
         a is None or b is None or a == b or a == 0 for a, b in zip(shape, covered, strict=True)
     ):
-        raise IndexError(f"a mask of shape {mask.shape} does not fit dimensions {covered}")
+        raise IndexError(f"a mask of shape {mask.shape} does not fit dimensions {list(covered)}")
 
 
 def get(tensor: _core.Tensor, keys: tuple[Any, ...]) -> _core.Tensor:

@@ -234,7 +234,7 @@ def repeat(
     [3, 4, 4]
     """
     x = _core._to_tensor(input)
-    shape = x.shape.dims
+    shape: Sequence[int | None] | None = x.shape._dims
     if axis is None:
         if shape is None or len(shape) != 1:
             x = raw_ops.reshape(x, [-1])
@@ -252,7 +252,7 @@ def repeat(
         return raw_ops.reshape(wide, [*before, *after], name=name)
     counts = _core._to_tensor_hinted(repeats, _core.int32)
     length = sizes(x)[along]
-    if counts.shape.rank == 0 or counts.shape.dims == [1]:
+    if counts.shape.rank == 0 or counts.shape._dims == (1,):
         one = raw_ops.cast(raw_ops.reshape(counts, []), dtype=_core.int64)
         every = raw_ops.cast(_core._to_tensor(length), dtype=_core.int64)
         index = raw_ops.floordiv(raw_ops.range(0, one * every, 1), raw_ops.maximum(one, 1))
@@ -485,7 +485,7 @@ def pad(
             padded.set_shape(_sizes_around(x, paddings))
         return padded
     ndim = len(known_rank(x))
-    if amounts.shape.dims is not None and amounts.shape.dims[0] not in (None, ndim):
+    if amounts.shape._dims is not None and amounts.shape._dims[0] not in (None, ndim):
         raise InvalidArgumentError(
             f"pad: argument 'paddings' must have shape [{ndim}, 2], got {amounts.shape}"
         )

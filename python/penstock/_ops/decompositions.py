@@ -290,7 +290,7 @@ def qr(input: TensorLike, full_matrices: bool = False, name: str | None = None) 
 
 
 def _rows_and_columns(x: _core.Tensor) -> tuple[int | None, int | None]:
-    dims = x.shape.dims
+    dims = x.shape._dims
     if dims is None or len(dims) < 2:
         return None, None
     return dims[-2], dims[-1]

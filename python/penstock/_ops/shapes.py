@@ -229,11 +229,11 @@ def broadcast_static_shape(shape_x: ShapeLike, shape_y: ShapeLike) -> TensorShap
     TensorShape([2, 3])
     """
     a, b = TensorShape(shape_x), TensorShape(shape_y)
-    if a.dims is None or b.dims is None:
+    if a._dims is None or b._dims is None:
         return TensorShape(None)
     length = max(len(a), len(b))
     dims: list[int | None] = []
-    for p, q in zip([1] * (length - len(a)) + a.dims, [1] * (length - len(b)) + b.dims, strict=True):
+    for p, q in zip((1,) * (length - len(a)) + a._dims, (1,) * (length - len(b)) + b._dims, strict=True):
         if p == 1 or q == 1:
             dims.append(q if p == 1 else p)
         elif p is not None and q is not None and p != q:

@@ -57,7 +57,7 @@ def edit_distance(
         which[:count], _splits(a, lead), which[count:], _splits(b, lead), normalize=bool(normalize)
     )
     shaped = raw_ops.reshape(distances, lead)
-    dims = a.shape.most_specific_compatible_shape(b.shape).dims
+    dims = a.shape.most_specific_compatible_shape(b.shape)._dims
     return shaped if dims is None else raw_ops.ensure_shape(shaped, shape=dims[:-1])
 
 

@@ -60,7 +60,7 @@ def rank_of(sparse: SparseTensor) -> int:
 
 def extents(sparse: SparseTensor) -> list[Any]:
     """The size of each dimension: an int where it is known, else a scalar tensor."""
-    rank, dims = rank_of(sparse), sparse.shape.dims
+    rank, dims = rank_of(sparse), sparse.shape._dims
     static = [None] * rank if dims is None else dims
     return [sparse.dense_shape[i] if size is None else size for i, size in enumerate(static)]
 

@@ -357,7 +357,7 @@ def unicode_transcode(
         return made
     x = strings_of(input)
     shaped = raw_ops.reshape(flat, raw_ops.shape(x))
-    return raw_ops.ensure_shape(shaped, shape=x.shape.dims) if x.shape.rank is not None else shaped
+    return raw_ops.ensure_shape(shaped, shape=x.shape._dims) if x.shape.rank is not None else shaped
 
 
 @overload

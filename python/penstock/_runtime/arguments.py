@@ -39,6 +39,8 @@ def axes(axis: Any, argument: str = "axis") -> list[int] | None:
         axis = known.numpy().reshape(-1).tolist()
     elif hasattr(axis, "reshape"):
         axis = axis.reshape(-1).tolist()
+    elif hasattr(type(axis), "__index__"):
+        axis = [axis]
     try:
         if isinstance(axis, dict | set):
             raise TypeError
@@ -142,7 +144,8 @@ def extents(shape: Any, argument: str = "shape") -> Any:
         if isinstance(shape, TensorShape):
             if not shape.is_fully_defined():
                 raise ValueError(
-                    f"argument '{argument}' must be fully defined, got {shape}; use tf.shape(x) for unknown sizes"
+                    f"argument '{argument}' must be fully defined, got {shape}; "
+                    "use tf.shape(x) for unknown sizes"
                 )
             return _core._to_tensor(shape.as_list(), _core.int32)
         if not isinstance(shape, _core.Tensor | int | list | tuple) and hasattr(shape, "dtype"):
@@ -153,7 +156,7 @@ def extents(shape: Any, argument: str = "shape") -> Any:
             raise TypeError(f"argument '{argument}' must hold integers, got {shape!r}")
     try:
         if type(shape) is not list and type(shape) is not tuple:
-            shape = [shape] if isinstance(shape, int) else items(shape, argument)
+            shape = [shape] if hasattr(type(shape), "__index__") else items(shape, argument)
         return _core._to_tensor(shape) if shape else _core._to_tensor([], _core.int32)
     except (TypeError, ValueError) as error:
         if isinstance(shape, list | tuple) and any(d is None for d in shape):

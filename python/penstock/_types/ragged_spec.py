@@ -153,7 +153,7 @@ class RaggedTensorSpec(TypeSpec):
         """
         if not self._ragged_rank:
             return [TensorSpec(self._shape, self._dtype)]
-        dims = self._shape.dims
+        dims = self._shape._dims
         flat = TensorShape(None) if dims is None else TensorShape([None, *dims[self._ragged_rank + 1 :]])
         outer = None if dims is None or dims[0] is None else dims[0] + 1
         lengths = [outer, *[None] * (self._ragged_rank - 1)]
@@ -195,13 +195,13 @@ class RaggedTensorSpec(TypeSpec):
         return spec_value(self, tensors)
 
     def _row_spec(self) -> TensorSpec | RaggedTensorSpec:
-        shape = self._shape if self._shape.dims is None else TensorShape(self._shape.dims[1:])
+        shape = self._shape if self._shape._dims is None else TensorShape(self._shape._dims[1:])
         if self._ragged_rank == 0:
             return TensorSpec(shape, self._dtype)
         return RaggedTensorSpec(shape, self._dtype, self._ragged_rank - 1, self._row_splits_dtype)
 
     def _stacked_spec(self, size: int | None) -> RaggedTensorSpec:
-        shape = self._shape if self._shape.dims is None else TensorShape([size, *self._shape.dims])
+        shape = self._shape if self._shape._dims is None else TensorShape([size, *self._shape._dims])
         return RaggedTensorSpec(shape, self._dtype, self._ragged_rank + 1, self._row_splits_dtype)
 
     def _stack(self, values: Sequence[Any]) -> RaggedTensor:

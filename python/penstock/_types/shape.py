@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, ClassVar, SupportsIndex, overload
 
 from penstock import _core
-from penstock._types.argument_names import place_of, shown
+from penstock._types.argument_names import place_of
+from penstock._types.dimension import Dimension, size_of_dimension
 
 if TYPE_CHECKING:
     from penstock._runtime.protos import TensorShapeProto
@@ -19,30 +20,15 @@ __all__ = ["ArrayShape", "TensorShape", "show_sizes"]
 _MOST_DIMENSIONS = 254
 
 
-def _dimension(value: Any, dims: Any) -> int | None:
-    if value is None:
-        return None
-    try:
-        size = value.__index__()
-    except (AttributeError, TypeError):
-        message = f"{place_of(dims)}a dimension must be an int or None, got {shown(value)}"
-        raise TypeError(message) from None
-    if size is None:  # of a `tf.compat.v1.Dimension`
-        return None
-    if size < 0:
-        raise ValueError(f"{place_of(dims)}Dimension {size} must be >= 0")
-    return int(size)
-
-
 def _sizes(dims: Any) -> tuple[int | None, ...]:
     """The sizes of what is given for a shape; errors name the argument by which it came."""
     if not isinstance(dims, Iterable):
-        return (_dimension(dims, dims),)
+        return (size_of_dimension(dims, dims),)
     sizes: list[int | None] = []
     for size in dims:
         if len(sizes) == _MOST_DIMENSIONS:
             raise ValueError(f"{place_of(dims)}a tensor has at most {_MOST_DIMENSIONS} dimensions")
-        sizes.append(_dimension(size, dims))
+        sizes.append(size_of_dimension(size, dims))
     return tuple(sizes)
 
 
@@ -101,12 +87,12 @@ class TensorShape:
         return shape
 
     @property
-    def dims(self) -> list[int | None] | None:
-        """The sizes as a list, or None for unknown rank."""
-        if self._dims is None or _Seen.size is None:
-            return None if self._dims is None else list(self._dims)
-        asker = sys._getframe(1)
-        return [_Seen.size(size, asker) for size in self._dims]
+    def dims(self) -> list[Dimension] | None:
+        """A list of a `tf.compat.v1.Dimension` for each size, or None for unknown rank.
+
+        `as_list()` gives ints and None.
+        """
+        return None if self._dims is None else [Dimension(size) for size in self._dims]
 
     @property
     def rank(self) -> int | None:

@@ -186,13 +186,13 @@ class SparseTensorSpec(TypeSpec):
         return SparseTensorSpec(shape, self._dtype)
 
     def _row_spec(self) -> SparseTensorSpec:
-        dims = self._shape.dims
-        if dims == []:
+        dims = self._shape._dims
+        if dims == ():
             raise ValueError("a sparse scalar has no rows")
         return SparseTensorSpec(None if dims is None else dims[1:], self._dtype)
 
     def _stacked_spec(self, size: int | None) -> SparseTensorSpec:
-        dims = self._shape.dims
+        dims = self._shape._dims
         return SparseTensorSpec(None if dims is None else [size, *dims], self._dtype)
 
     def _stack(self, values: Sequence[SparseTensor]) -> SparseTensor:

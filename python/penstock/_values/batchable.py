@@ -165,13 +165,13 @@ class ExtensionTypeBatchEncoder:
 
 
 def _in_front(size: int | None, shape: TensorShape) -> TensorShape:
-    return TensorShape(None if shape.dims is None else [size, *shape.dims])
+    return TensorShape(None if shape._dims is None else [size, *shape._dims])
 
 
 def _without_first(shape: TensorShape, spec: Any) -> TensorShape:
-    if shape.dims == []:
+    if shape._dims == ():
         raise ValueError(f"{spec} has a part of no dimension, and so no rows")
-    return TensorShape(None if shape.dims is None else shape.dims[1:])
+    return TensorShape(None if shape._dims is None else shape._dims[1:])
 
 
 class BatchableExtensionType(ExtensionType):

@@ -585,7 +585,7 @@ class DynamicRaggedShape(Composite):
         """
         flat = raw_ops.fill(self._inner, _core._to_tensor(value))
         return self._rows_of(
-            raw_ops.ensure_shape(flat, shape=self._static.dims) if self._static.dims else flat
+            raw_ops.ensure_shape(flat, shape=self._static._dims) if self._static._dims else flat
         )
 
     def __eq__(self, other: object) -> Any:

@@ -699,7 +699,7 @@ def stacked(values: Sequence[Any], levels: int, splits_dtype: Any) -> RaggedTens
             own = [t.numpy() for t in value.nested_row_lengths()]
             here = [np.array([len(own[0])]), *own]
         else:
-            dims = value.shape.dims
+            dims = value.shape._dims
             flat.append(raw_ops.reshape(value, [math.prod(dims[:levels]), *dims[levels:]]))
             here = [np.full(math.prod(dims[:k]), dims[k]) for k in range(levels)]
         for level, more in zip(lengths, here, strict=True):
@@ -715,7 +715,7 @@ def spec_value(spec: RaggedTensorSpec, tensors: Iterator[Any]) -> Any:
     """The ragged tensor of a specification that has these tensors: the flat values, then the splits."""
     made = next(tensors)
     splits = [next(tensors) for _ in range(spec.ragged_rank)]
-    dims = spec.shape.dims
+    dims = spec.shape._dims
     for k in range(spec.ragged_rank, 0, -1):
         # Of what stands in the tensors' places, whatever it is.
         outer = RaggedTensor.__new__(RaggedTensor)

@@ -60,7 +60,7 @@ class RaggedMaking(Composite):
         [[b'a'], [b'b', b'c']]
         """
         values, splits = values_of(values), _partition(row_splits, "row_splits")
-        if splits.shape.dims == [0]:
+        if splits.shape._dims == (0,):
             raise InvalidArgumentError("argument 'row_splits' must not be empty: it begins with 0")
         if validate:
             _check(

@@ -262,7 +262,7 @@ class RowPartition(Composite):
     @property
     def static_nrows(self) -> int | None:
         """The number of rows, where it is known."""
-        dims = self._splits.shape.dims
+        dims = self._splits.shape._dims
         return None if dims is None or dims[0] is None else dims[0] - 1
 
     @property

@@ -119,7 +119,7 @@ class SparseTensor(Composite):
         known = _core._known_value(dense) if isinstance(dense, _core.Tensor) else None
         if known is not None:
             return TensorShape(known.numpy().tolist())
-        dims = dense.shape.dims
+        dims = dense.shape._dims
         ranked = TensorShape(None if dims is None or dims[0] is None else [None] * dims[0])
         return ranked.merge_with(self._static)
 

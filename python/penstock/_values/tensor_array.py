@@ -21,7 +21,7 @@ __all__ = ["TensorArray", "TensorArraySpec"]
 
 def _dims(shape: TensorShape) -> Any:
     """A shape as the list operators take it: -1 for a size that is not known, a scalar -1 for no rank."""
-    dims = shape.dims
+    dims = shape._dims
     return _core._to_tensor(-1 if dims is None else [-1 if d is None else d for d in dims], _core.int32)
 
 
@@ -539,7 +539,7 @@ class TensorArray(Composite):
                 f"argument 'lengths' must be an integer vector, got {lengths.dtype.name}{lengths.shape}"
             )
         rows = _shape_of_rows(value)
-        piece = TensorShape(None if rows.dims is None else [None, *rows.dims])
+        piece = TensorShape(None if rows._dims is None else [None, *rows._dims])
         shape = self._accept(value, piece)
         if self._at_hand(value, lengths) is None:
             return self._like(raw_ops.list_split(value, lengths), shape)
@@ -619,7 +619,7 @@ def _indices(value: TensorLike) -> _core.Tensor:
 
 
 def _shape_of_rows(value: Any) -> TensorShape:
-    dims = value.shape.dims
+    dims = value.shape._dims
     if dims is not None and not dims:
         raise InvalidArgumentError("argument 'value' must have at least one dimension, got a scalar")
     return TensorShape(None if dims is None else dims[1:])

@@ -197,7 +197,7 @@ def _len(value: Any) -> Any:
     if isinstance(value, _iteration.Range):
         value = value.tensor()
     if is_symbolic(value) and value.shape.rank != 0:
-        size = None if value.shape.rank is None else value.shape.dims[0]
+        size = None if value.shape.rank is None else value.shape._dims[0]
         return raw_ops.gather(raw_ops.shape(value, dtype=_core.int32), 0) if size is None else size
     return builtins.len(value)
 

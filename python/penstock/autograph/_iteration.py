@@ -91,7 +91,7 @@ class _Rows:
         self.tensor = tensor
 
     def count(self) -> Any:
-        size = self.tensor.shape.dims[0] if self.tensor.shape.rank is not None else None
+        size = self.tensor.shape._dims[0] if self.tensor.shape.rank is not None else None
         if size is not None:
             return _core._to_tensor(size, _core.int32)
         return raw_ops.gather(raw_ops.shape(self.tensor, dtype=_core.int32), 0)
@@ -260,7 +260,7 @@ def has_known_length(steps: Any) -> bool:
     if steps.count() is None:
         return False
     tensor = steps.tensor() if isinstance(steps, Range) else steps.tensor
-    return tensor.shape.rank is not None and tensor.shape.dims[0] is not None
+    return tensor.shape.rank is not None and tensor.shape._dims[0] is not None
 
 
 def unrolled(iterable: Any, what: str = "iterating here") -> Any:
@@ -281,7 +281,7 @@ def unrolled(iterable: Any, what: str = "iterating here") -> Any:
         iterable = iterable.read_value()
     if iterable.shape.rank == 0:
         raise TypeError("a scalar tensor cannot be iterated over")
-    size = None if iterable.shape.rank is None else iterable.shape.dims[0]
+    size = None if iterable.shape.rank is None else iterable.shape._dims[0]
     if size is None:
         raise OperatorNotAllowedInGraphError(
             f"{what} over a symbolic tensor needs its first dimension to be known while tracing, "
@@ -299,7 +299,7 @@ def unstacked(tensor: Any, count: int) -> list[Any]:
         tensor = tensor.read_value()
     if tensor.shape.rank == 0:
         raise TypeError(f"cannot unpack a scalar tensor into {count} targets")
-    size = None if tensor.shape.rank is None else tensor.shape.dims[0]
+    size = None if tensor.shape.rank is None else tensor.shape._dims[0]
     if size is not None and size != count:
         raise ValueError(f"cannot unpack a tensor of shape {tensor.shape} into {count} targets")
     parts = raw_ops.unstack(tensor, num=count)

@@ -187,7 +187,7 @@ def zeros(spec: Any) -> Any:
     if dtype == _core.variant:
         return raw_ops.list_new(0)
     value: Any = "" if dtype == _core.string else False if dtype == _core.bool else 0
-    dims = spec.shape.dims or []
+    dims = spec.shape._dims or ()
     scalar = _core._to_tensor(value, dtype)
     return raw_ops.fill([d or 0 for d in dims], scalar) if dims else scalar
 

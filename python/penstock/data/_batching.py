@@ -54,7 +54,7 @@ def _emptied(structure: Structure) -> list[Any]:
     for spec in structure.leaves:
         if isinstance(spec, DatasetSpec):
             leaves.append(
-                Nested([], DatasetSpec(spec.element_spec, [0, *(spec.dataset_shape.dims or [0])[1:]]))
+                Nested([], DatasetSpec(spec.element_spec, [0, *(spec.dataset_shape._dims or (0,))[1:]]))
             )
             continue
         tensors = [_no_rows(s, i, spec) for i, s in enumerate(spec.flatten())]
@@ -63,9 +63,8 @@ def _emptied(structure: Structure) -> list[Any]:
 
 
 def _no_rows(spec: Any, i: int, of: Any) -> Any:
-    dims = (
-        [1] if i and not isinstance(of, TensorSpec) else [0, *(d or 0 for d in (spec.shape.dims or [0])[1:])]
-    )
+    sizes = spec.shape._dims or (0,)
+    dims = [1] if i and not isinstance(of, TensorSpec) else [0, *(d or 0 for d in sizes[1:])]
     value = "" if spec.dtype == _core.string else False if spec.dtype == _core.bool else 0
     return raw_ops.broadcast_to(_core._to_tensor(value, spec.dtype), _core._to_tensor(dims, _core.int64))
 
@@ -104,7 +103,7 @@ def _gathered(
         if whole == 1:
             return one(leaves)
         return Rows(
-            whole, [c if c is None else _reshaped(c, [whole, batch, *c.shape.dims[1:]]) for c in leaves]
+            whole, [c if c is None else _reshaped(c, [whole, batch, *c.shape._dims[1:]]) for c in leaves]
         )
 
     return run
@@ -229,7 +228,7 @@ def pad(tensors: Sequence[Any], shape: Any, value: Any) -> Any:
     """
     if tensors[0] is None:
         return None
-    dims = [t.shape.dims for t in tensors]
+    dims = [t.shape._dims for t in tensors]
     first = dims[0]
     for other in dims:
         if len(other) != len(first):
@@ -286,7 +285,7 @@ def _apart(rows: Rows) -> Rows | None:
     """The rows of elements, or of the only one; None where there are none."""
     present = [c for c in rows.columns if c is not None]
     if rows.stacked:
-        sizes = {c.shape.dims[1] for c in present}
+        sizes = {c.shape._dims[1] for c in present}
     else:
         sizes = {int(row_count(c)) for c in present}
     if len(sizes) > 1:
@@ -296,7 +295,7 @@ def _apart(rows: Rows) -> Rows | None:
     if count == 0:
         return None
     if rows.stacked:
-        merged = [c if c is None else _reshaped(c, [count, *c.shape.dims[2:]]) for c in rows.columns]
+        merged = [c if c is None else _reshaped(c, [count, *c.shape._dims[2:]]) for c in rows.columns]
         return Rows(count, merged)
     if all(isinstance(c, _core.Tensor) for c in present):
         return Rows(count, rows.columns)

@@ -107,7 +107,7 @@ def ragged_batch(source: Node, batch_size: Any, drop_remainder: Any, row_splits_
         levels = rank(spec)
         if not levels:
             return batched_spec(spec, known, "ragged_batch")
-        return RaggedTensorSpec([known, *spec.shape.dims], spec.dtype, levels, dtype)
+        return RaggedTensorSpec([known, *spec.shape._dims], spec.dtype, levels, dtype)
 
     ranks = [rank(spec) for spec in source._structure.leaves]
     return Stage(RAGGED, [source], [size, drop, ranks, dtype], source._structure.mapped(batched))
@@ -286,7 +286,7 @@ def _padded_shapes(structure: Structure, given: Any) -> list[Any]:
             raise InvalidArgumentError(
                 f"argument 'padded_shapes' has shape {found} for a component of shape {spec.shape}"
             )
-        for own, size in zip(spec.shape.dims or [], found.as_list(), strict=False):
+        for own, size in zip(spec.shape._dims or (), found.as_list(), strict=False):
             if own is not None and size is not None and size < own:
                 raise InvalidArgumentError(
                     f"argument 'padded_shapes' has shape {found} for a component of shape {spec.shape}"

@@ -405,7 +405,7 @@ _LARGE = 1 << 14
 
 def _is_small(spec: TensorSpec) -> bool:
     """Whether tensors of a specification are known to be small."""
-    dims = spec.shape.dims
+    dims = spec.shape._dims
     if dims is None or None in dims:
         return False
     return math.prod(dims) * (spec.dtype.size or 1) < _LARGE  # type: ignore[arg-type]
@@ -413,7 +413,7 @@ def _is_small(spec: TensorSpec) -> bool:
 
 def _column(spec: TensorSpec) -> TensorSpec:
     """The specification of a column of what another one describes."""
-    dims = spec.shape.dims
+    dims = spec.shape._dims
     return TensorSpec(None if dims is None else [None, *dims], spec.dtype)
 
 

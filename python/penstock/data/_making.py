@@ -131,9 +131,9 @@ def from_tensor_slices(tensors: Any) -> Stage:
     spec = nest.map_structure(lambda s: row_spec(s, "argument 'tensors'"), spec_of(value))
     leaves = nest.flatten(value)
     sizes = {
-        int(s) for x in leaves if isinstance(x, _core.Tensor) and (s := x.shape.dims and x.shape.dims[0])
+        int(s) for x in leaves if isinstance(x, _core.Tensor) and (s := x.shape._dims and x.shape._dims[0])
     }
-    sizes |= {0 for x in leaves if isinstance(x, _core.Tensor) and x.shape.dims and x.shape.dims[0] == 0}
+    sizes |= {0 for x in leaves if isinstance(x, _core.Tensor) and x.shape._dims and x.shape._dims[0] == 0}
     if len(sizes) > 1:
         raise InvalidArgumentError(f"argument 'tensors' must have one first dimension, got {sorted(sizes)}")
     if not [leaf for leaf in leaves if leaf is not None]:

@@ -38,7 +38,7 @@ class Nested(ByHandle):
         if spec is None:
             found = [item._type_spec.element_spec for item in items]
             raise TypeError(f"data sets that are stacked must have elements of one type, got {found}")
-        return cls(items, DatasetSpec(spec.element_spec, [len(items), *spec.dataset_shape.dims]))
+        return cls(items, DatasetSpec(spec.element_spec, [len(items), *spec.dataset_shape._dims]))
 
     def _row_count(self) -> int:
         """How many there are."""

@@ -67,7 +67,7 @@ class Rows:
     def extents(self) -> list[Any]:
         """The dtype and shape of each leaf."""
         skip = 1 if self.stacked else 0
-        return [c if c is None else (c.dtype, c.shape.dims[skip:]) for c in self.columns]
+        return [c if c is None else (c.dtype, c.shape._dims[skip:]) for c in self.columns]
 
 
 Pull = Callable[[int], Rows | None]

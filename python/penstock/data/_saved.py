@@ -442,7 +442,7 @@ def _unpacked(record: bytes, structure: Structure, name: str) -> Rows:
         if count < 1 or (count > 1 and not stacked):
             raise InvalidArgumentError(f"a record has {count} elements")
         for tensor, spec in zip(tensors, structure.tensor_specs, strict=True):
-            dims = tensor.shape.dims
+            dims = tensor.shape.as_list()
             if stacked and dims[:1] != [count]:
                 raise InvalidArgumentError(f"{count} elements have shape {dims}")
             if not spec.shape.is_compatible_with(dims[1:] if stacked else dims):
@@ -483,11 +483,11 @@ def portable(spec: Any) -> Any:
     if isinstance(spec, NoneTensorSpec):
         return {"none": True}
     if isinstance(spec, TensorSpec):
-        return {"tensor": [spec.shape.dims, spec.dtype.name]}
+        return {"tensor": [spec.shape._dims, spec.dtype.name]}
     if isinstance(spec, SparseTensorSpec):
-        return {"sparse": [spec.shape.dims, spec.dtype.name]}
+        return {"sparse": [spec.shape._dims, spec.dtype.name]}
     if isinstance(spec, RaggedTensorSpec):
-        return {"ragged": [spec.shape.dims, spec.dtype.name, spec.ragged_rank, spec.row_splits_dtype.name]}
+        return {"ragged": [spec.shape._dims, spec.dtype.name, spec.ragged_rank, spec.row_splits_dtype.name]}
     raise TypeError(f"save: elements of {spec} cannot be saved")
 
 

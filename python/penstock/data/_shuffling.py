@@ -191,7 +191,7 @@ class _Pool:
             self._extents = extents
             self._each = max(1, _PIECE // rows.bytes_each())
             self._dtypes = [c.dtype for c in rows.columns]
-            self._pieces = [[np.empty((0, *c.shape.dims[1:]), c.numpy().dtype)] for c in rows.columns]
+            self._pieces = [[np.empty((0, *c.shape._dims[1:]), c.numpy().dtype)] for c in rows.columns]
         return extents == self._extents
 
     def _widen(self) -> None:

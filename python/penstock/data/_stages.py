@@ -444,7 +444,7 @@ def _contents(column: Any, count: int) -> list[Any]:
     """For each row of a column its shape and content."""
     if column is None:
         return [None] * count
-    values, shape = column.numpy(), tuple(column.shape.dims[1:])
+    values, shape = column.numpy(), tuple(column.shape._dims[1:])
     if column.dtype == _core.string:
         return [(shape, repr(row.tolist() if shape else row)) for row in values]
     return [(shape, row.tobytes()) for row in values]

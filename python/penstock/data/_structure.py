@@ -230,11 +230,11 @@ def row_spec(spec: Any, what: str) -> Any:
         return spec._row_spec()
     stack = getattr(spec, "dataset_shape", None)
     if stack is not None and stack.rank:
-        return type(spec)(spec.element_spec, stack.dims[1:])
+        return type(spec)(spec.element_spec, stack._dims[1:])
     if not isinstance(spec, TensorSpec):
         raise TypeError(f"{what} must hold tensors, or composite values that have rows, got {spec}")
-    dims = spec.shape.dims
-    if dims == []:
+    dims = spec.shape._dims
+    if dims == ():
         raise InvalidArgumentError(f"{what} must hold tensors of at least one dimension, got a scalar")
     return TensorSpec(None if dims is None else dims[1:], spec.dtype)
 
@@ -251,10 +251,10 @@ def batched_spec(spec: Any, size: int | None, what: str) -> Any:
         return spec._stacked_spec(size)
     stack = getattr(spec, "dataset_shape", None)
     if stack is not None:
-        return type(spec)(spec.element_spec, [size, *stack.dims])
+        return type(spec)(spec.element_spec, [size, *stack._dims])
     if not isinstance(spec, TensorSpec):
         raise TypeError(f"{what}: {spec} cannot be stacked")
-    dims = spec.shape.dims
+    dims = spec.shape._dims
     return TensorSpec(None if dims is None else [size, *dims], spec.dtype)
 
 

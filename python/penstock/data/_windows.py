@@ -116,7 +116,7 @@ def reduction_of(function: Traced, reduce_func: Callable[..., Any], element: Any
 
     def numbers(key: Any) -> Any:
         # Stands for a window. What looks at it does something that is no batching.
-        window = raw_ops.broadcast_to(key, HANDLE.shape.dims)
+        window = raw_ops.broadcast_to(key, HANDLE.shape._dims)
         dataset = run(key, DatasetSpec(element).from_tensors(iter([window])))
         fields, given = _fields(dataset) if _batches_only(dataset, window._id) else (None, [])
         made_of[:] = [] if fields is None else [fields]

@@ -83,7 +83,7 @@ class KeyValueTensorInitializer:
         """
         self._keys = with_value(keys, key_dtype, "keys")
         self._values = with_value(values, value_dtype, "values")
-        if self._keys.shape.rank != 1 or self._keys.shape.dims != self._values.shape.dims:
+        if self._keys.shape.rank != 1 or self._keys.shape._dims != self._values.shape._dims:
             raise InvalidArgumentError(
                 "arguments 'keys' and 'values' must be vectors of one length, "
                 f"got shapes {self._keys.shape} and {self._values.shape}"

@@ -134,7 +134,7 @@ def test_sizes_that_differ_from_call_to_call_are_unknown() -> None:
         return tf.concat([digits(n // 10), [n % 10]], 0)
 
     assert digits(tf.constant(90125)).numpy().tolist() == [9, 0, 1, 2, 5]
-    assert digits.get_concrete_function().structured_outputs.shape.dims == [None]
+    assert digits.get_concrete_function().structured_outputs.shape.as_list() == [None]
 
 
 def test_methods() -> None:

@@ -88,10 +88,7 @@ def test_managers_go_on_from_the_step_of_the_last_checkpoint(tmp_path):
 def test_shapes_are_written_as_messages_and_read():
     for dims in ([], [2, None], [0, 3], None):
         proto = tf.TensorShape(dims).as_proto()
-        assert tf.TensorShape(proto).dims == (None if dims is None else dims)
-        assert (
-            tf.TensorShape(type(proto).FromString(proto.SerializeToString())).dims
-            == tf.TensorShape(dims).dims
-        )
+        assert tf.TensorShape(proto) == tf.TensorShape(dims)
+        assert tf.TensorShape(type(proto).FromString(proto.SerializeToString())) == tf.TensorShape(dims)
     assert [part.size for part in tf.TensorShape([2, None]).as_proto().dim] == [2, -1]
     assert tf.TensorShape(None).as_proto().unknown_rank

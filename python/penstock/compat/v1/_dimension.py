@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable
+from types import FrameType
 from typing import TYPE_CHECKING, Any
 
+from penstock._types.dimension import Dimension
 from penstock._types.shape import TensorShape, show_sizes
 
 if TYPE_CHECKING:
@@ -20,216 +20,18 @@ __all__ = [
 ]
 
 
-class _DimensionMeta(type):
-    """A size that a shape gives is a dimension."""
-
-    def __instancecheck__(cls, instance: object) -> bool:
-        return super().__instancecheck__(instance) or isinstance(instance, _Size)
+# What is written for shapes that give ints and None.
+_TAKE_INTS = ("keras", "keras_penstock", "penstock")
 
 
-class Dimension(metaclass=_DimensionMeta):
-    """The size of a dimension, which may be unknown.
-
-    Shapes give dimensions after `disable_v2_behavior()` or `disable_v2_tensorshape()`, else ints and None.
-    Arithmetic with an unknown size gives an unknown size, and comparisons give None.
-
-    Args:
-        value: a size; None for one that is unknown.
-
-    Raises:
-        TypeError: for what is no integer.
-        ValueError: for a negative size.
-
-    >>> import penstock as tf
-    >>> tf.compat.v1.Dimension(2) + 3
-    Dimension(5)
-    """
-
-    __slots__ = ("_value",)
-
-    def __init__(self, value: Any) -> None:
-        self._value = value.value if isinstance(value, Dimension) else TensorShape([value])[0]
-
-    @property
-    def value(self) -> int | None:
-        """The size, or None."""
-        return self._value
-
-    def is_compatible_with(self, other: Any) -> bool:
-        """Tell whether both may be the same size.
-
-        Args:
-            other: another dimension.
-
-        Returns:
-            Whether it is so.
-
-        >>> import penstock as tf
-        >>> tf.compat.v1.Dimension(None).is_compatible_with(3)
-        True
-        """
-        other = Dimension(other)
-        return self._value is None or other._value is None or self._value == other._value
-
-    def assert_is_compatible_with(self, other: Any) -> None:
-        """Raise unless both may be the same size.
-
-        Args:
-            other: another dimension.
-
-        Raises:
-            ValueError: where they differ.
-
-        >>> import penstock as tf
-        >>> tf.compat.v1.Dimension(None).assert_is_compatible_with(3)
-        """
-        if not self.is_compatible_with(other):
-            raise ValueError(f"Dimensions {self} and {Dimension(other)} are not compatible")
-
-    def merge_with(self, other: Any) -> Dimension:
-        """Join what both say of one dimension.
-
-        Args:
-            other: another dimension.
-
-        Returns:
-            The dimension.
-
-        Raises:
-            ValueError: where they differ.
-
-        >>> import penstock as tf
-        >>> tf.compat.v1.Dimension(None).merge_with(3)
-        Dimension(3)
-        """
-        other = Dimension(other)
-        self.assert_is_compatible_with(other)
-        return other if self._value is None else self
-
-    def _computed(self, function: Callable[[int, int], int], other: Any) -> Dimension:
-        other = Dimension(other)
-        if self._value is None or other._value is None:
-            return Dimension(None)
-        return Dimension(function(self._value, other._value))
-
-    def __add__(self, other: Any) -> Dimension:
-        return self._computed(operator.add, other)
-
-    __radd__ = __add__
-
-    def __sub__(self, other: Any) -> Dimension:
-        return self._computed(operator.sub, other)
-
-    def __rsub__(self, other: Any) -> Dimension:
-        return Dimension(other) - self
-
-    def __mul__(self, other: Any) -> Dimension:
-        return self._computed(operator.mul, other)
-
-    __rmul__ = __mul__
-
-    def __floordiv__(self, other: Any) -> Dimension:
-        return self._computed(operator.floordiv, other)
-
-    def __rfloordiv__(self, other: Any) -> Dimension:
-        return Dimension(other) // self
-
-    def __mod__(self, other: Any) -> Dimension:
-        return self._computed(operator.mod, other)
-
-    def __rmod__(self, other: Any) -> Dimension:
-        return Dimension(other) % self
-
-    def _compared(self, function: Callable[[int, int], bool], other: Any) -> bool | None:
-        size = Dimension(other).value
-        return None if self._value is None or size is None else function(self._value, size)
-
-    def __eq__(self, other: object) -> Any:
-        try:
-            return self._compared(operator.eq, other)
-        except (TypeError, ValueError):
-            return NotImplemented
-
-    def __ne__(self, other: object) -> Any:
-        try:
-            return self._compared(operator.ne, other)
-        except (TypeError, ValueError):
-            return NotImplemented
-
-    def __lt__(self, other: Any) -> Any:
-        return self._compared(operator.lt, other)
-
-    def __le__(self, other: Any) -> Any:
-        return self._compared(operator.le, other)
-
-    def __gt__(self, other: Any) -> Any:
-        return self._compared(operator.gt, other)
-
-    def __ge__(self, other: Any) -> Any:
-        return self._compared(operator.ge, other)
-
-    def __hash__(self) -> int:
-        return hash(self._value)
-
-    def __int__(self) -> int:
-        return self._value  # type: ignore[return-value]
-
-    def __index__(self) -> int:
-        return self._value  # type: ignore[return-value]
-
-    def __str__(self) -> str:
-        return "?" if self._value is None else str(self._value)
-
-    def __repr__(self) -> str:
-        return f"Dimension({self._value})"
-
-    def __reduce__(self) -> tuple[type[Dimension], tuple[int | None]]:
-        return Dimension, (self._value,)
-
-
-class _Size(int):
-    """A known size of a shape: an int, with the methods of a dimension."""
-
-    @property
-    def value(self) -> int:
-        """The size."""
-        return int(self)
-
-    def is_compatible_with(self, other: Any) -> bool:
-        """Tell whether another dimension may be the same size."""
-        return Dimension(self.value).is_compatible_with(other)
-
-    def assert_is_compatible_with(self, other: Any) -> None:
-        """Raise unless another dimension may be the same size."""
-        Dimension(self.value).assert_is_compatible_with(other)
-
-    def merge_with(self, other: Any) -> Dimension:
-        """Join what both say of one dimension."""
-        return Dimension(self.value).merge_with(other)
-
-    def __str__(self) -> str:
-        return int.__repr__(self)
-
-    def __repr__(self) -> str:
-        return f"Dimension({int.__repr__(self)})"
-
-    def __reduce__(self) -> tuple[type[int], tuple[int]]:
-        return int, (self.value,)
-
-
-def _seen(size: int | None, asker: Any) -> Any:
-    """What a shape gives: a dimension. The package, and Keras, know None for a size that is unknown."""
-    if size is not None:
-        return _Size(size)
+def _seen(size: int | None, asker: FrameType) -> Any:
+    """What a shape gives: a dimension to programs, the size itself to the package and to Keras."""
     module = asker.f_globals.get("__name__") or ""
-    return None if module.partition(".")[0] in _KNOW_NONE else Dimension(None)
-
-
-_KNOW_NONE = ("keras", "keras_penstock", "penstock")
+    return size if module.partition(".")[0] in _TAKE_INTS else Dimension(size)
 
 
 def disable_v2_tensorshape() -> None:
-    """Have shapes give a `Dimension` for each size, which has a `value`, as in TensorFlow 1.
+    """Have indexing a shape and iterating over it give a `Dimension` for each size, as in TensorFlow 1.
 
     >>> import penstock as tf
     >>> tf.compat.v1.disable_v2_tensorshape()
@@ -242,7 +44,7 @@ def disable_v2_tensorshape() -> None:
 
 
 def enable_v2_tensorshape() -> None:
-    """Have shapes give an int or None for each size, as they do unless `disable_v2_tensorshape` was called.
+    """Have indexing a shape and iterating over it give an int or None for each size, as they do at first.
 
     >>> import penstock as tf
     >>> tf.compat.v1.enable_v2_tensorshape()
