@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from penstock import _core, raw_ops
 from penstock._runtime.conversion import placed
 from penstock._runtime.dispatch import dispatched
+from penstock._values.indexed_slices import IndexedSlices
 
 if TYPE_CHECKING:
     from penstock._types.aliases import DTypeLike, TensorLike
@@ -23,7 +24,7 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tens
     or NaN where the dtype has no infinities.
 
     Args:
-        x: a tensor of any dtype but strings.
+        x: a tensor of any dtype but strings; `IndexedSlices` stay such.
         dtype: the dtype to give.
         name: a name for the result in a graph.
 
@@ -38,6 +39,9 @@ def cast(x: TensorLike, dtype: DTypeLike, name: str | None = None) -> _core.Tens
     array([ 1, -1], dtype=int32)
     """
     target = _core.DType(dtype)
+    slices: Any = x
+    if type(slices) is IndexedSlices:
+        return slices._with_values(cast(slices.values, target))  # type: ignore[return-value]
     tensor = _core._to_tensor(x)
     return placed(tensor, x) if tensor.dtype == target else raw_ops.cast(tensor, dtype=target, name=name)
 

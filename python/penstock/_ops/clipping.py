@@ -174,4 +174,4 @@ def _elements(t: TensorLike | IndexedSlices) -> _core.Tensor:
 
 def _like(t: TensorLike | IndexedSlices, values: _core.Tensor) -> _Clipped:
     """Values in the place of the elements of `t`."""
-    return IndexedSlices(values, t.indices, t.dense_shape) if isinstance(t, IndexedSlices) else values
+    return t._with_values(values) if isinstance(t, IndexedSlices) else values

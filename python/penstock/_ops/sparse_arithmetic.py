@@ -193,11 +193,13 @@ def _reduced(
         ]
         empty = raw_ops.fill(raw_ops.stack([count, int64(0)]), int64(0))
         indices = raw_ops.stack(places, axis=1) if places else empty
-        return x._with(
+        made = x._with(
             indices,
             segments(x.values, of, count),
             raw_ops.stack([int64(n) for n in found]) if found else int64([]),
         )
+        made.set_shape([n if isinstance(n, int) else None for n in found])
+        return made
     whole = raw_ops.reduce_prod(raw_ops.stack([int64(1), *(int64(sizes[k]) for k in left)]))
     of = number([columns[k] for k in left], [sizes[k] for k in left])
     if of is None:

@@ -22,6 +22,7 @@ from penstock._ops.sparse_places import (
 from penstock._runtime.arguments import axis_of, filling, integer, require
 from penstock._runtime.scope import scoped
 from penstock._types.argument_names import expect
+from penstock._types.shape import TensorShape
 from penstock._values.indexed_slices import IndexedSlices
 from penstock._values.sparse import SparseTensor
 from penstock.errors import DTypeError, InvalidArgumentError
@@ -168,7 +169,11 @@ def reshape(sp_input: SparseTensor, shape: SizesLike, name: str | None = None) -
     if numbers is None:
         numbers = raw_ops.fill([raw_ops.size(x.values, dtype=_INT64)], int64(0))
     indices = places(numbers, new) if new else x.indices[:, :0]
-    return x._with(indices, x.values, dense)
+    made = x._with(indices, x.values, dense)
+    if known is not None or isinstance(shape, list | tuple):
+        given: Any = shape if known is None else known.numpy().tolist()
+        made.set_shape([n if isinstance(n, int) and n >= 0 else None for n in given])
+    return made
 
 
 @scoped
@@ -337,11 +342,29 @@ def concat(
         indices.append(x.indices + along * offset)
         offset = offset + x.dense_shape[place]
     dense = greatest * (1 - along) + along * offset
-    return reorder(
-        parts[0]._with(
-            raw_ops.concat(indices, axis=0), raw_ops.concat([x.values for x in parts], axis=0), dense
-        )
+    made = parts[0]._with(
+        raw_ops.concat(indices, axis=0), raw_ops.concat([x.values for x in parts], axis=0), dense
     )
+    made.set_shape(_joined_extents([x.shape for x in parts], rank, place, expand_nonconcat_dims))
+    return reorder(made)
+
+
+def _joined_extents(
+    shapes: Sequence[TensorShape], rank: int, place: int, may_differ: bool
+) -> list[int | None]:
+    """What is known of the extents of a concatenation along a dimension."""
+    rows = [[None] * rank if shape.rank is None else shape.as_list() for shape in shapes]
+    found: list[int | None] = []
+    for k, sizes in enumerate(zip(*rows, strict=True)):
+        known = [size for size in sizes if size is not None]
+        whole = len(known) == len(sizes)
+        if k == place:
+            found.append(sum(known) if whole else None)
+        elif may_differ:
+            found.append(max(known) if whole else None)
+        else:
+            found.append(known[0] if known else None)
+    return found
 
 
 @scoped
@@ -372,7 +395,11 @@ def expand_dims(sp_input: SparseTensor, axis: int | None = None, name: str | Non
     )
     indices = raw_ops.concat([x.indices[:, :place], zeros, x.indices[:, place:]], axis=1)
     dense = raw_ops.concat([x.dense_shape[:place], int64([1]), x.dense_shape[place:]], axis=0)
-    return x._with(indices, x.values, dense)
+    made = x._with(indices, x.values, dense)
+    if x.shape.rank is not None:
+        sizes = x.shape.as_list()
+        made.set_shape([*sizes[:place], 1, *sizes[place:]])
+    return made
 
 
 @scoped

@@ -33,15 +33,17 @@ class IndexedSlices(Composite):
     ([2, 2], [[0.0], [0.0], [2.0]])
     """
 
-    __slots__ = ("_dense_shape", "_indices", "_values")
+    __slots__ = ("_dense_shape", "_indices", "_is_distinct", "_values")
 
     _is_kind_of_tensor = True
     _penstock_fields = ("_values", "_indices", "_dense_shape")
 
     def __init__(self, values: Any, indices: Any, dense_shape: Any = None) -> None:
-        self._values = values
-        self._indices = indices
-        self._dense_shape = dense_shape
+        self._values = _tensor(values)
+        self._indices = _tensor(indices)
+        self._dense_shape = _tensor(dense_shape)
+        # Whether no index is known to come twice.
+        self._is_distinct = False
 
     @property
     def values(self) -> Any:
@@ -108,8 +110,14 @@ class IndexedSlices(Composite):
         """
         return []
 
+    def _with_values(self, values: Any) -> IndexedSlices:
+        """Other slices of the same indices."""
+        made = IndexedSlices(values, self._indices, self._dense_shape)
+        made._is_distinct = self._is_distinct
+        return made
+
     def __neg__(self) -> IndexedSlices:
-        return IndexedSlices(-self._values, self._indices, self._dense_shape)
+        return self._with_values(-self._values)
 
     def _repr_html_(self) -> str:
         from penstock._runtime.pages import of_slices  # start-up does without it
@@ -246,6 +254,14 @@ def from_pieces(pieces: list[tuple[Any, Any]], source: Any) -> IndexedSlices:
     if len(pieces) == 1:
         return IndexedSlices(values[0], indices[0], shape)
     return IndexedSlices(raw_ops.concat(values, axis=0), raw_ops.concat(indices, axis=0), shape)
+
+
+def _tensor(part: Any) -> Any:
+    """A part as a tensor; while a specification is made, what stands in its place."""
+    if isinstance(part, TensorShape):
+        part = part.as_list()
+    is_array = isinstance(part, list | tuple) or hasattr(part, "__array_interface__")
+    return _core._to_tensor(part) if is_array else part
 
 
 def _vector(value: int) -> Any:

@@ -171,3 +171,19 @@ def test_slices_of_a_graph_have_the_operation_that_made_them():
 
     f(tf.constant([1.0, 2.0]))
     assert found == [("Relu", True)]
+
+
+def test_the_dtype_of_slices_changes_without_filling_them_up():
+    rows = tf.IndexedSlices(tf.constant([[1.5], [2.5]]), tf.constant([3, 3]), tf.constant([5, 1]))
+    for cast in (tf.cast, tf.function(tf.cast)):
+        made = cast(rows, tf.int32)
+        assert isinstance(made, tf.IndexedSlices)
+        assert (made.dtype, made.values.numpy().tolist()) == (tf.int32, [[1], [2]])
+        assert made.indices.numpy().tolist() == [3, 3]
+
+
+def test_parts_of_slices_may_be_lists_and_arrays():
+    rows = tf.IndexedSlices([[1.0], [2.0]], np.array([0, 2]), (4, 1))
+    assert rows.shape == (4, 1)
+    assert dense(rows) == [[1], [0], [2], [0]]
+    assert dense(tf.IndexedSlices([[1.0]], (1,), tf.constant([[0.0]] * 2).shape)) == [[0], [1]]

@@ -372,3 +372,40 @@ def test_a_sparse_tensor_is_shown_by_its_parts():
         assert 'indices=Tensor("p:0", shape=(None, 2), dtype=int64)' in str(
             tf.SparseTensor(placed, [1.0], [3, 4])
         )
+
+
+def test_extents_that_are_known_stay_known_while_a_function_is_traced():
+    found = {}
+
+    @tf.function(
+        input_signature=[tf.SparseTensorSpec([None, 3, 4]), tf.SparseTensorSpec([2, None, 4])],
+        autograph=False,
+    )
+    def shapes(x, y):
+        made = {
+            "expand_dims": tf.sparse.expand_dims(x, -1),
+            "concat of rows": tf.sparse.concat(0, [x, y]),
+            "concat of columns": tf.sparse.concat(1, [x, y]),
+            "concat of other extents": tf.sparse.concat(1, [x, y], expand_nonconcat_dims=True),
+            "reshape": tf.sparse.reshape(x, [-1, 12]),
+            "reshape to a size": tf.sparse.reshape(x, [tf.shape(x)[0], 12]),
+            "reduce_sum": tf.sparse.reduce_sum(x, 1, output_is_sparse=True),
+        }
+        found.update({name: value.shape.as_list() for name, value in made.items()})
+        return made
+
+    shapes.get_concrete_function()
+    assert found == {
+        "expand_dims": [None, 3, 4, 1],
+        "concat of rows": [None, 3, 4],
+        "concat of columns": [2, None, 4],
+        "concat of other extents": [None, None, 4],
+        "reshape": [None, 12],
+        "reshape to a size": [None, 12],
+        "reduce_sum": [None, 4],
+    }
+    x = tf.sparse.from_dense(np.arange(24).reshape(2, 3, 4))
+    whole = tf.sparse.to_dense(tf.cast(x, tf.float32)).numpy()
+    made = shapes(tf.cast(x, tf.float32), tf.cast(x, tf.float32))
+    assert np.array_equal(tf.sparse.to_dense(made["reshape"]), whole.reshape(2, 12))
+    assert np.array_equal(tf.sparse.to_dense(made["concat of rows"]), np.concatenate([whole, whole]))
