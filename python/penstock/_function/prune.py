@@ -102,7 +102,7 @@ def part_of(
         return nest.pack_sequence_as(fetches, flat)
 
     pruned.__name__ = name or "pruned"
-    specs = [TensorSpec(tensor.shape, tensor.dtype) for tensor in tensors]
+    specs = [TensorSpec(tensor.shape, tensor.dtype, tensor.name.rpartition(":")[0]) for tensor in tensors]
     made: _core.ConcreteFunction = function(pruned, autograph=False).get_concrete_function(*specs)
     return made
 

@@ -168,7 +168,8 @@ def exported_parts(graph: Any) -> ExportedGraph:
             _wait(then, first)
     _keep_order(message.node, names, [operation._instructions for operation in graph.groups.values()])
     fills = fills_of(message.node)
-    for operation in graph.groups.values():
+    imported = [operation for operation in graph.imported.values() if not operation.outputs]
+    for operation in [*imported, *graph.groups.values()]:
         if operation.name not in nodes:
             members = [names.get(number) for number in operation._instructions]
             members += fills if operation._fills_tables else []
@@ -307,7 +308,7 @@ class _Graph:
             if (edge := edges.get(argument)) is not None:
                 self._names[argument] = edge.removesuffix(":0")
                 continue
-            if self._in_parts and value.dtype == _core.resource:
+            if self._in_parts and value.dtype == _core.resource and isinstance(value, _core._Variable):
                 # A variable that the program has dropped is given by the engine alone.
                 table, name = getattr(value, "_held_table", None), _free(value._name, there)
                 if table is None:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["import_graph_def", "is_imported"]
 
 _RESOURCE = 20
+_PLACEHOLDERS = ("Placeholder", "PlaceholderV2")
 # How TensorFlow is to run a function.
 _SETTINGS = ("config", "config_proto", "executor_type")
 # Control flow of graphs of TensorFlow 1, which goes in circles.
@@ -216,7 +217,11 @@ class _Nodes:
                     stack.append((following, iter(self._needed(following))))
 
     def _add_to_graph(self, node: NodeMessage) -> None:
-        """Make a node in the open graph, behind those that it names with a `^`."""
+        """Make a node in the open graph, behind those that it names with a `^`; or take a variable for it."""
+        variable = self._given.get(f"{node.name}:0")
+        if isinstance(variable, _core._Variable) and node.op in (*_PLACEHOLDERS, "VarHandleOp"):
+            self._outputs[node.name], self._instructions[node.name] = [("", variable)], ()
+            return
         before = [_node_of(text) for text in node.input if text.startswith("^")]
         first = len(self._graph.engine)
         with self._graph.control_dependencies([self.element(name) for name in before]):
@@ -238,7 +243,7 @@ class _Nodes:
     def _made(self, node: NodeMessage) -> list[tuple[str, Any]]:
         from penstock import _nodes  # it builds on everything, and start-up does without
 
-        if node.op in ("Placeholder", "PlaceholderV2") and self._graph is None:
+        if node.op in _PLACEHOLDERS and self._graph is None:
             # Only what needs its value cannot be made.
             return [("output", _Absent(node.name))]
         operator, compute = _nodes.operators().get(node.op), getattr(raw_ops, node.op, None)
@@ -267,7 +272,7 @@ class _Nodes:
                 arguments[parameter.name] = self._attribute(parameter.kind, attributes[parameter.name])
         within, _, label = node.name.rpartition("/")
         path = "/".join(part for part in (self._prefix, within) if part)
-        if node.op in ("Placeholder", "PlaceholderV2"):
+        if node.op in _PLACEHOLDERS:
             arguments.pop("shape", None)
             shape = self._attribute("shape", attributes["shape"]) if "shape" in attributes else None
             with scope.imported_scope(f"{path}/" if path else ""):

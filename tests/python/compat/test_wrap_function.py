@@ -100,3 +100,70 @@ def test_a_frozen_graph_is_wrapped_by_a_function_that_imports_it():
     assert wrapped.prune("x:0", "out:0", name="f")(tf.zeros([2, 2])).numpy().tolist() == [[0.0], [0.0]]
     with pytest.raises(KeyError, match="y:0"):
         wrapped.prune("y:0", "out:0")
+
+
+def test_a_graph_with_variables_is_wrapped_by_a_function_that_imports_it(tmp_path):
+    path = str(tmp_path / "model")
+    with tf.Graph().as_default(), v1.Session() as sess:
+        x = v1.placeholder(tf.float32, [None, 2], name="x")
+        w = v1.get_variable("w", initializer=[[1.0], [2.0]])
+        b = v1.get_variable("b", initializer=[0.5], trainable=False)
+        tf.add(x @ w, b, name="y")
+        sess.run(v1.global_variables_initializer())
+        sess.run(w.assign([[3.0], [4.0]]))
+        v1.train.Saver().save(sess, path)
+    savers = []
+
+    def imported():
+        savers.append(v1.train.import_meta_graph(f"{path}.meta"))
+
+    wrapped = v1.wrap_function(imported, [])
+    assert len(savers) == 1
+    assert [v.name for v in wrapped.variables] == ["w:0", "b:0"]
+    assert [v.name for v in wrapped.trainable_variables] == ["w:0"]
+    kinds = {node.name: node.op for node in wrapped.graph.as_graph_def().node}
+    assert (kinds["x"], kinds["w"], kinds["b"]) == ("Placeholder", "VarHandleOp", "VarHandleOp")
+    assert kinds["init"] == "NoOp"
+    part = wrapped.prune("x:0", {"y": "y:0"})
+    # Variables have their first values at once, until a checkpoint is read.
+    assert part(tf.ones([1, 2]))["y"].numpy().tolist() == [[3.5]]
+    savers[0].restore(None, path)
+    assert part(x=tf.ones([1, 2]))["y"].numpy().tolist() == [[7.5]]
+    with tf.GradientTape() as tape:
+        y = part(tf.ones([1, 2]))["y"]
+    assert tape.gradient(y, wrapped.variables[0]).numpy().tolist() == [[1.0], [1.0]]
+    wrapped.prune([], [v.initializer for v in wrapped.variables])()
+    assert [v.numpy().tolist() for v in wrapped.variables] == [[[1.0], [2.0]], [0.5]]
+    # Names mean what they mean in the file, whatever other operations there are.
+    assert wrapped.prune([], "w:0")().numpy().tolist() == [[1.0], [2.0]]
+    module = tf.Module()
+    module.variables_of_graph = wrapped.variables
+    tf.saved_model.save(module, str(tmp_path / "saved"), signatures=wrapped.prune({"x": "x:0"}, {"y": "y:0"}))
+    loaded = tf.saved_model.load(str(tmp_path / "saved")).signatures["serving_default"]
+    assert loaded(x=tf.ones([1, 2]))["y"].numpy().tolist() == [[3.5]]
+
+
+def test_imported_operations_without_results_are_written_by_their_names():
+    with tf.Graph().as_default():
+        v1.get_variable("w", initializer=[1.0])
+        v1.global_variables_initializer()
+        message = v1.train.export_meta_graph()
+    with tf.Graph().as_default() as graph, v1.Session() as sess:
+        v1.train.import_meta_graph(message)
+        again = v1.train.export_meta_graph()
+        assert {"w", "w/Assign", "init"} <= {node.name for node in graph.as_graph_def().node}
+        sess.run("init")
+        assert sess.run("w:0").tolist() == [1.0]
+    with tf.Graph().as_default(), v1.Session() as sess:
+        v1.train.import_meta_graph(again)
+        sess.run("init")
+        assert sess.run("w:0").tolist() == [1.0]
+
+
+def test_a_function_of_nothing_may_make_variables_and_give_results():
+    def made():
+        return v1.get_variable("w", initializer=[1.0]) * 2.0
+
+    wrapped = v1.wrap_function(made, [])
+    assert wrapped().numpy().tolist() == [2.0]
+    assert [v.name for v in wrapped.variables] == ["w:0"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
-from penstock import _core
+from penstock import _core, nest
 from penstock._function.function import function
 from penstock._function.prune import part_of
-from penstock._values.variable import variable_creator_scope
-from penstock.compat.v1._graph import Graph
+from penstock._values.variable import Variable, variable_creator_scope
+from penstock.compat.v1._graph import Graph, Operation
 from penstock.compat.v1._variables import sharing
 
 __all__ = ["wrap_function"]
@@ -19,19 +20,25 @@ __all__ = ["wrap_function"]
 class _OfGraph:
     """A function that takes and gives nothing, such as one that imports a graph: its parts are functions.
 
+    Its variables get their first values at once.
+
     Args:
-        fn: the function.
+        graph: the graph that the function made.
     """
 
-    def __init__(self, fn: Callable[..., Any]) -> None:
-        # The graph that it makes.
-        self.graph = Graph()
-        with self.graph.as_default():
-            fn()
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        made = [variable for key in graph.collections for variable in graph.get_collection(key)]
+        variables = [v for v in made if isinstance(v, Variable) and v.initializer is not None]
+        self.variables: tuple[Any, ...] = tuple({id(v): v for v in variables}.values())
+        self.trainable_variables = tuple(v for v in self.variables if v.trainable)
+        self.captured_inputs: list[Any] = list(self.variables)
         self.inputs: list[Any] = []
         self.outputs: list[Any] = []
-        self.variables: tuple[Any, ...] = ()
+        self.structured_input_signature: tuple[tuple[Any, ...], dict[str, Any]] = ((), {})
         self.structured_outputs: None = None
+        if self.variables:
+            self.prune([], [variable.initializer for variable in self.variables])()
 
     def __call__(self) -> None:
         """Give nothing."""
@@ -40,7 +47,35 @@ class _OfGraph:
         self, feeds: Any, fetches: Any, name: str | None = None, input_signature: Any = None
     ) -> _core.ConcreteFunction:
         """Make a function of a part of the graph, as that of a `ConcreteFunction`."""
-        return part_of(self.graph, self.graph.as_graph_def(), {}, feeds, fetches, name)
+        groups: dict[str, Operation] = {}
+
+        def wanted(fetch: Any) -> Any:
+            """What is fetched: of an operation the first result, or one without results."""
+            found = self.graph.as_graph_element(fetch)
+            if not isinstance(found, Operation):
+                return found
+            if found.outputs:
+                return self.graph.as_graph_element(found.outputs[0])
+            label = self.graph.unique_name("pruned")
+            groups[label] = Operation(self.graph, found._instructions, label)
+            return groups[label]
+
+        flat = [wanted(fetch) for fetch in nest.flatten(fetches)]
+        # The names of operations that were imported may be those of others.
+        with self._with_groups(groups):
+            message = self.graph.as_graph_def()
+        handles = {node.name for node in message.node if node.op == "VarHandleOp"}
+        variables = {f"{v._name}:0": v for v in self.variables if v._name in handles}
+        return part_of(self.graph, message, variables, feeds, nest.pack_sequence_as(fetches, flat), name)
+
+    @contextmanager
+    def _with_groups(self, groups: Mapping[str, Operation]) -> Iterator[None]:
+        self.graph.groups.update(groups)
+        try:
+            yield
+        finally:
+            for label in groups:
+                del self.graph.groups[label]
 
 
 def wrap_function(fn: Callable[..., Any], signature: Sequence[Any], name: str | None = None) -> Any:
@@ -92,7 +127,12 @@ def wrap_function(fn: Callable[..., Any], signature: Sequence[Any], name: str | 
 
     if name is not None:
         traced.__name__ = name
+    if not signature:
+        # A trace has what its results need alone. The graph has all that a function without results makes.
+        graph = Graph()
+        with graph.as_default():
+            result = fn()
+        if result is None:
+            return _OfGraph(graph)
     trace: _core.ConcreteFunction = function(traced, autograph=False).get_concrete_function(*signature)
-    # A trace imports what its results need alone. Where that is nothing, the function is run in a graph.
-    empty = not signature and not trace.graph.get_operations()
-    return _OfGraph(fn) if empty else trace
+    return trace
