@@ -37,7 +37,7 @@ def disable_v2_tensorshape() -> None:
     >>> tf.compat.v1.disable_v2_tensorshape()
     >>> shape = tf.TensorShape([2, 3])
     >>> [size.value for size in shape], shape[0] * 3
-    ([2, 3], 6)
+    ([2, 3], Dimension(6))
     >>> tf.compat.v1.enable_v2_tensorshape()
     """
     show_sizes(_seen)
