@@ -27,7 +27,9 @@ _TAKE_INTS = ("keras", "keras_penstock", "penstock")
 def _seen(size: int | None, asker: FrameType) -> Any:
     """What a shape gives: a dimension to programs, the size itself to the package and to Keras."""
     module = asker.f_globals.get("__name__") or ""
-    return size if module.partition(".")[0] in _TAKE_INTS else Dimension(size)
+    # An example of a docstring has the names of its module, and is a program.
+    written = not asker.f_code.co_filename.startswith("<")
+    return size if written and module.partition(".")[0] in _TAKE_INTS else Dimension(size)
 
 
 def disable_v2_tensorshape() -> None:
