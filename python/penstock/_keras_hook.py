@@ -213,15 +213,6 @@ backend = named_tensorflow(backend)
     raise _unknown_form(module, "an import of 'backend'")
 
 
-def _take_sparse_inputs(tree: ast.Module, module: str) -> None:
-    """Lets inputs be sparse, though not all operations keep sparse tensors as they are."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.If) and "backend.SUPPORTS_SPARSE_TENSORS" in ast.unparse(node.test):
-            node.test = ast.Constant(False)
-            return
-    raise _unknown_form(module, "a question for 'backend.SUPPORTS_SPARSE_TENSORS'")
-
-
 def _import_ours(tree: ast.Module, module: str) -> None:
     """Makes imports of TensorFlow ones of this package, which has profiles and tensors of texts as well."""
     for node in ast.walk(tree):
@@ -273,7 +264,6 @@ _EDITS: Final[dict[str, Callable[[ast.Module, str], None]]] = {
     "keras.src.utils.backend_utils": _know_backend,
     "keras.src.backend.common.dtypes": _keep_64_bits,
     "keras.src.backend.config": _add_backend,
-    "keras.src.layers.core.input_layer": _take_sparse_inputs,
     "keras.src.utils.module_utils": _point_at_facade,
     "keras.src.trainers.data_adapters.array_slicing": _slice_arrays,
     "keras.src.callbacks.tensorboard": _import_ours,

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import penstock as tf
 
@@ -39,10 +40,10 @@ def test_integers_become_the_dtype_of_the_layer(rows):
     np.testing.assert_allclose(made(whole).numpy(), made(tf.sparse.to_dense(whole)).numpy(), rtol=1e-6)
 
 
-def test_functions_of_arrays_make_a_sparse_tensor_dense(rows):
+def test_layers_before_a_dense_one_take_a_sparse_tensor(rows):
     made = model(layers.Flatten(), layers.Activation("tanh"))
     expected = made(tf.sparse.to_dense(rows)).numpy()
-    np.testing.assert_allclose(made(rows).numpy(), expected, rtol=1e-6)
+    np.testing.assert_allclose(made(rows).numpy(), expected, rtol=1e-5, atol=1e-6)
 
 
 @pytest.mark.parametrize("as_data_set", [False, True])
@@ -68,3 +69,35 @@ def test_a_sparse_tensor_is_a_tensor_that_may_be_made_dense(rows):
     np.testing.assert_array_equal(keras.ops.convert_to_numpy(rows), dense.numpy())
     assert keras.ops.shape(rows) == (6, 4)
     np.testing.assert_array_equal(keras.ops.add(rows, 1).numpy(), dense.numpy() + 1)
+
+
+def test_a_model_with_sparse_inputs_is_saved_and_loaded(rows, tmp_path):
+    made = model(layers.ReLU())
+    made.save(tmp_path / "model.keras")
+    again = keras.saving.load_model(tmp_path / "model.keras")
+    assert again.inputs[0].sparse
+    np.testing.assert_allclose(again(rows).numpy(), made(rows).numpy(), rtol=1e-6)
+
+
+def test_predictions_are_sparse_where_the_outputs_are(rows):
+    x = keras.Input(shape=(4,), sparse=True)
+    y = layers.Add()([x, x])
+    assert y.sparse
+    made = keras.Model(x, y).predict(rows, batch_size=4, verbose=0)
+    assert isinstance(made, tf.SparseTensor)
+    np.testing.assert_array_equal(tf.sparse.to_dense(made), 2 * tf.sparse.to_dense(rows).numpy())
+
+
+def test_matrices_of_scipy_are_sparse_batches(rows):
+    seen = []
+
+    class Seeing(layers.Layer):
+        def call(self, x):
+            seen.append(type(x))
+            return keras.ops.matmul(x, np.ones((4, 1), "float32"))
+
+    matrix = scipy.sparse.coo_matrix(tf.sparse.to_dense(rows).numpy())
+    x = keras.Input(shape=(4,), sparse=True)
+    made = keras.Model(x, Seeing()(x))
+    np.testing.assert_allclose(made.predict(matrix, batch_size=4, verbose=0), matrix.sum(1), rtol=1e-6)
+    assert set(seen) == {tf.SparseTensor}

@@ -13,11 +13,14 @@ from keras.src.backend.common.symbolic_scope import SymbolicScope
 
 import penstock as tf
 
-SUPPORTS_SPARSE_TENSORS = False
+SUPPORTS_SPARSE_TENSORS = True
 SUPPORTS_RAGGED_TENSORS = False
 SUPPORTS_COMPLEX_DTYPES = True
 SUPPORTS_GRADIENT = True
 IS_THREAD_SAFE = True
+
+# What stands for a tensor most of whose elements, or rows, are zero.
+SPARSE = frozenset((tf.SparseTensor, tf.IndexedSlices))
 
 
 class Variable(KerasVariable):
@@ -102,15 +105,22 @@ NO_VALUE = (
 
 
 def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
-    """Give `x` as a tensor; what is none yet may be cast to any dtype, as other backends do."""
+    """Give `x` as a tensor; what is sparse stays so unless `sparse` is False."""
     if ragged:
         raise ValueError("`ragged=True` is not supported with the penstock backend.")
+    # TensorFlow's backend does not fill slices up either.
+    if type(x) in SPARSE and (sparse is None or sparse or type(x) is tf.IndexedSlices):
+        return x if dtype is None or x.dtype.name == standardize_dtype(dtype) else cast(x, dtype)
+    return dense_tensor(x, dtype)
+
+
+def dense_tensor(x, dtype=None):
+    """Give `x` as a tensor of all elements; what is none yet may be cast to any dtype."""
     if x is None:
         raise ValueError(NO_VALUE)
     if dtype is not None:
         dtype = standardize_dtype(dtype)
-    if not (sparse and isinstance(x, tf.SparseTensor)):
-        x = _dense(x)
+    x = _dense(x)
     if isinstance(x, KerasVariable):
         x = x.value
     if isinstance(x, tf.Variable):
@@ -128,17 +138,20 @@ def convert_to_tensor(x, dtype=None, sparse=None, ragged=None):
 
 def convert_to_numpy(x):
     """Give a copy of `x` as an array."""
-    x = _dense(x)
-    if isinstance(x, tf.IndexedSlices):
-        x = tf.convert_to_tensor(x)
-    return np.array(x)
+    return np.array(_dense(x))
+
+
+_FILL = {
+    tf.RaggedTensor: tf.RaggedTensor.to_tensor,
+    tf.SparseTensor: tf.sparse.to_dense,
+    tf.IndexedSlices: tf.convert_to_tensor,
+}
 
 
 def _dense(x):
-    """Give a ragged or sparse tensor filled up with zeros; anything else as it is."""
-    if isinstance(x, tf.RaggedTensor):
-        return x.to_tensor()
-    return tf.sparse.to_dense(x) if isinstance(x, tf.SparseTensor) else x
+    """Give a ragged or sparse tensor, or slices, filled up with zeros; anything else as it is."""
+    fill = _FILL.get(type(x))
+    return x if fill is None else fill(x)
 
 
 def is_tensor(x):
@@ -171,11 +184,17 @@ def cast(x, dtype):
 def compute_output_spec(fn, *args, **kwargs):
     """Trace `fn` once, with a placeholder of the same unknown extents in the place of each `KerasTensor`."""
     leaves = tree.flatten((args, kwargs))
-    specs = [tf.TensorSpec(x.shape, x.dtype) for x in leaves if isinstance(x, KerasTensor)]
+    specs = [
+        (tf.SparseTensorSpec if x.sparse else tf.TensorSpec)(x.shape, x.dtype)
+        for x in leaves
+        if isinstance(x, KerasTensor)
+    ]
     result = None
 
     def to_keras(x):
-        return KerasTensor(x.shape, standardize_dtype(x.dtype)) if tf.is_tensor(x) else x
+        if not tf.is_tensor(x):
+            return x
+        return KerasTensor(x.shape, standardize_dtype(x.dtype), sparse=isinstance(x, tf.SparseTensor))
 
     def traced(*placeholders):
         nonlocal result
@@ -206,7 +225,7 @@ def vectorized_map(function, elements):
 
 def map(f, xs):
     """Apply `f` to each slice of `xs` along the first axis, and stack the results."""
-    xs = tree.map_structure(convert_to_tensor, xs)
+    xs = tree.map_structure(dense_tensor, xs)
 
     def step(_, x):
         return None, f(x)
@@ -215,7 +234,7 @@ def map(f, xs):
 
 
 def _spec(x):
-    x = convert_to_tensor(x)
+    x = dense_tensor(x)
     return KerasTensor(x.shape, standardize_dtype(x.dtype))
 
 
@@ -253,7 +272,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
         position = n - 1 - i if reverse else i
         carry, y = f(carry, at(position))
         carry = _tensors(carry)
-        leaves = [convert_to_tensor(leaf) for leaf in tree.flatten(y) if leaf is not None]
+        leaves = [dense_tensor(leaf) for leaf in tree.flatten(y) if leaf is not None]
         return i + 1, carry, [array.write(position, leaf) for array, leaf in zip(arrays, leaves, strict=True)]
 
     if unroll is True and static is not None:
@@ -278,7 +297,7 @@ def scan(f, init, xs=None, length=None, reverse=False, unroll=1):
 
 def _tensors(structure):
     """Make the leaves that are not None tensors."""
-    return tree.map_structure(lambda x: None if x is None else convert_to_tensor(x), structure)
+    return tree.map_structure(lambda x: None if x is None else dense_tensor(x), structure)
 
 
 def _spec_or_none(x):
@@ -300,7 +319,7 @@ def associative_scan(f, elems, reverse=False, axis=0):
     """
     if not callable(f):
         raise TypeError(f"`f` should be a callable. Received: f={f}")
-    flat = [convert_to_tensor(x) for x in tree.flatten(elems)]
+    flat = [dense_tensor(x) for x in tree.flatten(elems)]
     rank = flat[0].shape.rank
     if not -rank <= axis < rank:
         raise ValueError(f"`axis` must be within the rank {rank} of the elements. Received: axis={axis}")
@@ -343,13 +362,13 @@ def associative_scan(f, elems, reverse=False, axis=0):
 
 
 def scatter(indices, values, shape):
-    return tf.scatter_nd(convert_to_tensor(indices), convert_to_tensor(values), shape)
+    return tf.scatter_nd(dense_tensor(indices), dense_tensor(values), shape)
 
 
 def scatter_update(inputs, indices, updates, reduction=None):
     """Give `inputs` with `updates` written, or combined by `reduction`, at `indices`."""
-    inputs, indices = convert_to_tensor(inputs), convert_to_tensor(indices)
-    updates = convert_to_tensor(updates, inputs.dtype)
+    inputs, indices = dense_tensor(inputs), dense_tensor(indices)
+    updates = dense_tensor(updates, inputs.dtype)
     if reduction is None:
         return tf.tensor_scatter_nd_update(inputs, indices, updates)
     if reduction == "mul":
@@ -372,15 +391,15 @@ def scatter_update(inputs, indices, updates, reduction=None):
 
 
 def slice(inputs, start_indices, shape):
-    return tf.slice(convert_to_tensor(inputs), start_indices, shape)
+    return tf.slice(dense_tensor(inputs), start_indices, shape)
 
 
 def slice_update(inputs, start_indices, updates):
     """Give `inputs` with `updates` written at `start_indices`, moved so that all of it fits."""
-    inputs = convert_to_tensor(inputs)
-    updates = convert_to_tensor(updates, inputs.dtype)
+    inputs = dense_tensor(inputs)
+    updates = dense_tensor(updates, inputs.dtype)
     space = tf.shape(inputs) - tf.shape(updates)
-    start = tf.clip_by_value(convert_to_tensor(start_indices, "int32"), 0, space)
+    start = tf.clip_by_value(dense_tensor(start_indices, "int32"), 0, space)
     around = tf.stack([start, space - start], axis=1)
     inside = tf.pad(tf.ones_like(updates, "bool"), around)
     result = tf.where(inside, tf.pad(updates, around), inputs)
@@ -389,7 +408,7 @@ def slice_update(inputs, start_indices, updates):
 
 
 def switch(index, branches, *operands):
-    index = tf.clip_by_value(convert_to_tensor(index, "int32"), 0, len(branches) - 1)
+    index = tf.clip_by_value(dense_tensor(index, "int32"), 0, len(branches) - 1)
     return tf.switch_case(index, [lambda branch=branch: branch(*operands) for branch in branches])
 
 
@@ -404,12 +423,12 @@ def while_loop(cond, body, loop_vars, maximum_iterations=None):
 
 def fori_loop(lower, upper, body_fun, init_val):
     """Give `init_val` after `body_fun(i, val)` for each `i` from `lower` to `upper`."""
-    init_val = tree.map_structure(convert_to_tensor, init_val)
+    init_val = tree.map_structure(dense_tensor, init_val)
     if tf.executing_eagerly():
         for i in range(int(lower), int(upper)):
-            init_val = body_fun(convert_to_tensor(i), init_val)
+            init_val = body_fun(dense_tensor(i), init_val)
         return init_val
-    lower, upper = convert_to_tensor(lower), convert_to_tensor(upper)
+    lower, upper = dense_tensor(lower), dense_tensor(upper)
     # A loop over integers of 64 bits counts with as many: its body may add the index to them.
     long = "int64" in (x.dtype.name for x in (lower, upper, *tree.flatten(init_val)))
     dtype = "int64" if long else "int32"
@@ -424,7 +443,7 @@ def stop_gradient(variable):
 
 
 def unstack(x, num=None, axis=0):
-    return tf.unstack(convert_to_tensor(x), num=num, axis=axis)
+    return tf.unstack(dense_tensor(x), num=num, axis=axis)
 
 
 def random_seed_dtype():

@@ -9,7 +9,7 @@ from keras.src.backend.common import is_float_dtype, standardize_dtype
 from keras.src.random.seed_generator import draw_seed
 
 import penstock as tf
-from keras_penstock.src.core import cast, convert_to_tensor, shape
+from keras_penstock.src.core import cast, dense_tensor, shape
 from keras_penstock.src.nn import depthwise_conv
 
 RESIZE_INTERPOLATIONS = ("bilinear", "nearest", "lanczos3", "lanczos5", "bicubic")
@@ -72,7 +72,7 @@ def _planes(images, data_format, float_only=True):
 
 def rgb_to_grayscale(images, data_format=None):
     """Weigh red, green and blue by the luma of Rec. 601."""
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     _check_rank(images)
     axis = -1 if backend.standardize_data_format(data_format) == "channels_last" else -3
     channels = images.shape[axis]
@@ -89,7 +89,7 @@ def rgb_to_grayscale(images, data_format=None):
 
 
 def rgb_to_hsv(images, data_format=None):
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     (red, green, blue), axis = _planes(images, data_format)
     value = tf.maximum(tf.maximum(red, green), blue)
     spread = value - tf.minimum(tf.minimum(red, green), blue)
@@ -102,7 +102,7 @@ def rgb_to_hsv(images, data_format=None):
 
 
 def hsv_to_rgb(images, data_format=None):
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     (hue, saturation, value), axis = _planes(images, data_format)
     turn = tf.math.floormod(hue, 1) * 6
     colours = (tf.abs(turn - 3) - 1, 2 - tf.abs(turn - 2), 2 - tf.abs(turn - 4))
@@ -211,7 +211,7 @@ def resize(
         raise ValueError(
             f"Argument `size` must be a tuple of two elements (height, width). Received: size={size}"
         )
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     _check_rank(images)
     if interpolation != "nearest" and not is_float_dtype(standardize_dtype(images.dtype)):
         # As on TensorFlow: who wants integers rounds.
@@ -252,11 +252,11 @@ def resize(
 
 def scale_and_translate(images, output_shape, scale, translation, spatial_dims, method, antialias=True):
     _one_of("method", method, SCALE_AND_TRANSLATE_METHODS)
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     count = len(spatial_dims)
     scale, translation = (
-        tf.unstack(convert_to_tensor(scale), count),
-        tf.unstack(convert_to_tensor(translation), count),
+        tf.unstack(dense_tensor(scale), count),
+        tf.unstack(dense_tensor(translation), count),
     )
     after = [output_shape[axis] for axis in spatial_dims]
     return _resample(images, spatial_dims, after, scale, translation, _KERNELS[method], antialias)
@@ -316,7 +316,7 @@ def _sampled(images, coordinates, order, mode, value):
 
 
 def map_coordinates(inputs, coordinates, order, fill_mode="constant", fill_value=0.0):
-    inputs, coordinates = convert_to_tensor(inputs), convert_to_tensor(coordinates)
+    inputs, coordinates = dense_tensor(inputs), dense_tensor(coordinates)
     if coordinates.shape[0] != inputs.shape.rank:
         raise ValueError(
             "First dim of `coordinates` must be the same as the rank of `inputs`. "
@@ -346,7 +346,7 @@ def affine_transform(
     """Give at each pixel `(x, y)` the image at `(a0 x + a1 y + a2, b0 x + b1 y + b2)`."""
     _one_of("interpolation", interpolation, AFFINE_TRANSFORM_INTERPOLATIONS)
     _one_of("fill_mode", fill_mode, _FILL_MODES)
-    images, transform = convert_to_tensor(images), convert_to_tensor(transform)
+    images, transform = dense_tensor(images), dense_tensor(transform)
     _check_rank(images)
     if transform.shape.rank not in (1, 2):
         raise ValueError(
@@ -374,8 +374,8 @@ def perspective_transform(
 ):
     """Move four points of each image from `start_points` to `end_points`."""
     _one_of("interpolation", interpolation, AFFINE_TRANSFORM_INTERPOLATIONS)
-    images = convert_to_tensor(images)
-    start_points, end_points = convert_to_tensor(start_points), convert_to_tensor(end_points)
+    images = dense_tensor(images)
+    start_points, end_points = dense_tensor(start_points), dense_tensor(end_points)
     _check_rank(images)
     for name, points in (("start_points", start_points), ("end_points", end_points)):
         if points.shape.rank not in (2, 3) or points.shape[-2:].as_list() != [4, 2]:
@@ -408,7 +408,7 @@ def perspective_transform(
 
 def compute_homography_matrix(start_points, end_points):
     """Solve for the eight numbers of the projection that takes each of four end points to its start point."""
-    start_points, end_points = convert_to_tensor(start_points), convert_to_tensor(end_points)
+    start_points, end_points = dense_tensor(start_points), dense_tensor(end_points)
     dtype = backend.result_type(start_points.dtype, end_points.dtype, float)
     wide = backend.result_type(dtype, "float32")
     start, end = cast(start_points, wide), cast(end_points, wide)
@@ -427,7 +427,7 @@ def compute_homography_matrix(start_points, end_points):
 
 
 def gaussian_blur(images, kernel_size=(3, 3), sigma=(1.0, 1.0), data_format=None):
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     _check_rank(images)
     dtype = images.dtype
     wide = backend.result_type(dtype, "float32")
@@ -463,13 +463,13 @@ def elastic_transform(
     """Move each pixel by smooth noise (Simard et al., "Best practices for conv. nets", 2003)."""
     _one_of("interpolation", interpolation, AFFINE_TRANSFORM_INTERPOLATIONS)
     _one_of("fill_mode", fill_mode, _FILL_MODES)
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     _check_rank(images)
     order = AFFINE_TRANSFORM_INTERPOLATIONS[interpolation]
     alpha, sigma = cast(alpha, "float32"), cast(sigma, "float32")
     # The next odd number.
     width_of_kernel = cast(3 * sigma, "int32") * 2 + 1
-    seed = convert_to_tensor(draw_seed(seed))
+    seed = dense_tensor(draw_seed(seed))
 
     def transformed(x):
         batch, height, width, _ = shape(x)
@@ -484,7 +484,7 @@ def elastic_transform(
 
 def sobel_edges(images, data_format=None):
     """Give the slopes down and across, on a new last axis, by Sobel's filter."""
-    images = convert_to_tensor(images)
+    images = dense_tensor(images)
     across = np.array([[-1, 0, 1], [-2, 0, 2], [-1, 0, 1]])
     kernels = np.stack([across.T, across], -1)[:, :, None]
 

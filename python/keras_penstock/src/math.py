@@ -5,8 +5,9 @@ import math
 from keras.src.backend import config
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor, shape
-from keras_penstock.src.promotion import all_common, as_dtype, common, floating, tensor, unary
+from keras_penstock.src.core import dense_tensor, shape
+from keras_penstock.src.promotion import all_common, as_dtype, common, floating, tensor
+from keras_penstock.src.sparse import unary
 
 _PLUGGABLE = hasattr(config, "PLUGGABLE_BACKENDS")
 
@@ -23,7 +24,7 @@ def _segments(op, data, segment_ids, num_segments, of_nothing=None):
         return result
     counts = tf.math.unsorted_segment_sum(tf.ones_like(segment_ids), segment_ids, num_segments)
     empty = tf.reshape(tf.equal(counts, tf.zeros_like(counts)), [-1] + [1] * (data.shape.rank - 1))
-    return tf.where(empty, convert_to_tensor(of_nothing, data.dtype), result)
+    return tf.where(empty, dense_tensor(of_nothing, data.dtype), result)
 
 
 def segment_sum(data, segment_ids, num_segments=None, sorted=False):
@@ -142,7 +143,7 @@ def _window(window, sequence_length, fft_length, dtype):
     elif window is None:
         window = tf.ones([sequence_length], dtype)
     else:
-        window = convert_to_tensor(window, dtype)
+        window = dense_tensor(window, dtype)
         if window.shape.rank != 1 or window.shape[0] != sequence_length:
             raise ValueError(
                 f"The shape of `window` must be equal to [sequence_length={sequence_length}]. "

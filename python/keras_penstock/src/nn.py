@@ -13,7 +13,9 @@ from keras.src.backend.common.backend_utils import (
 )
 
 import penstock as tf
-from keras_penstock.src.core import cast, convert_to_tensor, scan, shape
+from keras_penstock.src.core import SPARSE, cast, dense_tensor, scan, shape
+from keras_penstock.src.promotion import Tensor
+from keras_penstock.src.sparse import ELEMENTWISE
 from penstock import raw_ops
 
 # --- activations ---
@@ -21,10 +23,15 @@ from penstock import raw_ops
 
 def _of_tensor(function):
     """Make the first argument of an activation a tensor."""
+    rule = ELEMENTWISE.get(function.__name__)
 
     @wraps(function)
     def applied(x, *args, **kwargs):
-        return function(convert_to_tensor(x), *args, **kwargs)
+        if type(x) is not Tensor:
+            if rule is not None and type(x) in SPARSE:
+                return rule(function, x, *args, **kwargs)
+            x = dense_tensor(x)
+        return function(x, *args, **kwargs)
 
     return applied
 
@@ -211,7 +218,7 @@ def _channels_last(function, inputs, data_format, rank=None):
 
 
 def _pool(operator, inputs, pool_size, strides, padding, data_format):
-    inputs = convert_to_tensor(inputs)
+    inputs = dense_tensor(inputs)
     spatial = inputs.shape.rank - 2
     size = _sizes(pool_size, spatial)
     strides = size if strides is None else _sizes(strides, spatial)
@@ -232,7 +239,7 @@ def average_pool(inputs, pool_size, strides=None, padding="valid", data_format=N
 
 def _adaptive_pool(inputs, output_size, data_format, reduce):
     """Reduce windows that cover each spatial axis evenly; `reduce` takes windows, an axis, and a mask."""
-    inputs = convert_to_tensor(inputs)
+    inputs = dense_tensor(inputs)
     spatial = inputs.shape.rank - 2
     if spatial not in (1, 2, 3):
         raise ValueError(
@@ -306,7 +313,7 @@ def _check_not_empty(inputs, result):
 
 
 def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
-    inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
+    inputs, kernel = dense_tensor(inputs), dense_tensor(kernel)
     data_format = backend.standardize_data_format(data_format)
     channels = inputs.shape[-1] if data_format == "channels_last" else inputs.shape[1]
     if channels is not None and (channels < kernel.shape[-2] or channels % kernel.shape[-2]):
@@ -321,7 +328,7 @@ def conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_
 
 
 def depthwise_conv(inputs, kernel, strides=1, padding="valid", data_format=None, dilation_rate=1):
-    inputs, kernel = convert_to_tensor(inputs), convert_to_tensor(kernel)
+    inputs, kernel = dense_tensor(inputs), dense_tensor(kernel)
     check_conv_input_channels(inputs, kernel, backend.standardize_data_format(data_format))
     *window, channels, multiplier = shape(kernel)
     kernel = tf.reshape(kernel, [*window, 1, channels * multiplier])
@@ -339,7 +346,7 @@ def conv_transpose(
     inputs, kernel, strides=1, padding="valid", output_padding=None, data_format=None, dilation_rate=1
 ):
     """Give the transpose of a convolution, whose paddings are those that Keras computes for all backends."""
-    inputs, kernel = _floats(convert_to_tensor(inputs), convert_to_tensor(kernel))
+    inputs, kernel = _floats(dense_tensor(inputs), dense_tensor(kernel))
     data_format = backend.standardize_data_format(data_format)
     check_conv_transpose_input_channels(inputs, kernel, data_format)
     spatial = inputs.shape.rank - 2
@@ -386,7 +393,7 @@ def _windows(extent, size, dilation, stride):
 
 def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
     """Give the windows of images with channels first: `[batch, channels * window, windows]`."""
-    x = convert_to_tensor(input)
+    x = dense_tensor(input)
     size, dilation, padding, stride = (_sizes(n, 2) for n in (kernel_size, dilation, padding, stride))
     x = tf.pad(x, [[0, 0], [0, 0], [padding[0]] * 2, [padding[1]] * 2])
     rows, columns = (_windows(x.shape[2 + i], size[i], dilation[i], stride[i]) for i in range(2))
@@ -398,7 +405,7 @@ def unfold(input, kernel_size, dilation=1, padding=0, stride=1):
 
 def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
     """Add up the windows that `unfold` gives, each where it was."""
-    x = convert_to_tensor(x)
+    x = dense_tensor(x)
     sizes = (output_size, kernel_size, dilation, padding, stride)
     extent, size, dilation, padding, stride = (_sizes(n, 2) for n in sizes)
     whole = [extent[i] + 2 * padding[i] for i in range(2)]
@@ -417,11 +424,11 @@ def fold(x, output_size, kernel_size, dilation=1, padding=0, stride=1):
 
 
 def depth_to_space(x, block_size, data_format="channels_last"):
-    return _channels_last(lambda y: tf.nn.depth_to_space(y, block_size), convert_to_tensor(x), data_format)
+    return _channels_last(lambda y: tf.nn.depth_to_space(y, block_size), dense_tensor(x), data_format)
 
 
 def space_to_depth(x, block_size, data_format="channels_last"):
-    return _channels_last(lambda y: tf.nn.space_to_depth(y, block_size), convert_to_tensor(x), data_format)
+    return _channels_last(lambda y: tf.nn.space_to_depth(y, block_size), dense_tensor(x), data_format)
 
 
 # --- classes and losses ---
@@ -429,23 +436,46 @@ def space_to_depth(x, block_size, data_format="channels_last"):
 
 def _classes(x):
     """Give numbers of classes as a tensor; rows that are shorter than others end in -1, which is no class."""
-    return x.to_tensor(-1) if isinstance(x, tf.RaggedTensor) else convert_to_tensor(x)
+    return x.to_tensor(-1) if isinstance(x, tf.RaggedTensor) else dense_tensor(x)
 
 
 def one_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x = _classes(x)
     if not is_int_dtype(standardize_dtype(x.dtype)):
         x = tf.cast(x, "int64")
-    hot = tf.one_hot(x, num_classes, axis=axis, dtype=dtype or backend.floatx())
-    return tf.sparse.from_dense(hot) if sparse else hot
+    dtype = dtype or backend.floatx()
+    if sparse:
+        return _sparse_one_hot(x, num_classes, axis, dtype)
+    return tf.one_hot(x, num_classes, axis=axis, dtype=dtype)
+
+
+def _sparse_one_hot(x, num_classes, axis, dtype):
+    """A sparse tensor with a 1 for each element that is a class."""
+    rank = x.shape.rank
+    axis %= rank + 1
+    places = tf.where(tf.logical_and(x >= 0, x < tf.cast(num_classes, x.dtype)))
+    found = tf.expand_dims(tf.cast(tf.gather_nd(x, places), "int64"), 1)
+    sizes = tf.shape(x, out_type="int64")
+    made = tf.SparseTensor(
+        tf.concat([places[:, :axis], found, places[:, axis:]], 1),
+        tf.ones(tf.shape(found)[:1], dtype),
+        tf.concat([sizes[:axis], [num_classes], sizes[axis:]], 0),
+    )
+    made.set_shape([*x.shape[:axis], num_classes, *x.shape[axis:]])
+    # Along another axis than the last they are not in order.
+    return made if axis == rank else tf.sparse.reorder(made)
 
 
 def multi_hot(x, num_classes, axis=-1, dtype=None, sparse=False):
     x = _classes(x)
+    over = 1 if x.shape.rank > 1 else 0
+    if sparse:
+        hot = one_hot(x, num_classes, axis=axis, dtype="int8", sparse=True)
+        hot = tf.sparse.reduce_max(hot, axis=over, output_is_sparse=True)
+        return tf.cast(hot, dtype or backend.floatx())
     hot = one_hot(x, num_classes, axis=axis, dtype=dtype)
     reduce = tf.reduce_any if hot.dtype == tf.bool else tf.reduce_max
-    hot = reduce(hot, axis=1 if x.shape.rank > 1 else 0)
-    return tf.sparse.from_dense(hot) if sparse else hot
+    return reduce(hot, axis=over)
 
 
 def _same_shape(target, output):
@@ -467,7 +497,7 @@ def _clipped(output):
 
 
 def categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    target, output = dense_tensor(target), dense_tensor(output)
     target = cast(target, output.dtype)
     if target.shape.rank < 1 or output.shape.rank < 1:
         raise ValueError(
@@ -482,7 +512,7 @@ def categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 
 def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
-    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    target, output = dense_tensor(target), dense_tensor(output)
     if not is_int_dtype(standardize_dtype(target.dtype)):
         target = tf.cast(target, "int64")
     rank = output.shape.rank
@@ -504,7 +534,7 @@ def sparse_categorical_crossentropy(target, output, from_logits=False, axis=-1):
 
 
 def binary_crossentropy(target, output, from_logits=False):
-    target, output = convert_to_tensor(target), convert_to_tensor(output)
+    target, output = dense_tensor(target), dense_tensor(output)
     target = cast(target, output.dtype)
     _same_shape(target, output)
     if from_logits:
@@ -518,7 +548,7 @@ def binary_crossentropy(target, output, from_logits=False):
 
 def moments(x, axes, keepdims=False, synchronized=False):
     """Give mean and variance; floats of 16 bits are summed in 32, and the results kept within their range."""
-    x = convert_to_tensor(x)
+    x = dense_tensor(x)
     dtype = x.dtype
     compute = _moments_of_replicas if synchronized else tf.nn.moments
     if standardize_dtype(dtype) not in ("float16", "bfloat16"):
@@ -548,9 +578,9 @@ def _moments_of_replicas(x, axes, keepdims):
 
 
 def batch_normalization(x, mean, variance, axis, offset=None, scale=None, epsilon=1e-3):
-    x = convert_to_tensor(x)
+    x = dense_tensor(x)
     if axis in (-1, x.shape.rank - 1):
-        placed = convert_to_tensor
+        placed = dense_tensor
     else:
         places = [1] * x.shape.rank
         places[axis] = -1
@@ -575,12 +605,12 @@ _NEVER = -1e30
 
 
 def ctc_loss(target, output, target_length, output_length, mask_index=0):
-    output = convert_to_tensor(output)
+    output = dense_tensor(output)
     return tf.nn.ctc_loss(
-        convert_to_tensor(target, "int32"),
+        dense_tensor(target, "int32"),
         cast(output, backend.result_type(output.dtype, "float32")),
-        convert_to_tensor(target_length, "int32"),
-        convert_to_tensor(output_length, "int32"),
+        dense_tensor(target_length, "int32"),
+        dense_tensor(output_length, "int32"),
         logits_time_major=False,
         blank_index=mask_index,
     )
@@ -588,7 +618,7 @@ def ctc_loss(target, output, target_length, output_length, mask_index=0):
 
 def _ctc_greedy_decode(inputs, sequence_lengths, merge_repeated, mask_index):
     batch, steps, _ = shape(inputs)
-    inside = tf.range(steps) < convert_to_tensor(sequence_lengths, "int32")[:, None]
+    inside = tf.range(steps) < dense_tensor(sequence_lengths, "int32")[:, None]
     best = tf.where(inside, tf.argmax(inputs, -1, output_type="int32"), mask_index)
     kept = best != mask_index
     if merge_repeated:
@@ -642,7 +672,7 @@ def ctc_decode(
     merge_repeated=True,
     mask_index=0,
 ):
-    inputs = convert_to_tensor(inputs)
+    inputs = dense_tensor(inputs)
     inputs = cast(inputs, backend.result_type(inputs.dtype, "float32"))
     if mask_index is None:
         mask_index = inputs.shape[-1] - 1
@@ -652,7 +682,7 @@ def ctc_decode(
         raise ValueError(f"Invalid strategy {strategy}. Supported values are 'greedy' and 'beam_search'.")
     labels, scores = tf.numpy_function(
         lambda x, n: _beams(x, n, beam_width, top_paths, mask_index),
-        [tf.nn.log_softmax(inputs), convert_to_tensor(sequence_lengths, "int32")],
+        [tf.nn.log_softmax(inputs), dense_tensor(sequence_lengths, "int32")],
         (tf.int32, inputs.dtype),
     )
     labels.set_shape([top_paths, *inputs.shape[:2]])
@@ -661,10 +691,10 @@ def ctc_decode(
 
 
 def psnr(x1, x2, max_val):
-    x1, x2 = convert_to_tensor(x1), convert_to_tensor(x2)
+    x1, x2 = dense_tensor(x1), dense_tensor(x2)
     if not x1.shape.is_compatible_with(x2.shape):
         raise ValueError(f"Input shapes {x1.shape} and {x2.shape} must match for PSNR calculation. ")
-    peak, error = convert_to_tensor(max_val, x2.dtype), tf.reduce_mean(tf.math.squared_difference(x1, x2))
+    peak, error = dense_tensor(max_val, x2.dtype), tf.reduce_mean(tf.math.squared_difference(x1, x2))
     return (20 * tf.math.log(peak) - 10 * tf.math.log(error)) / cast(math.log(10), x2.dtype)
 
 
@@ -690,7 +720,7 @@ def dot_product_attention(
     Where both times are long, blocks of queries are computed one after the other, and again for the gradient,
     so that no tensor has the product of both times.
     """
-    query, key, value = convert_to_tensor(query), convert_to_tensor(key), convert_to_tensor(value)
+    query, key, value = dense_tensor(query), dense_tensor(key), dense_tensor(value)
     if not query.shape.rank == key.shape.rank == value.shape.rank == 4:
         raise ValueError(
             "`dot_product_attention` only supports 4D inputs. "
@@ -701,8 +731,8 @@ def dot_product_attention(
     if scale is None:
         scale = 1.0 / math.sqrt(query.shape[-1])
     query, key, value = cast(query, wide) * scale, cast(key, wide), cast(value, dtype)
-    bias = None if bias is None else convert_to_tensor(bias, dtype=wide)
-    mask = None if mask is None else convert_to_tensor(mask, dtype="bool")
+    bias = None if bias is None else dense_tensor(bias, dtype=wide)
+    mask = None if mask is None else dense_tensor(mask, dtype="bool")
     groups = query.shape[2] // key.shape[2]
     if groups > 1:
         # Several heads of queries share one of keys and values.

@@ -3,6 +3,8 @@
 from keras.src.optimizers import base_optimizer
 
 import penstock as tf
+from keras_penstock.src.core import dense_tensor
+from keras_penstock.src.sparse import distinct, is_mostly_filled
 from penstock._runtime import replicas
 
 
@@ -14,11 +16,32 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
         held = getattr(variable, "handle", variable)
         return held._unique_id if isinstance(held, tf.Variable) else id(variable)
 
+    def assign(self, variable, value):
+        if not isinstance(value, tf.IndexedSlices):
+            return super().assign(variable, value)
+        # Of what comes twice only one would stay.
+        return self._write("update", variable, distinct(value))
+
+    def assign_add(self, variable, value):
+        if not isinstance(value, tf.IndexedSlices):
+            return super().assign_add(variable, value)
+        return self._write("add", variable, value)
+
+    def assign_sub(self, variable, value):
+        if not isinstance(value, tf.IndexedSlices):
+            return super().assign_sub(variable, value)
+        return self._write("sub", variable, value)
+
+    def _write(self, how, variable, slices):
+        """Change the rows of a variable that slices have."""
+        held = getattr(variable, "handle", variable)
+        getattr(held, f"scatter_{how}")(tf.cast(slices, held.dtype))
+
     def apply(self, grads, trainable_variables=None):
+        given = [dense_tensor(g) if _is_mostly_filled(g) else g for g in grads]
         take_step = replicas.take_step.get()
         if take_step is None:
-            return super().apply(grads, trainable_variables)
-        given = list(grads)
+            return super().apply(given, trainable_variables)
 
         def step(summed):
             of_all = iter(summed)
@@ -27,3 +50,7 @@ class BackendOptimizer(base_optimizer.BaseOptimizer):
             )
 
         return take_step([g for g in given if g is not None], step)
+
+
+def _is_mostly_filled(gradient):
+    return isinstance(gradient, tf.IndexedSlices) and is_mostly_filled(gradient, False)

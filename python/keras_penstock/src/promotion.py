@@ -6,9 +6,11 @@ from keras.src.backend import config
 from keras.src.backend.common import dtypes
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor
+from keras_penstock.src.core import dense_tensor
 
+# Looked up often.
 Tensor = tf.Tensor
+SparseTensor = tf.SparseTensor
 
 
 @functools.cache
@@ -30,7 +32,7 @@ def result_type(*kinds):
 
 def tensor(x):
     """`x` as a tensor of its own dtype."""
-    return x if type(x) is Tensor else convert_to_tensor(x)
+    return x if type(x) is Tensor else dense_tensor(x)
 
 
 def _kind(x):
@@ -39,7 +41,7 @@ def _kind(x):
         return x, x.dtype.name
     if type(x) in (bool, int, float, complex):
         return x, type(x)
-    x = convert_to_tensor(x)
+    x = dense_tensor(x)
     return x, x.dtype.name
 
 
@@ -47,7 +49,7 @@ def as_dtype(x, dtype):
     """`x`, a tensor or a number, as a tensor of a dtype."""
     if type(x) is Tensor:
         return x if x.dtype.name == dtype else tf.cast(x, dtype)
-    return convert_to_tensor(x, dtype)
+    return dense_tensor(x, dtype)
 
 
 def common(x1, x2, *kinds):
@@ -73,7 +75,7 @@ def is_inexact(x):
 def floating(x):
     """`x` as a tensor of floats: those of integers and booleans are of the dtype `keras.config.floatx()`."""
     if type(x) is not Tensor:
-        x = convert_to_tensor(x)
+        x = dense_tensor(x)
     return x if is_inexact(x) else tf.cast(x, config.floatx())
 
 
@@ -101,26 +103,3 @@ def summable(x):
 def through(x, dtype, function):
     """`function` of `x` in another dtype, with the result in that of `x`."""
     return tf.cast(function(tf.cast(x, dtype)), x.dtype)
-
-
-def unary(name, prepare, op):
-    """Make the function `name(x)` of the operator `op` on the operand that `prepare` gives."""
-
-    def function(x):
-        return op(prepare(x))
-
-    return _named(function, name)
-
-
-def binary(name, op, *kinds):
-    """Make the function `name(x1, x2)` of the operator `op` on operands of the dtype that both promote to."""
-
-    def function(x1, x2):
-        return op(*common(x1, x2, *kinds))
-
-    return _named(function, name)
-
-
-def _named(function, name):
-    function.__name__ = function.__qualname__ = name
-    return function

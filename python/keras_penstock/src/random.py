@@ -5,7 +5,7 @@ from keras.src.backend.config import floatx
 from keras.src.random.seed_generator import SeedGenerator, draw_seed, make_default_seed
 
 import penstock as tf
-from keras_penstock.src.core import cast, convert_to_tensor
+from keras_penstock.src.core import cast, dense_tensor
 
 
 def _seed(seed):
@@ -31,7 +31,7 @@ def uniform(shape, minval=0.0, maxval=1.0, dtype=None, seed=None):
 
 
 def categorical(logits, num_samples, dtype="int64", seed=None):
-    return cast(tf.random.stateless_categorical(convert_to_tensor(logits), num_samples, _seed(seed)), dtype)
+    return cast(tf.random.stateless_categorical(dense_tensor(logits), num_samples, _seed(seed)), dtype)
 
 
 def randint(shape, minval, maxval, dtype="int32", seed=None):
@@ -48,7 +48,7 @@ def truncated_normal(shape, mean=0.0, stddev=1.0, dtype=None, seed=None):
 
 def dropout(inputs, rate, noise_shape=None, seed=None):
     """Set each element to zero with the probability `rate`, and scale what is left to the same mean."""
-    inputs = convert_to_tensor(inputs)
+    inputs = dense_tensor(inputs)
     if rate == 0.0:
         return inputs
     if rate == 1.0:
@@ -64,7 +64,7 @@ def dropout(inputs, rate, noise_shape=None, seed=None):
 
 
 def shuffle(x, axis=0, seed=None):
-    x = convert_to_tensor(x)
+    x = dense_tensor(x)
     order = tf.argsort(tf.random.stateless_uniform([tf.shape(x)[axis]], _seed(seed)))
     return tf.gather(x, order, axis=axis)
 

@@ -3,7 +3,7 @@
 from keras.src import tree
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor, scan
+from keras_penstock.src.core import dense_tensor, scan
 
 
 def cudnn_ok(*args, **kwargs):
@@ -25,7 +25,7 @@ def bidirectional_gru(*args, **kwargs):
 
 
 def unstack(x, axis=0):
-    return tf.unstack(convert_to_tensor(x), axis=axis)
+    return tf.unstack(dense_tensor(x), axis=axis)
 
 
 def _swap(x):
@@ -61,7 +61,7 @@ def rnn(
         The last output, all outputs in the order in which they are made (or the last alone, with a time of 1)
         and the last states.
     """
-    inputs = tree.map_structure(convert_to_tensor, inputs)
+    inputs = tree.map_structure(dense_tensor, inputs)
     if not time_major:
         inputs = tree.map_structure(_swap, inputs)
     leaves = tree.flatten(inputs)
@@ -69,16 +69,16 @@ def rnn(
     if unroll and time is None:
         raise ValueError("Unrolling requires a fixed number of timesteps.")
     if mask is None and input_length is not None and not isinstance(input_length, int):
-        lengths = convert_to_tensor(input_length, "int32")
+        lengths = dense_tensor(input_length, "int32")
         mask = tf.range(tf.shape(leaves[0])[0]) < lengths[:, None] if lengths.shape.rank == 1 else None
     if mask is not None:
-        mask = convert_to_tensor(mask, "bool")
+        mask = dense_tensor(mask, "bool")
         if mask.shape.rank == 3:
             mask = mask[..., 0]
         mask = tf.transpose(mask)
     constants = tuple(constants or ())
     # A vector is cast where a float of fewer bits is computed with.
-    states = tree.map_structure(convert_to_tensor, tuple(initial_states))
+    states = tree.map_structure(dense_tensor, tuple(initial_states))
 
     def step(carry, x):
         states, before = carry
@@ -120,7 +120,7 @@ def _project(inputs, kernel, bias, go_backwards):
 
     The inputs are moved, which have fewer features than the gates, and not the product.
     """
-    x = _swap(convert_to_tensor(inputs, kernel.dtype))
+    x = _swap(dense_tensor(inputs, kernel.dtype))
     if go_backwards:
         x = tf.reverse(x, [0])
     x = tf.matmul(x, kernel)
@@ -171,9 +171,9 @@ def lstm(
     if mask is not None:
         # What a masked step gives is for `rnn` to say.
         raise NotImplementedError(_BY_CELL)
-    recurrent = convert_to_tensor(recurrent_kernel)
-    bias = None if bias is None else convert_to_tensor(bias)
-    projected = _project(inputs, convert_to_tensor(kernel), bias, go_backwards)
+    recurrent = dense_tensor(recurrent_kernel)
+    bias = None if bias is None else dense_tensor(bias)
+    projected = _project(inputs, dense_tensor(kernel), bias, go_backwards)
 
     def cell(x, states):
         h, c = states
@@ -181,7 +181,7 @@ def lstm(
         c = recurrent_activation(f) * c + recurrent_activation(i) * activation(g)
         return recurrent_activation(o) * activation(c), c
 
-    states = tuple(convert_to_tensor(x, recurrent.dtype) for x in (initial_state_h, initial_state_c))
+    states = tuple(dense_tensor(x, recurrent.dtype) for x in (initial_state_h, initial_state_c))
     return _sequence(cell, projected, states, return_sequences, unroll)
 
 
@@ -202,13 +202,13 @@ def gru(
     """Run a GRU as `lstm` runs an LSTM."""
     if mask is not None:
         raise NotImplementedError(_BY_CELL)
-    recurrent = convert_to_tensor(recurrent_kernel)
+    recurrent = dense_tensor(recurrent_kernel)
     units = recurrent.shape[0]
-    bias = None if bias is None else convert_to_tensor(bias)
+    bias = None if bias is None else dense_tensor(bias)
     inner = None
     if bias is not None and bias.shape.rank == 2:
         bias, inner = bias[0], bias[1]
-    projected = _project(inputs, convert_to_tensor(kernel), bias, go_backwards)
+    projected = _project(inputs, dense_tensor(kernel), bias, go_backwards)
 
     update_and_reset, candidates = recurrent[:, : 2 * units], recurrent[:, 2 * units :]
 
@@ -224,5 +224,5 @@ def gru(
         candidate = activation(x_h + (r * h_h if reset_after else tf.matmul(r * h, candidates)))
         return (z * h + (1 - z) * candidate,)
 
-    states = (convert_to_tensor(initial_state, recurrent.dtype),)
+    states = (dense_tensor(initial_state, recurrent.dtype),)
     return _sequence(cell, projected, states, return_sequences, unroll)

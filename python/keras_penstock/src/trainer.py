@@ -27,6 +27,7 @@ from keras.src.utils.python_utils import is_default, pythonify_logs
 import penstock as tf
 from keras_penstock.src import replicas, steps
 from keras_penstock.src.core import NO_VALUE, name_scope
+from keras_penstock.src.numpy import concatenate
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
 # How many batches' row numbers become tensors at a time: between two steps the conversion would take longer.
@@ -60,18 +61,24 @@ class _Batches(EpochIterator):
 
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
-        self._arrays = None
+        self._arrays = self._sliceable = None
         if isinstance(self.data_adapter, ArrayDataAdapter):
-            parts = array_slicing.convert_to_sliceable(self.data_adapter._inputs, target_backend="numpy")
-            if all(type(part) in _DENSE for part in tree.flatten(parts) if part is not None):
-                self._arrays = _map(lambda part: _resident(part.array), parts)
+            inputs = self.data_adapter._inputs
+            if any(_is_sparse(array) for array in tree.flatten(inputs)):
+                self._sliceable = array_slicing.convert_to_sliceable(inputs)
+            else:
+                parts = array_slicing.convert_to_sliceable(inputs, target_backend="numpy")
+                if all(type(part) in _DENSE for part in tree.flatten(parts) if part is not None):
+                    self._arrays = _map(lambda part: _resident(part.array), parts)
 
     def _get_iterator(self):
         if self._arrays is not None:
             return self._get_rows()
         if isinstance(self.data_adapter, TFDatasetAdapter):
             return self.data_adapter.get_tf_dataset()
-        return self.data_adapter.get_numpy_iterator()
+        if self._sliceable is not None:
+            return self.data_adapter._get_iterator(_rows_of, self._sliceable)
+        return (_map(_as_sparse_tensor, batch) for batch in self.data_adapter.get_numpy_iterator())
 
     def _get_rows(self):
         numbers = np.arange(self.data_adapter._num_samples, dtype=np.int32)
@@ -97,6 +104,33 @@ class _Batches(EpochIterator):
             return None
         size = min(self.data_adapter.batch_size, self.data_adapter._num_samples)
         return _map(lambda array: array[:size], self._arrays)
+
+
+def _is_sparse(array):
+    """Say whether an array is a sparse tensor, or a sparse matrix of SciPy or JAX."""
+    return any(
+        asks(array)
+        for asks in (
+            data_adapter_utils.is_tensorflow_sparse,
+            data_adapter_utils.is_scipy_sparse,
+            data_adapter_utils.is_jax_sparse,
+        )
+    )
+
+
+def _rows_of(sliceable, indices):
+    """Rows of an array: those of a sparse one as a sparse tensor."""
+    rows = sliceable[indices]
+    return _as_sparse_tensor(rows) if _is_sparse(rows) else sliceable.convert_to_numpy(rows)
+
+
+def _as_sparse_tensor(array):
+    """Make a sparse matrix of SciPy or JAX a sparse tensor; give anything else as it is."""
+    if data_adapter_utils.is_scipy_sparse(array):
+        return tf.sparse.reorder(data_adapter_utils.scipy_sparse_to_tf_sparse(array))
+    if data_adapter_utils.is_jax_sparse(array):
+        return tf.sparse.reorder(data_adapter_utils.jax_sparse_to_tf_sparse(array))
+    return array
 
 
 def _map(function, structure):
@@ -295,7 +329,7 @@ class Trainer(_Base):
                 return (
                     outputs[0]
                     if len(outputs) == 1
-                    else tree.map_structure(lambda *y: tf.concat(y, 0), *outputs)
+                    else tree.map_structure(lambda *y: concatenate(y, 0), *outputs)
                 )
 
             self.predict_function = steps.StepFunction("predict_step", function, (one, one_of_rows))
@@ -517,7 +551,9 @@ class Trainer(_Base):
 
     def predict_on_batch(self, x):
         self.make_predict_function()
-        return tree.map_structure(lambda y: y.numpy(), self.predict_function([(x,)]))
+        return tree.map_structure(
+            lambda y: y if isinstance(y, tf.SparseTensor) else y.numpy(), self.predict_function([(x,)])
+        )
 
 
 def _batch_size(x):
@@ -528,6 +564,8 @@ def _batch_size(x):
 
 def _joined(*parts):
     """Put the predictions of all batches in one array, or a ragged tensor where their shapes differ."""
+    if isinstance(parts[0], tf.SparseTensor):
+        return concatenate(parts, 0)
     if len({part.shape[1:] for part in parts if part.shape.rank}) <= 1:
         arrays = [part.numpy() for part in parts]
         return np.stack(arrays) if arrays[0].ndim == 0 else np.concatenate(arrays)

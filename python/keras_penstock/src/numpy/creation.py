@@ -6,9 +6,10 @@ from keras.src.backend import config
 from keras.src.backend.common import standardize_dtype
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor, shape
+from keras_penstock.src.core import dense_tensor, shape
 from keras_penstock.src.numpy.elementwise import i0
 from keras_penstock.src.promotion import all_common, as_dtype, common, summable, tensor
+from keras_penstock.src.sparse import takes_sparse
 
 
 def _dtype(dtype):
@@ -28,7 +29,7 @@ def empty(shape, dtype=None):
 
 
 def full(shape, fill_value, dtype=None):
-    return tf.broadcast_to(convert_to_tensor(fill_value, _dtype(dtype)), _extents(shape))
+    return tf.broadcast_to(dense_tensor(fill_value, _dtype(dtype)), _extents(shape))
 
 
 def _extents(shape):
@@ -51,16 +52,17 @@ def empty_like(x, dtype=None):
 
 def full_like(x, fill_value, dtype=None):
     x = tensor(x)
-    value = convert_to_tensor(fill_value, standardize_dtype(dtype or x.dtype))
+    value = dense_tensor(fill_value, standardize_dtype(dtype or x.dtype))
     result = tf.broadcast_to(value, tf.shape(x))
     result.set_shape(x.shape)
     return result
 
 
 def array(x, dtype=None):
-    return convert_to_tensor(x, dtype)
+    return dense_tensor(x, dtype)
 
 
+@takes_sparse
 def copy(x):
     return tf.identity(tensor(x))
 
@@ -153,14 +155,14 @@ def linspace(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis
     if not retstep:
         return _of_dtype(values, dtype)
     intervals = num - 1 if endpoint else num
-    step = (stop - start) / convert_to_tensor(intervals if intervals > 0 else math.nan, start.dtype)
+    step = (stop - start) / dense_tensor(intervals if intervals > 0 else math.nan, start.dtype)
     return _of_dtype(values, dtype), step
 
 
 def logspace(start, stop, num=50, endpoint=True, base=10, dtype=None, axis=0):
     start, stop, dtype = _ends(start, stop, dtype)
     exponents = _spaced(start, stop, num, endpoint, axis, lambda start, stop, at: start + (stop - start) * at)
-    return tf.cast(tf.pow(convert_to_tensor(base, exponents.dtype), exponents), dtype)
+    return tf.cast(tf.pow(dense_tensor(base, exponents.dtype), exponents), dtype)
 
 
 def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):

@@ -6,20 +6,19 @@ import math
 from keras.src.backend import config
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor
+from keras_penstock.src.core import dense_tensor
 from keras_penstock.src.promotion import (
     all_common,
     as_dtype,
-    binary,
     common,
     floating,
     is_inexact,
     numeric,
     tensor,
     through,
-    unary,
     wide_floating,
 )
+from keras_penstock.src.sparse import binary, takes_sparse, unary
 from penstock import array_api
 
 
@@ -56,7 +55,7 @@ def _truth(x):
 
 
 def _like(value, x):
-    return convert_to_tensor(value, x.dtype)
+    return dense_tensor(value, x.dtype)
 
 
 # Functions of floats.
@@ -232,6 +231,7 @@ def i0(x):
     return tf.cast(tf.where(far, asymptotic, series), given.dtype)
 
 
+@takes_sparse
 def signbit(x):
     x = tensor(x)
     if x.dtype.is_floating:
@@ -256,6 +256,7 @@ def isreal(x):
     return tf.ones_like(x, dtype="bool")
 
 
+@takes_sparse
 def round(x, decimals=0):
     x = tensor(x)
     if x.dtype == "bool" or (not is_inexact(x) and decimals >= 0):

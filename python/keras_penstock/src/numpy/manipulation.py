@@ -6,8 +6,8 @@ import numpy as np
 from keras.src.backend.common import standardize_dtype
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor, shape
-from keras_penstock.src.promotion import all_common, common, tensor
+from keras_penstock.src.core import dense_tensor, shape
+from keras_penstock.src.promotion import SparseTensor, all_common, common, tensor
 
 
 def _axes(axis, rank):
@@ -26,37 +26,64 @@ def ravel(x):
 
 
 def reshape(x, newshape):
-    return tf.reshape(tensor(x), (newshape,) if isinstance(newshape, int) else newshape)
+    if isinstance(newshape, int):
+        newshape = (newshape,)
+    if type(x) is SparseTensor:
+        return tf.sparse.reshape(x, newshape)
+    return tf.reshape(tensor(x), newshape)
 
 
 def broadcast_to(x, shape):
     return tf.broadcast_to(tensor(x), shape)
 
 
-def expand_dims(x, axis):
-    x = tensor(x)
-    if isinstance(axis, int):
-        return tf.expand_dims(x, axis)
-    rank = x.shape.rank + len(axis)
-    for place in sorted(_axes(axis, rank)):
-        x = tf.expand_dims(x, place)
+def _expanded(op, x, axis):
+    axes = [axis] if isinstance(axis, int) else axis
+    for place in sorted(_axes(axes, x.shape.rank + len(axes))):
+        x = op(x, place)
     return x
 
 
-def squeeze(x, axis=None):
+def expand_dims(x, axis):
+    if type(x) is SparseTensor:
+        return _expanded(tf.sparse.expand_dims, x, axis)
     x = tensor(x)
-    if axis is None:
-        return tf.squeeze(x)
+    return tf.expand_dims(x, axis) if isinstance(axis, int) else _expanded(tf.expand_dims, x, axis)
+
+
+def _squeezed(x, axis):
+    """The axes that go, each of which must have size 1."""
     axes = _axes(axis, x.shape.rank)
     for a in axes:
         if x.shape[a] not in (1, None):
             raise ValueError(
                 f"Cannot squeeze axis={a}, because the dimension is not 1. Received: x.shape={x.shape}"
             )
+    return axes
+
+
+def _squeeze_sparse(x, axis):
+    sizes = x.shape.as_list()
+    gone = [a for a, size in enumerate(sizes) if size == 1] if axis is None else _squeezed(x, axis)
+    left = tf.constant([a for a in range(len(sizes)) if a not in gone], "int64")
+    made = tf.SparseTensor(tf.gather(x.indices, left, axis=1), x.values, tf.gather(x.dense_shape, left))
+    made.set_shape([size for a, size in enumerate(sizes) if a not in gone])
+    return made
+
+
+def squeeze(x, axis=None):
+    if type(x) is SparseTensor:
+        return _squeeze_sparse(x, axis)
+    x = tensor(x)
+    if axis is None:
+        return tf.squeeze(x)
+    axes = _squeezed(x, axis)
     return tf.squeeze(x, axes) if axes else x
 
 
 def transpose(x, axes=None):
+    if type(x) is SparseTensor:
+        return tf.sparse.transpose(x, axes)
     x = tensor(x)
     if axes is None:
         return tf.transpose(x)
@@ -126,10 +153,17 @@ def roll(x, shift, axis=None):
 
 
 def concatenate(xs, axis=0):
+    if type(xs[0]) is SparseTensor and axis is not None and _are_sparse(xs):
+        values = all_common([x.values for x in xs])
+        return tf.sparse.concat(axis, [x.with_values(v) for x, v in zip(xs, values, strict=True)])
     xs = all_common(xs)
     if axis is None:
         xs, axis = [tf.reshape(x, [-1]) for x in xs], 0
     return tf.concat(xs, axis)
+
+
+def _are_sparse(xs):
+    return all(type(x) is SparseTensor for x in xs)
 
 
 def append(x1, x2, axis=None):
@@ -245,7 +279,7 @@ def pad(x, pad_width, mode="constant", constant_values=None):
         )
     widths = _widths(pad_width, x.shape.rank)
     if mode == "constant":
-        value = convert_to_tensor(0 if constant_values is None else constant_values, x.dtype)
+        value = dense_tensor(0 if constant_values is None else constant_values, x.dtype)
         return tf.pad(x, widths, constant_values=value)
     if mode in ("reflect", "symmetric"):
         return tf.pad(x, widths, mode=mode)
@@ -324,9 +358,9 @@ def unravel_index(indices, shape):
     result = []
     if any(size is None for size in shape):
         raise ValueError(f"`shape` must be fully known. Received: shape={shape}")
-    rest = tf.math.floormod(indices, convert_to_tensor(math.prod(shape), indices.dtype))
+    rest = tf.math.floormod(indices, dense_tensor(math.prod(shape), indices.dtype))
     for size in reversed(shape):
-        size = convert_to_tensor(size, indices.dtype)
+        size = dense_tensor(size, indices.dtype)
         result.append(tf.math.floormod(rest, size))
         rest = tf.math.floordiv(rest, size)
     return tuple(reversed(result))

@@ -1,12 +1,11 @@
 """Sums of products: matrices, tensors and what is made of them."""
 
-from keras.src.backend.common.dtypes import result_type
-
 import penstock as tf
 from keras_penstock.src.core import shape
 from keras_penstock.src.numpy.elementwise import conjugate, multiply
 from keras_penstock.src.numpy.manipulation import _axes, moveaxis
-from keras_penstock.src.promotion import all_common, as_dtype, common, tensor
+from keras_penstock.src.promotion import SparseTensor, all_common, as_dtype, common, tensor
+from keras_penstock.src.sparse_products import sparse_product
 
 
 def _accumulated(function):
@@ -21,11 +20,10 @@ def _accumulated(function):
 
 
 def matmul(x1, x2):
-    if isinstance(x1, tf.SparseTensor) and x1.shape.rank == 2:
-        x2 = tensor(x2)
-        if x2.shape.rank == 2:
-            dtype = result_type(x1.dtype.name, x2.dtype.name)
-            return tf.sparse.sparse_dense_matmul(tf.cast(x1, dtype), tf.cast(x2, dtype))
+    if type(x1) is SparseTensor or type(x2) is SparseTensor:
+        product = sparse_product(x1, x2)
+        if product is not None:
+            return product
     x1, x2 = tensor(x1), tensor(x2)
     short = x1.dtype == x2.dtype == "int8"
     x1, x2 = common(x1, x2)

@@ -5,7 +5,8 @@ import math
 from keras.src.backend.common import standardize_dtype
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor, shape
+from keras_penstock.src import sparse
+from keras_penstock.src.core import SPARSE, dense_tensor, shape
 from keras_penstock.src.numpy.elementwise import isnan
 from keras_penstock.src.numpy.manipulation import _axes, _axis
 from keras_penstock.src.promotion import (
@@ -26,7 +27,7 @@ def _truth(x):
 
 def _known(x, value):
     """`x` with a value in the place of NaN."""
-    return tf.where(isnan(x), convert_to_tensor(value, x.dtype), x) if x.dtype.is_floating else x
+    return tf.where(isnan(x), dense_tensor(value, x.dtype), x) if x.dtype.is_floating else x
 
 
 def all(x, axis=None, keepdims=False):
@@ -38,6 +39,8 @@ def any(x, axis=None, keepdims=False):
 
 
 def sum(x, axis=None, keepdims=False):
+    if type(x) in SPARSE:
+        return sparse.total(sum, x, axis, keepdims)
     return tf.reduce_sum(summable(x), axis=axis, keepdims=keepdims)
 
 
@@ -55,6 +58,8 @@ def nanprod(x, axis=None, keepdims=False):
 
 
 def mean(x, axis=None, keepdims=False):
+    if type(x) in SPARSE:
+        return sparse.mean(mean, x, axis, keepdims)
     return tf.reduce_mean(_float32_at_least(x), axis=axis, keepdims=keepdims)
 
 
@@ -106,7 +111,7 @@ def _extreme(op, join, x, axis, keepdims, initial):
         _require_elements(op, x, axis)
         return op(x, axis=axis, keepdims=keepdims)
     result = op(x, axis=axis, keepdims=keepdims)
-    return join(result, convert_to_tensor(initial, x.dtype))
+    return join(result, dense_tensor(initial, x.dtype))
 
 
 def _require_elements(op, x, axis):
@@ -142,7 +147,7 @@ def _nan_extreme(function, x, axis, keepdims, neutral):
         return function(x, axis, keepdims)
     result = function(_known(x, neutral), axis, keepdims)
     nothing = tf.reduce_all(isnan(x), axis=axis, keepdims=keepdims)
-    return tf.where(nothing, convert_to_tensor(math.nan, x.dtype), result)
+    return tf.where(nothing, dense_tensor(math.nan, x.dtype), result)
 
 
 def nanmax(x, axis=None, keepdims=False):
@@ -213,7 +218,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     y = floating(y)
     axis = _axis(axis, y.shape.rank)
     if x is None:
-        width = convert_to_tensor(dx, y.dtype)
+        width = dense_tensor(dx, y.dtype)
     else:
         x = as_dtype(tensor(x), y.dtype.name)
         if x.shape.rank == 1:
@@ -223,7 +228,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
             width = diff(x, axis=axis)
     ahead = (slice(None),) * axis
     sides = y[(*ahead, slice(1, None))] + y[(*ahead, slice(None, -1))]
-    return tf.reduce_sum(sides * width, axis=axis) * convert_to_tensor(0.5, y.dtype)
+    return tf.reduce_sum(sides * width, axis=axis) * dense_tensor(0.5, y.dtype)
 
 
 # Where the value of a quantile is, given the elements below and above it and how far it is between them.
@@ -282,7 +287,7 @@ def _quantile(x, q, axis, method, keepdims, ignore_nan=False):
 
 
 def _like_nan(x):
-    return convert_to_tensor(math.nan, x.dtype)
+    return dense_tensor(math.nan, x.dtype)
 
 
 def _product(extents, axes):

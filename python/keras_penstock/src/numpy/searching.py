@@ -3,11 +3,12 @@
 import math
 
 import penstock as tf
-from keras_penstock.src.core import convert_to_tensor, shape
+from keras_penstock.src.core import dense_tensor, shape
 from keras_penstock.src.numpy.elementwise import _truth, isnan
 from keras_penstock.src.numpy.manipulation import _axis
 from keras_penstock.src.numpy.reductions import max, min
 from keras_penstock.src.promotion import common, floating, numeric, result_type, tensor
+from keras_penstock.src.sparse import takes_sparse
 from penstock import array_api
 
 
@@ -34,7 +35,7 @@ def _known_position(function, x, axis, keepdims, neutral):
     if not x.dtype.is_floating:
         return function(x, axis, keepdims)
     undefined = isnan(x)
-    found = function(tf.where(undefined, convert_to_tensor(neutral, x.dtype), x), axis, keepdims)
+    found = function(tf.where(undefined, dense_tensor(neutral, x.dtype), x), axis, keepdims)
     # Of nothing but NaN there is no position.
     return tf.where(tf.reduce_all(undefined, axis=axis, keepdims=keepdims), -1, found)
 
@@ -86,6 +87,7 @@ def searchsorted(sorted_sequence, values, side="left"):
     return tf.reshape(found, shape(values))
 
 
+@takes_sparse
 def digitize(x, bins):
     x, bins = common(numeric(x), bins)
     return searchsorted(bins, x, side="right")
@@ -162,6 +164,8 @@ def isin(x1, x2, assume_unique=False, invert=False):
 
 
 def bincount(x, weights=None, minlength=0, sparse=False):
+    if sparse or isinstance(x, tf.SparseTensor):
+        return _sparse_bincount(x, weights, minlength)
     x = tensor(x)
     dtype = "int32"
     if weights is not None:
@@ -175,11 +179,25 @@ def bincount(x, weights=None, minlength=0, sparse=False):
     return tf.cast(counts, dtype)
 
 
+def _sparse_bincount(x, weights, minlength):
+    """Counts as a sparse tensor; a sparse `x` is counted where it has elements."""
+    x = x if isinstance(x, tf.SparseTensor) else tensor(x)
+    dtype = "int32"
+    if weights is not None:
+        weights = weights if isinstance(x, tf.SparseTensor) else tensor(weights)
+        dtype = result_type(x.dtype.name, weights.dtype.name)
+        weights = tf.cast(weights, dtype)
+    axis = -1 if x.shape.rank == 2 else None
+    counts = tf.cast(tf.sparse.bincount(x, weights=weights, minlength=minlength, axis=axis), dtype)
+    counts.set_shape([*x.shape[:-1], None])
+    return counts
+
+
 def histogram(x, bins=10, range=None):
     """Count the elements in `bins` intervals of one length, the last with its end; give the bounds too."""
     x = floating(x)
     if range:
-        low, high = (convert_to_tensor(bound, x.dtype) for bound in range)
+        low, high = (dense_tensor(bound, x.dtype) for bound in range)
     elif x.shape.num_elements() == 0:
         low, high = tf.zeros([], x.dtype), tf.ones([], x.dtype)
     else:
@@ -250,7 +268,7 @@ def unique(
     inverse = tf.scatter_nd(tf.expand_dims(order, 1), group, tf.expand_dims(tf.size(order), 0))
     counts = tf.math.unsorted_segment_sum(tf.ones_like(group), group, tf.size(starts))
     if size is not None:
-        fill = values[:1] if fill_value is None else convert_to_tensor(fill_value, x.dtype)
+        fill = values[:1] if fill_value is None else dense_tensor(fill_value, x.dtype)
         values = _of_length(values, size, fill)
         index = _of_length(index, size, index[:1])
         counts = _of_length(counts, size, 0)
