@@ -101,3 +101,15 @@ def test_matrices_of_scipy_are_sparse_batches(rows):
     made = keras.Model(x, Seeing()(x))
     np.testing.assert_allclose(made.predict(matrix, batch_size=4, verbose=0), matrix.sum(1), rtol=1e-6)
     assert set(seen) == {tf.SparseTensor}
+
+
+def test_targets_may_be_sparse(rows):
+    histories = []
+    for y in (rows, tf.sparse.to_dense(rows)):
+        keras.utils.set_random_seed(1)
+        made = keras.Sequential([keras.Input((2,)), layers.Dense(4)])
+        made.compile("sgd", "mse", metrics=["mae"])
+        x = np.ones((6, 2), "float32")
+        histories.append(made.fit(x, y, batch_size=4, shuffle=False, verbose=0).history)
+    for name in ("loss", "mae"):
+        np.testing.assert_allclose(histories[0][name], histories[1][name], rtol=1e-6)

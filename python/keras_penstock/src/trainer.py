@@ -26,7 +26,7 @@ from keras.src.utils.python_utils import is_default, pythonify_logs
 
 import penstock as tf
 from keras_penstock.src import replicas, steps
-from keras_penstock.src.core import NO_VALUE, name_scope
+from keras_penstock.src.core import NO_VALUE, dense_tensor, name_scope
 from keras_penstock.src.numpy import concatenate
 
 _DENSE = (array_slicing.NumpySliceable, array_slicing.TensorflowSliceable)
@@ -131,6 +131,11 @@ def _as_sparse_tensor(array):
     if data_adapter_utils.is_jax_sparse(array):
         return tf.sparse.reorder(data_adapter_utils.jax_sparse_to_tf_sparse(array))
     return array
+
+
+def _filled(targets):
+    """Fill sparse targets up: losses and metrics compute with them by operators."""
+    return _map(lambda y: dense_tensor(y) if isinstance(y, tf.SparseTensor) else y, targets)
 
 
 def _map(function, structure):
@@ -238,7 +243,10 @@ class Trainer(_Base):
         # Keras 3.16 asks for the shape of the targets before it makes tensors of them.
         if y is None and self._compile_loss is not None:
             raise ValueError(NO_VALUE)
-        return super().compute_loss(x, y, y_pred, sample_weight, training)
+        return super().compute_loss(x, _filled(y), y_pred, sample_weight, training)
+
+    def compute_metrics(self, x, y, y_pred, sample_weight=None):
+        return super().compute_metrics(x, _filled(y), y_pred, sample_weight)
 
     def _predictions(self, x, training):
         return self(x, training=training) if self._call_has_training_arg else self(x)
