@@ -144,12 +144,17 @@ def of_values(function, x, *args, **kwargs):
     return of_each_value(function, distinct(x), *args, **kwargs)
 
 
-def is_mostly_filled(slices, of_unknown_number):
-    """Whether an optimizer takes less time on all rows than on slices, as far as their number is known.
+def has_known_rows(slices):
+    """Whether the indices are known: there is nothing to find out when such slices are used."""
+    return tf.get_static_value(slices.indices) is not None
 
-    Slices whose indices are known stay slices: there is nothing to find out when they are used.
+
+def is_mostly_filled(slices, of_unknown_number):
+    """Whether a function takes less time on all rows than on slices, as far as their number is known.
+
+    Slices whose indices are known stay slices.
     """
-    if tf.get_static_value(slices.indices) is not None:
+    if has_known_rows(slices):
         return False
     rows, count = slices.shape[0], slices.indices.shape[0]
     return of_unknown_number if rows is None or count is None else rows < _ROWS_PER_SLICE * count
