@@ -7,7 +7,8 @@
 use penstock_data::DType;
 
 use crate::arch::{FUSED_BASE, Level, dispatch_v3, level};
-use crate::register_tile::{Ahead, Dots, Float, Left, Rows, Tile};
+use crate::few_rows::Rows;
+use crate::register_tile::{Ahead, Dots, Float, Left, Tile};
 
 /// The most multiplications.
 const MOST: usize = 16 * 16 * 16;

@@ -27,6 +27,7 @@ mod depthwise;
 pub mod elimination;
 mod erf;
 pub mod few_product;
+mod few_rows;
 mod filter_grad;
 pub mod fold;
 pub mod formula;

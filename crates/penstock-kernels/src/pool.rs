@@ -217,13 +217,13 @@ pub fn parallel_each(tasks: usize, f: impl Fn(usize) + Sync) {
     run_ranges(tasks, 1, usize::MAX, &|range| range.for_each(&f));
 }
 
-/// Part `i` of `0..len`, cut into so many `parts` of multiples of `unit`, as equal as can be; the last one may be shorter.
+/// Part `i` of the `parts` into which `0..len` is cut. All but the last have a multiple of `unit` elements, and they differ by one unit at most.
 pub fn part(len: usize, unit: usize, parts: usize, i: usize) -> Range<usize> {
     let start = |i: usize| len.min(cut(len.div_ceil(unit), parts, i) * unit);
     start(i)..start(i + 1)
 }
 
-/// Runs `f` on each [`part`] of `0..len`, of which there are `parts` or as many as there are units; else as [`parallel_each`].
+/// Runs `f` on each [`part`] of `0..len`, as [`parallel_each`] does. There are at most `parts` of them, and none is empty.
 ///
 /// # Panics
 /// If `f` does, after all parts that were begun have ended.
@@ -239,8 +239,8 @@ pub fn stop_if_asked() {
     }
 }
 
-/// Where piece `i` begins if `tasks` are cut into so many pieces. Their lengths differ by one at most, and those of threads' shares
-/// hardly more: the threads wait for the last one.
+/// Where piece `i` begins, if `tasks` are cut into `pieces`. The lengths of pieces differ by one at most, and longer ones are spread evenly, so
+/// that threads have equal shares.
 fn cut(tasks: usize, pieces: usize, i: usize) -> usize {
     i * (tasks / pieces) + i * (tasks % pieces) / pieces
 }

@@ -14,11 +14,12 @@ use std::ptr;
 use penstock_data::memory::scratch;
 
 use crate::cost;
+use crate::few_rows::Rows;
 use crate::matmul::Mat;
 use crate::num::Real;
 use crate::pack::{BEHIND, Packed, is_own, pack_panel, pack_rows};
 use crate::pool::{PerThread, Shared, grain, parallel_each, parallel_for, parallel_parts};
-use crate::register_tile::{Ahead, Dots, Float, Kernels, Left, Rows, Tile, heights};
+use crate::register_tile::{Ahead, Dots, Float, Kernels, Left, Tile, heights};
 
 /// Rows of the left matrix up to which a panel of the right one is read where it lies: packing it would take longer.
 const UNPACKED_ROWS: usize = 64;
@@ -47,9 +48,10 @@ const DIRECT: usize = 16;
 const DIRECT_OF_PAGES: usize = 5;
 /// Rows that are multiplied by a right matrix as it lies, without tiles.
 const FEW_ROWS: usize = 3;
-/// Columns of a task, and panels of them, of which there are no more tasks than threads if they have fewer: each task has its own copy of
-/// the rows of the left matrix, and memory is slow where stretches of the right one are short.
+/// The least columns of a task of few rows. Memory is slow if it is read in short stretches.
 const RUN: usize = 512;
+/// The least panels of a task, for the same reason, and since each task packs its own copy of the rows of the left matrix. If there are fewer
+/// for each thread, there are no more tasks than threads.
 const PANELS: usize = 32;
 /// Bytes of a right matrix that need not be brought near.
 const SMALL: usize = 128 << 10;

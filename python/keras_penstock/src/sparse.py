@@ -37,12 +37,15 @@ def _with(x, values):
     return x.with_values(values) if isinstance(x, tf.SparseTensor) else x._with_values(values)
 
 
-# Above so many rows for each slice a step of an optimizer takes less time with the slices alone.
+# An optimizer works on slices if a table has at least so many rows for each slice, else on all rows.
 _ROWS_PER_SLICE = 32
 
 
 def _at(x, places, values, distinct_as=None):
-    """Values in other places of the same extents: each place is there once, or as in an operand."""
+    """A sparse tensor of the same extents with other places and values.
+
+    Places are distinct, unless `distinct_as` is given: then they are as distinct as those of that operand.
+    """
     if isinstance(x, tf.SparseTensor):
         made = tf.SparseTensor(places, values, x.dense_shape)
         made.set_shape(x.shape)
